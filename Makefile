@@ -15,11 +15,18 @@ COUNT ?= 105
 VENV := .venv
 READY := $(VENV)/.ready
 # The variables hold what pip builds from source to the same pins: one up to pip 25.2, the other from 25.3 on.
+# Errors alone are shown: what pip warns of is this machine's configuration.
 PIP := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
-  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# The environment's programs come first, so that a recipe and what it starts use the same ones.
+  $(VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt
+# The environment's programs come first, so that a recipe and what it starts use the same ones. The shell is named
+# because GNU make 3.81 looks a program up in another PATH when it needs no shell.
+SHELL := /bin/bash
+SPREAD := --numprocesses $(if $(filter all,$(CORES)),auto,$(CORES)) --dist worksteal
 export OMP_NUM_THREADS := 1
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+# The environment takes packages, whatever this machine's settings of pip say, and no modules from elsewhere.
+export PIP_USER := 0
+unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants gpu-records release clean
@@ -28,7 +35,8 @@ help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt
-	@echo "setting up $(VENV) (once; a few minutes)"
+	@case "$$PWD" in *[{}:]*) echo "pip and PATH cannot do with { } or : in the name of a folder: $$PWD"; exit 1;; esac
+	@echo "setting up $(VENV): Python packages of about 2 GB (once; about 5 minutes)"
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed; make PYTHON=path/to/python takes one by its path"; exit 1; }
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
@@ -41,8 +49,8 @@ setup: $(READY) ## set up the environment and run nothing
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
 
-test: $(READY) ## run the tests
-	@python -m pytest --numprocesses auto --dist worksteal
+test: $(READY) ## run the tests; MARK=slow for those that take minutes
+	@python -m pytest $(SPREAD) $(if $(MARK),-m "$(MARK)")
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html
@@ -63,7 +71,8 @@ pair: $(READY) ## bring every .ipynb in step with its .py
 	@book pair
 
 ends: $(READY) ## every notebook at both ends of every range (hours); NOTEBOOKS="a b" for some
-	@book ends $(NOTEBOOKS) --cores $(CORES)
+	@python -m pytest -m ends $(SPREAD) tests/notebooks/test_ends.py \
+	  $(if $(strip $(NOTEBOOKS)),-k "$(subst $() $(), or ,$(strip $(NOTEBOOKS)))")
 
 # Vector instructions and orders of summation of other processors, by what torch and its matrix library call them.
 ELSEWHERE := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE
@@ -76,9 +85,8 @@ again: $(READY) ## make recorded points of the present code anew and compare; HO
 
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \
-	  env $$setting python -m pytest --numprocesses auto --dist worksteal || failed="$$failed tests:$$setting"; \
-	  env $$setting book anywhere --cores $(CORES) || failed="$$failed notebooks:$$setting"; done; \
-	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+	  env $$setting python -m pytest -m "not slow and not ends" $(SPREAD) || failed="$$failed $$setting"; done; \
+	  test -z "$$failed" || { echo "failed under:$$failed"; exit 1; }
 
 # The full-size run behind Figure 3 takes hours and is told where to keep what it finds.
 BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py,$(wildcard benchmarks/*.py))
@@ -87,7 +95,7 @@ bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
 
 mutants: $(READY) ## small wrong changes, and whether the tests notice (an hour); SEED=1 makes others, ONLY=file.py:line one
-	@book mutants --seed $(SEED) --count $(COUNT) --cores $(CORES) $(ONLY)
+	@python tests/mutation.py --seed $(SEED) --count $(COUNT) --cores $(CORES) $(ONLY)
 
 # In order of cost; what is done is not done again, and what is begun is kept point by point.
 gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS
@@ -97,8 +105,12 @@ gpu-records: $(READY) ## what the book lacks for want of an accelerator, within 
 	  book points --work --device cuda \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
-release: book ## the sources, the site, the records and the errata as files with checksums, in build/release
-	@book release
+release: book ## the sources, the site and the records as archives with checksums, in build/release
+	@rm -rf build/release && mkdir -p build/release
+	@git archive --prefix=attention-theory-executed/ --output build/release/source.tar.gz HEAD
+	@tar -czf build/release/site.tar.gz -C _build html
+	@tar -czf build/release/records.tar.gz build/laptop results
+	@cd build/release && sha256sum *.tar.gz | tee SHA256SUMS
 
 clean: ## remove everything made, the environment included
 	@rm -rf $(VENV) .snakemake build _build book/notebooks book/generated book/figures book/_toc.yml

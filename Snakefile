@@ -4,33 +4,46 @@
 #   snakemake --cores 2 --config profile=full                at full size (a GPU is one resource: gpu=1)
 #   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
+import atexit
+import shlex
 import sys
+from contextlib import ExitStack
 
 from rich.console import Console
 
-from bookpress.notebooks import client
-from bookpress.graph.build import show_failures, why_not
+from bookpress.graph.build import show_failures
 from bookpress.graph.cluster import blindness, last_words
-from bookpress.ends import cases_of, load_limits
+from bookpress.graph.engine import BuildError, the_only_build
+from bookpress.graph.progress import reason_in
 from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
-from bookpress.site.instruments import instrument_pages
 from bookpress.notebooks.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook, SourceError
 from bookpress.notebooks.profile import settings_for
 from bookpress.layout import LAPTOP
 from bookpress.notebooks.dependencies import Reach
-from bookpress.sweeps.work import load_plan
+from bookpress.sweeps.sweep import load_plan
 
-# Snakemake's jobs are commands of the press; the client has them forked where a kernel server runs.
-BOOK = f"{sys.executable} -S {client.__file__}"
+# Snakemake's jobs are commands of the press.
+BOOK = shlex.join([sys.executable, "-m", "bookpress"])
 PROFILE = config.get("profile", "laptop")
+HELD = ExitStack()
+atexit.register(HELD.close)
 LAYOUT = Layout.here()
 REACH = Reach(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
 LIST = LAYOUT.sources / "longest.txt"
 LONGEST = LIST.read_text(encoding="utf-8").split() if LIST.is_file() else []
+
+
+def relative(path):
+    """The path from the root of the book, which may have spaces and braces in its name."""
+    return path.relative_to(LAYOUT.root).as_posix()
+
+
+def files(folder, pattern):
+    return [relative(path) for path in sorted(folder.rglob(pattern)) if path.is_file()]
 
 
 def settings(wildcards):
@@ -48,8 +61,6 @@ def fingerprint(wildcards):
 
 wildcard_constraints:
     notebook=r"[^/]+/[^/]+",
-    case=r"[^/]+",
-    setting=r"[^/]+",
     point=r"\d+",
 
 
@@ -61,19 +72,24 @@ localrules:
     site,
     notebooks,
     bind,
-    ends,
 
 
 # Most laptop runs are shorter than the imports of a kernel, so a build keeps one process from which kernels are forked.
 # A job on a cluster has a kernel of its own, which counts towards its memory.
 onstart:
-    if workflow.executor_plugin.name == "slurm":
-        executor = workflow.executor_settings
-        if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
-            print(why, file=sys.stderr)
-            sys.exit(1)
+    try:
+        if not PLAN:  # many may work at the same points
+            HELD.enter_context(the_only_build(LAYOUT))
+        if workflow.executor_plugin.name == "slurm":
+            executor = workflow.executor_settings
+            if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+                raise BuildError(why)
+    except BuildError as error:
+        logger.error(str(error), extra={"event": "error"})
+        sys.exit(1)
     if PROFILE == LAPTOP and workflow.local_exec:
-        start_server(LAYOUT.build / "kernels.log")
+        start_server(LAYOUT.build / "kernels.log", LAYOUT.matplotlib)
+    logger.info("", extra={"needed": [job.message or job.rule.name for job in workflow.dag.needrun_jobs()]})
 
 
 # What failed in a cluster's jobs is said last; `book build` says it of its own.
@@ -81,29 +97,25 @@ onerror:
     if not workflow.local_exec:
         left = [job for job in workflow.dag.needrun_jobs() if not workflow.dag.finished(job)]
         names = sorted(job.wildcards.notebook for job in left if job.rule.name == "notebook")
-        why = {name: last_words(LAYOUT.root, "notebook", name) or why_not(LAYOUT, name, PROFILE) for name in names}
-        if why:
-            show_failures(why, Console(stderr=True))
+        logs = {name: LAYOUT.log(name, PROFILE).relative_to(LAYOUT.root) for name in names}
+        why = {name: last_words(LAYOUT.root, "notebook", name) or reason_in(log) for name, log in logs.items()}
+        show_failures(why, Console(stderr=True))
 
 
 rule site:
     input:
         "build/bound",
         "_config.yml",
-        [str(path) for pattern in ("*.md", "*.bib") for path in sorted(LAYOUT.book.glob(pattern))],
-        [
-            str(path)
-            for folder in ("papers", "instruments", "static")
-            for path in sorted((LAYOUT.book / folder).rglob("*"))
-            if path.is_file()
-        ],
+        [path for pattern in ("*.md", "*.bib") for path in files(LAYOUT.book, pattern) if path.count("/") == 1],
+        [path for folder in ("papers", "instruments", "static") for path in files(LAYOUT.book / folder, "*")],
     output:
         "_build/html/index.html",
     log:
         "build/site.log",
+    message:
+        "build the site"
     shell:
-        "jupyter-book build book --config _config.yml --path-output . "
-        "-W -n --keep-going > {log} 2>&1 || (tail -40 {log}; exit 1)"
+        "NO_COLOR=1 jupyter-book build book --config _config.yml --path-output . -W -n --keep-going > {log} 2>&1"
 
 
 rule notebooks:
@@ -119,6 +131,8 @@ rule notebook:
     output:
         f"build/{PROFILE}/{{notebook}}.ipynb",
         f"build/{PROFILE}/{{notebook}}.json",
+    log:
+        f"build/{PROFILE}/{{notebook}}.log",
     params:
         fingerprint=fingerprint,
     resources:
@@ -130,74 +144,30 @@ rule notebook:
     message:
         "run {wildcards.notebook}"
     shell:
-        f"{BOOK} run {{wildcards.notebook}} --profile {PROFILE} --brief"
+        "{BOOK} run {wildcards.notebook:q} --profile {PROFILE:q} --brief > {log:q} 2>&1"
 
 
 rule bind:
     input:
         rules.notebooks.input,
         expand("notebooks/{notebook}.py", notebook=NOTEBOOKS),
-        [str(path) for path in sorted(LAYOUT.claims.glob("*.yaml"))],
-        [str(path) for path in sorted(LAYOUT.profiles.glob("*.yaml"))],
-        [str(path) for path in sorted(LAYOUT.results.rglob("*.json"))],
-        [str(path) for path in sorted((LAYOUT.packages / "bookpress").rglob("*.py"))],
-        [str(path) for path in instrument_pages(LAYOUT)],
-        lambda wildcards: [str(path) for path in REACH.files_behind(export_modules(LAYOUT))],
+        files(LAYOUT.claims, "*.yaml"),
+        files(LAYOUT.profiles, "*.yaml"),
+        files(LAYOUT.results, "*.json"),
+        files(LAYOUT.packages / "bookpress", "*.py"),
+        files(LAYOUT.book / "instruments", "*.md"),
+        lambda wildcards: [relative(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:
-        touch("build/bound"),
+        "build/bound",
     log:
         "build/bind.log",
     message:
         "bind the pages"
     shell:
-        f"book bind --profile {PROFILE} > {{log}} 2>&1 || (tail -40 {{log}}; exit 1)"
+        "{BOOK} bind --profile {PROFILE:q} > {log} 2>&1"
 
 
-def cases(notebook):
-    return cases_of(Notebook(notebook, LAYOUT), load_limits(LAYOUT).of(notebook))
-
-
-# `book ends` names the notebooks; what comes out of a run, good or bad, is its outcome.
-rule ends:
-    input:
-        lambda wildcards: [
-            f"build/ends/{notebook}/{case}.json"
-            for notebook in config.get("ends", ",".join(NOTEBOOKS)).split(",")
-            for case in cases(notebook)
-        ],
-
-
-rule end:
-    input:
-        ancient("notebooks/{notebook}.py"),
-    output:
-        "build/ends/{notebook}/{case}.json",
-    params:
-        fingerprint=fingerprint,
-        values=lambda wildcards: cases(wildcards.notebook)[wildcards.case],
-    message:
-        "run {wildcards.notebook} at {wildcards.case}"
-    shell:
-        f"{BOOK} end {{wildcards.notebook}} {{wildcards.case}}"
-
-
-# `book anywhere` runs under a setting of the environment, which names the folder.
-rule anywhere:
-    input:
-        ancient("notebooks/{notebook}.py"),
-    output:
-        "build/anywhere/{setting}/{notebook}.json",
-    params:
-        fingerprint=fingerprint,
-    message:
-        "run {wildcards.notebook} under {wildcards.setting}"
-    shell:
-        f"{BOOK} run {{wildcards.notebook}} --brief "
-        "--output build/anywhere/{wildcards.setting}/{wildcards.notebook}.ipynb"
-
-
-# `book sweep` and `book points` name a plan. What a point finds is its record, which the job writes by itself and which
-# no rule of the graph may remove; what the graph sees is a token.
+# `book sweep` and `book points` name a plan. Its points are records that the jobs write; the graph sees a token of each.
 PLAN = config.get("plan", "")
 TASKS = load_plan(LAYOUT, PLAN) if PLAN else {}
 
@@ -209,12 +179,18 @@ rule points:
 
 rule point:
     output:
-        "build/plans/{plan}/{point}.done",
+        touch("build/plans/{plan}/{point}.done"),
+    log:
+        "build/plans/{plan}/{point}.log",
     resources:
-        gpu=lambda wildcards: int(TASKS[wildcards.point]["gpu"]),
-        runtime=lambda wildcards: int(TASKS[wildcards.point]["minutes"]) + 5,
-        mem_mb=lambda wildcards: TASKS[wildcards.point]["memory_mb"],
+        gpu=lambda wildcards: int(TASKS[wildcards.point].limits.gpu),
+        runtime=lambda wildcards: int(TASKS[wildcards.point].limits.minutes) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point].limits.memory_mb,
+    params:
+        name=lambda wildcards: TASKS[wildcards.point].record.stem,
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
+    message:
+        "make {params.name}"
     shell:
-        f"{BOOK} point {{wildcards.plan}} {{wildcards.point}}"
+        "({BOOK} point {wildcards.plan:q} {wildcards.point}) > {log} 2>&1"

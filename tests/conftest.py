@@ -1,8 +1,10 @@
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # A machine under load is no fault of the code: no test is timed.
 settings.register_profile("untimed", deadline=None)
+# Where one failure is enough, as for mutants, the least example is not looked for.
+settings.register_profile("first-failure", deadline=None, database=None, phases=[Phase.explicit, Phase.generate])
 settings.load_profile("untimed")
 
 

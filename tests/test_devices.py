@@ -6,24 +6,15 @@ So a function that forgets the device of its input meets a tensor from elsewhere
 float64 and in float32; what comes out must be of that type. What cannot be called like this is left to its own tests.
 """
 
-import ast
 import dataclasses
-import importlib
-import inspect
-import pkgutil
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
-from types import ModuleType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
-from jaxtyping import AbstractArray
 from torch import Generator, Tensor
 
-import attention_theory
+from arguments import functions, made, needed
 from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
 from attention_theory.linear_attention.experiments.deep_students import (
     linear_layers,
@@ -52,8 +43,6 @@ from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.randomness import normal
 from attention_theory.training import train_many
 
-#: The length of a named axis; 2 unless it is a function of others or two are too few.
-SIZES = {"psi": 6, "width_squared": 4, "out_width": 4, "points": 3, "seeds": 3, "batch": 8, "samples": 8}
 #: Arguments that must not be what the annotation says alone.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "in_context_reasoning.experiments.curves.rate_of": {"high": 2.0, "low": -9.0},
@@ -82,76 +71,6 @@ EXEMPT = {
 }
 #: So many functions can be called with arguments made from their annotations; fewer would be a check that fell asleep.
 LEAST_CALLED = 190
-
-
-class CannotMakeError(Exception):
-    """No argument can be made from an annotation."""
-
-
-def modules() -> Iterator[ModuleType]:
-    for found in pkgutil.walk_packages(attention_theory.__path__, "attention_theory."):
-        yield importlib.import_module(found.name)
-
-
-def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for module in modules():
-        for name, value in vars(module).items():
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"):
-                yield f"{module.__name__.removeprefix('attention_theory.')}.{name}", value
-
-
-@cache
-def parsed(path: str) -> dict[str, ast.FunctionDef]:
-    return {node.name: node for node in ast.parse(Path(path).read_text()).body if isinstance(node, ast.FunctionDef)}
-
-
-def needed(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of the arguments without a default, from the source: the shape checker keeps shapes only."""
-    source = parsed(inspect.getsourcefile(inspect.unwrap(function)) or "")[function.__name__].args
-    kinds = {one.arg: one.annotation for one in [*source.posonlyargs, *source.args, *source.kwonlyargs]}
-    names = vars(importlib.import_module(function.__module__))
-    return {
-        name: eval(ast.unparse(kinds[name] or ast.Constant(None)), names)
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    }
-
-
-def made(kind: Any, dtype: torch.dtype, draws: Generator) -> Any:
-    """A value for an annotation."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if inspect.isclass(kind) and issubclass(kind, AbstractArray):
-        return drawn(kind, dtype, draws)
-    if kind is Tensor:
-        return torch.rand(2, generator=draws, dtype=dtype) * 0.8 + 0.1
-    if dataclasses.is_dataclass(kind):
-        required = [field for field in dataclasses.fields(kind) if field.init and field.default is dataclasses.MISSING]
-        return kind(**{field.name: made(field.type, dtype, draws) for field in required})  # type: ignore[operator]
-    if kind in (bool, int, float):
-        return {bool: False, int: 2, float: 0.5}[kind]
-    if origin is Literal:
-        return inner[0]
-    if origin in (Union, UnionType):
-        return made(inner[0], dtype, draws)
-    if origin in (list, Sequence, Collection, Iterable):
-        return [made(inner[0], dtype, draws) for _ in range(2)]
-    if origin is tuple:
-        return tuple(made(one, dtype, draws) for one in inner if one is not ...)
-    raise CannotMakeError(kind)
-
-
-def drawn(kind: Any, dtype: torch.dtype, draws: Generator) -> Tensor:
-    """A tensor of the annotated shape: numbers between 0 and 1, zeros and ones where they are whole."""
-    words = [word.lstrip("*#_?").rpartition("=")[2] for word in kind.dim_str.split() if word != "..."]
-    if any("{" in word for word in words):
-        raise CannotMakeError(kind)
-    shape = [eval(re.sub(r"[a-z_]+", lambda name: str(SIZES.get(name[0], 2)), word)) for word in words]
-    kinds = " ".join(map(str, kind.dtypes))
-    if "float" in kinds:
-        return torch.rand(shape, generator=draws, dtype=dtype) * 0.8 + 0.1
-    ones = torch.randint(0, 2, shape, generator=draws)
-    return ones.bool() if kinds == "bool" else ones
 
 
 def tensors(value: Any) -> Iterator[Tensor]:

@@ -1,11 +1,13 @@
-"""One environment, described four times: pyproject, constraints, environment.yml and the Makefile must agree."""
+"""One environment, described three times: pyproject, constraints and environment.yml must agree."""
 
 import re
+import sys
 import tomllib
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
 from typing import Any
 
+import grimp
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -40,6 +42,18 @@ def test_every_requirement_is_pinned_to_a_version_that_it_admits() -> None:
         assert pins[normal(requirement.name)] in requirement.specifier, requirement
 
 
+def test_every_library_that_is_imported_is_declared() -> None:
+    extras, providers = project()["optional-dependencies"], packages_distributions()
+    needed = {"attention_theory": [*project()["dependencies"], *extras["book"]]}
+    needed["bookpress"] = [*needed["attention_theory"], *extras["test"]]
+    for package, texts in needed.items():
+        declared = {normal(Requirement(text).name) for text in texts}
+        graph = grimp.build_graph(package, include_external_packages=True, cache_dir=None)
+        outside = {name.partition(".")[0] for name in graph.modules} - set(sys.stdlib_module_names) - {package}
+        by = {name: {normal(provider) for provider in providers[name]} for name in outside}
+        assert {name for name, names in by.items() if not names & declared} == set()
+
+
 def test_everything_installed_is_pinned() -> None:
     own = {"attention-theory-executed", "pip", "wheel", "setuptools"}
     pins = constraints()
@@ -56,18 +70,6 @@ def test_the_conda_environment_installs_the_same() -> None:
     assert constraint == "-c constraints.txt"
     assert package == "-e .[book,test,lab]"
     assert described["name"] == project()["name"]
-
-
-def test_make_installs_the_extras_that_conda_does() -> None:
-    installed = re.findall(r"\$\(PIP\) -e '\.\[(.*)\]'", (ROOT / "Makefile").read_text())
-    assert installed == ["book,test", "lab"]
-    assert {"book", "test", "lab"} <= project()["optional-dependencies"].keys()
-
-
-def test_make_looks_for_the_pythons_that_the_package_admits() -> None:
-    (named,) = re.findall(r"^PYTHONS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    admitted = SpecifierSet(project()["requires-python"])
-    assert named.split() == [f"python3.{minor}" for minor in range(30) if f"3.{minor}" in admitted]
 
 
 def test_the_build_backend_is_pinned_as_everything_else() -> None:

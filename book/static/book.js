@@ -56,6 +56,10 @@ addEventListener("beforeprint", () => {
 });
 
 document.addEventListener("DOMContentLoaded", () => {
+  // The theme's toggles are icons without a name.
+  for (const toggle of document.querySelectorAll(".bd-sidebar-primary details > summary")) {
+    toggle.setAttribute("aria-label", `pages of ${toggle.closest("li").querySelector("a").textContent.trim()}`);
+  }
   enlargeFigures();
   readMaps();
   filterScoreboard();

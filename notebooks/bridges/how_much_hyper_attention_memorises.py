@@ -136,11 +136,11 @@ above = max(rank - bound_of(*kind) for kind, rank in found.items())
 third = {in_words(*kind): rank for kind, rank in found.items() if kind[0] == 3 and kind[2]}
 
 claim = Claim("bridges/bridge-3-1")
-claim.check("rank above the bound, largest", above, "<=", 0)
-claim.control("order 3, one context: rank, largest", max(third.values()), "<=", capacity(heads, n, width))
-claim.check("order 2, one context: bound", bound_of(2, "all", True, "full"), "==", capacity(heads, n, width))
+claim.at_most("rank above the bound, largest", above, 0)
+claim.control.at_most("order 3, one context: rank, largest", max(third.values()), capacity(heads, n, width))
+claim.equal("order 2, one context: bound", bound_of(2, "all", True, "full"), capacity(heads, n, width))
 relations = heads * n - (heads - 1)
-claim.check("order 2: columns less relations", relations, "==", capacity(heads, n, width), of="proof")
+claim.equal("order 2: columns less relations", relations, capacity(heads, n, width), of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -255,14 +255,14 @@ narrow = found[2, "all", True, "width one"]
 # %%
 claim = Claim("bridges/bridge-3-2")
 for name, (rank, most_there) in one_context.items():
-    claim.check(f"{name}: rank", rank, "==", most_there)
-claim.check("order 2, d_h = 1: rank above Theorem 1's bound", narrow - capacity(heads, n, 1), "==", small - 1)
-claim.check("order 3, in floating point: residual at the bound", residual_of(most), "<=", 1e-4)
-claim.control("one example more: residual", residual_of(most + 1), "<=", 1e-4)
-claim.check("rank of B for two heads, order 2", modular_rank(incidence), "==", 2 * (n - 1) + 1, of="proof")
-claim.control("a query twice: rank", ranks["a query twice"], "==", small)
-claim.control("dependent tokens: rank", ranks["dependent tokens"], "==", small)
-claim.control("queries -q, 0, q: rank", ranks["queries -q, 0, q, two tokens, two heads"], "==", 3)
+    claim.equal(f"{name}: rank", rank, most_there)
+claim.equal("order 2, d_h = 1: rank above Theorem 1's bound", narrow - capacity(heads, n, 1), small - 1)
+claim.at_most("order 3, in floating point: residual at the bound", residual_of(most), 1e-4)
+claim.control.at_most("one example more: residual", residual_of(most + 1), 1e-4)
+claim.equal("rank of B for two heads, order 2", modular_rank(incidence), 2 * (n - 1) + 1, of="proof")
+claim.control.equal("a query twice: rank", ranks["a query twice"], small)
+claim.control.equal("dependent tokens: rank", ranks["dependent tokens"], small)
+claim.control.equal("queries -q, 0, q: rank", ranks["queries -q, 0, q, two tokens, two heads"], 3)
 claim.verdict()
 
 # %% [markdown]
@@ -310,10 +310,10 @@ one_token = exact_rank(2, 1, 4, 2, 12, source, shared=False)
 
 claim = Claim("bridges/bridge-3-3")
 for kind, rank in own_context.items():
-    claim.check(f"{in_words(*kind)}: rank", rank, "==", bound_of(*kind))
-claim.check("order 4, n = 2, d = 3, one head: rank, 27 less an alternating form", few_tokens, "==", 27 - 1, of="proof")
-claim.control("order 4, n = 2, d = 3, one head: rank", few_tokens, "==", 27)
-claim.control("order 2, n = 1, d = 4, two heads: rank", one_token, "==", 8)
+    claim.equal(f"{in_words(*kind)}: rank", rank, bound_of(*kind))
+claim.equal("order 4, n = 2, d = 3, one head: rank, 27 less an alternating form", few_tokens, 27 - 1, of="proof")
+claim.control.equal("order 4, n = 2, d = 3, one head: rank", few_tokens, 27)
+claim.control.equal("order 2, n = 1, d = 4, two heads: rank", one_token, 8)
 claim.verdict()
 
 # %% [markdown]
@@ -397,9 +397,9 @@ falls, own_falls = (
 )
 
 claim = Claim("bridges/bridge-3-4")
-claim.check("a head adds", {f"order {order}": added[order, True] for order in orders}, "==", by_formula)
-claim.check("orders from which what an entry adds falls", falls, "==", should_fall)
-claim.control("the same with contexts of their own", own_falls, "==", should_fall)
+claim.equal("a head adds", {f"order {order}": added[order, True] for order in orders}, by_formula)
+claim.equal("orders from which what an entry adds falls", falls, should_fall)
+claim.control.equal("the same with contexts of their own", own_falls, should_fall)
 claim.verdict()
 
 # %% [markdown]

@@ -42,7 +42,7 @@ from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.numerics import modular_rank, relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 n = 6  # tokens of an input, from 4 to 8
@@ -181,12 +181,12 @@ wanted = {name: hyper_feature_count(*kind) for kind, name in named.items()}
 one_fewer = {name: ranks[kind][kind[1] - 2] for kind, name in named.items() if kind[2] != "all"}
 
 claim = Claim("bridges/bridge-2-1")
-claim.check("layer written out, against coefficients times features", layer_gap, "<=", 1e-10)
-claim.check("kernel against features", kernel_gap, "<=", 1e-10)
-claim.control("kernel of the next order against features", min(wrong_power.values()), "<=", 1e-10)
-claim.check("rank at n = s", reached, "==", wanted, of="proof")
-claim.check("rank at n = s + 1", longer, "==", wanted)
-claim.control("ordered sums, rank at n = s - 1", one_fewer, "==", {name: wanted[name] for name in one_fewer})
+claim.at_most("layer written out, against coefficients times features", layer_gap, 1e-10)
+claim.at_most("kernel against features", kernel_gap, 1e-10)
+claim.control.at_most("kernel of the next order against features", min(wrong_power.values()), 1e-10)
+claim.equal("rank at n = s", reached, wanted, of="proof")
+claim.equal("rank at n = s + 1", longer, wanted)
+claim.control.equal("ordered sums, rank at n = s - 1", one_fewer, {name: wanted[name] for name in one_fewer})
 claim.verdict()
 
 # %% [markdown]
@@ -253,12 +253,12 @@ print(f"{len(heads)} heads; loss above the least, relative: one head {one_head.m
 
 # %%
 claim = Claim("bridges/bridge-2-2")
-claim.check("loss from the kernel less least squares, relative", abs(by_kernel / least - 1), "<=", 1e-6)
-claim.check("loss of the heads less least squares, relative", abs(by_heads / least - 1), "<=", 1e-6, of="proof")
-claim.check("number of heads", len(heads), "<=", 2**2)
-claim.check("four heads by turns: loss above the regression's, relative", four_heads.abs().max(), "<=", 1e-6)
-claim.check("one head: loss above the regression's, relative, least", one_head.min(), ">=", -1e-9)
-claim.control("one head: the same", one_head.min(), "<=", 1e-3)
+claim.close("loss from the kernel less least squares, relative", by_kernel / least, 1, atol=1e-6)
+claim.close("loss of the heads less least squares, relative", by_heads / least, 1, atol=1e-6, of="proof")
+claim.at_most("number of heads", len(heads), 2**2)
+claim.at_most("four heads by turns: loss above the regression's, relative", four_heads.abs().max(), 1e-6)
+claim.at_least("one head: loss above the regression's, relative, least", one_head.min(), -1e-9)
+claim.control.at_most("one head: the same", one_head.min(), 1e-3)
 claim.verdict()
 
 # %% [markdown]
@@ -340,13 +340,11 @@ show.table(
 # %%
 named = {str(kind): found for kind, found in recovered.items()}
 claim = Claim("bridges/bridge-2-3")
-claim.check("ψ samples: error on longer inputs", {kind: found[0] for kind, found in named.items()}, "<=", 1e-5)
+claim.at_most("ψ samples: error on longer inputs", {kind: found[0] for kind, found in named.items()}, 1e-5)
 fewer = min(found[1] for found in named.values())
-claim.control("one sample fewer: least error", fewer, "<=", 1e-5)
-claim.check(
-    "second minimiser: training error", {kind: found[3] for kind, found in named.items()}, "<=", 1e-5, of="proof"
-)
-claim.check("second minimiser: gap on longer inputs", min(found[2] for found in named.values()), ">=", 1e-5)
+claim.control.at_most("one sample fewer: least error", fewer, 1e-5)
+claim.at_most("second minimiser: training error", {kind: found[3] for kind, found in named.items()}, 1e-5, of="proof")
+claim.at_least("second minimiser: gap on longer inputs", min(found[2] for found in named.values()), 1e-5)
 claim.verdict()
 
 # %% [markdown]
@@ -463,18 +461,18 @@ first, *_, last = compared.values()
 
 claim = Claim("bridges/bridge-2-4")
 block_ranks = {name: found[2] for name, found in independent.items()}
-claim.check(
-    "independent vectors: rank of Φ", {name: one[3] for name, one in independent.items()}, "==", block_ranks, of="proof"
+claim.equal(
+    "independent vectors: rank of Φ", {name: one[3] for name, one in independent.items()}, block_ranks, of="proof"
 )
 agree = sum(found[0] == (found[4] == 0) for found in independent.values())
-claim.check("such sets that are versatile just if all sequences are determined", agree, "==", len(independent))
-claim.check("either condition: rank that other sequences add, most", max(found[4] for found in enough), "==", 0)
-claim.check("versatile and not certified", (first[0], first[1]) == (True, False), "==", True)
-claim.check("certified and not versatile", (last[0], last[1]) == (False, True), "==", True)
+claim.equal("such sets that are versatile just if all sequences are determined", agree, len(independent))
+claim.equal("either condition: rank that other sequences add, most", max(found[4] for found in enough), 0)
+claim.true("versatile and not certified", (first[0], first[1]) == (True, False))
+claim.true("certified and not versatile", (last[0], last[1]) == (False, True))
 other = sum(found[1] != (found[5] == 0) for found in compared.values())
-claim.check("sets certified though an input is not determined, or the other way round", other, "==", 0)
+claim.equal("sets certified though an input is not determined, or the other way round", other, 0)
 unique = compared["5 symbols, one-hot, 200 without repeats"]
-claim.control("no symbol twice: rank that other sequences add", unique[4], "==", 0)
+claim.control.equal("no symbol twice: rank that other sequences add", unique[4], 0)
 claim.verdict()
 
 # %% [markdown]
@@ -655,12 +653,12 @@ show.figure(
 
 # %%
 claim = Claim("bridges/bridge-2-5")
-claim.check("regression, largest error at longer inputs", exact, "<=", 1e-8)
+claim.at_most("regression, largest error at longer inputs", exact, 1e-8)
 for name, found in errors.items():
-    claim.estimate(f"{name}: exponent of descent's error", found.log10().tolist(), ">=", -6)
+    claim.at_least(f"{name}: exponent of descent's error", estimate(found.log10().tolist()), -6)
 for name, found in many_heads.items():
     claim.number(f"{name}, all heads: exponent of descent's error, mean", found.log10().mean())
-claim.control("teachers, a quarter of the samples: least error", min(starved.values()), "<=", 1e-8)
+claim.control.at_most("teachers, a quarter of the samples: least error", min(starved.values()), 1e-8)
 claim.verdict()
 
 # %% [markdown]

@@ -29,7 +29,7 @@ from attention_theory.memorization.construction import build_heads
 from attention_theory.numerics import least_norm_solution
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import ParameterError, require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 length = 8  # n, words in a sentence, from 7 to 10
@@ -128,13 +128,13 @@ fresh = sample_sentences(task, 1000, seeds[0] + 1)
 
 # %%
 claim = Claim("bridges/bridge-4-1")
-claim.check("sentences of the small task, gone through", int(whole.sum()), "==", sentence_count(small), of="proof")
-claim.check("random labels: residual of the stored", stored_any.residual, "<=", 1e-6)
-claim.check("heads of the construction", stored_any.heads.count, "==", 3)
-claim.check("heads for one sentence more", heads_needed(len(some.tokens) + 1, length), "==", 4)
-claim.check("the single head: share right of 1000", (understood(fresh, task) == fresh.output).double().mean(), "==", 1)
-claim.control("one head, more sentences than features: residual", missed, "<=", 1e-6)
-claim.control("codes of the in-context model: refused", refused, "==", 0)
+claim.equal("sentences of the small task, gone through", int(whole.sum()), sentence_count(small), of="proof")
+claim.at_most("random labels: residual of the stored", stored_any.residual, 1e-6)
+claim.equal("heads of the construction", stored_any.heads.count, 3)
+claim.equal("heads for one sentence more", heads_needed(len(some.tokens) + 1, length), 4)
+claim.equal("the single head: share right of 1000", (understood(fresh, task) == fresh.output).double().mean(), 1)
+claim.control.at_most("one head, more sentences than features: residual", missed, 1e-6)
+claim.control.equal("codes of the in-context model: refused", refused, 0)
 claim.number("heads at least, for all sentences of the task", sentences_there_are / width)
 claim.number("heads of the construction, for all of them", heads_needed(sentences_there_are, length))
 claim.verdict()
@@ -220,13 +220,13 @@ show.figure(
 shuffled = share_right(any_labels, Sentences(some.tokens, some.trigger, understood(some, task)))
 
 claim = Claim("bridges/bridge-4-2")
-claim.check("stored: share right, least", min(one[0][0] for found in tried.values() for one in found), "==", 1)
+claim.equal("stored: share right, least", min(one[0][0] for found in tried.values() for one in found), 1)
 for heads, found in tried.items():
-    claim.estimate(f"fresh sentences, heads {heads}: share right", [one[0][1] for one in found], "<=", 0.75)
-claim.check("unseen outputs: share right, most", max(one[0][2] for found in tried.values() for one in found), "==", 0)
+    claim.at_most(f"fresh sentences, heads {heads}: share right", estimate([one[0][1] for one in found]), 0.75)
+claim.equal("unseen outputs: share right, most", max(one[0][2] for found in tried.values() for one in found), 0)
 looked_up = min(min(one[1]) for found in tried.values() for one in found)
-claim.check("single head: share right, least of all groups", looked_up, "==", 1)
-claim.control("single head, random labels: share right", shuffled, "==", 1)
+claim.equal("single head: share right, least of all groups", looked_up, 1)
+claim.control.equal("single head, random labels: share right", shuffled, 1)
 claim.verdict()
 
 # %% [markdown]

@@ -190,12 +190,12 @@ print(f"{len(everything)} machines and tapes, {sum(len(found) for found, _, _ in
 
 # %%
 claim = Claim("bridges/bridge-1-1")
-claim.check("machines and tapes with a wrong situation", wrong_subleq, "==", 0)
-claim.check("instructions above the bound", over_length, "<=", 0)
-claim.check("cycles of a step above the bound, and reached", over_cycles, "==", 0)
-claim.check("instructions before the last, above the number of cells", shorter, ">=", 0)
-claim.check("largest block of a state and cell, above 3 Σ - 1", largest_block, "<=", 0, of="proof")
-claim.control("share right with integers of 2 bits, of four letters", right_with(2), "==", 1)
+claim.equal("machines and tapes with a wrong situation", wrong_subleq, 0)
+claim.at_most("instructions above the bound", over_length, 0)
+claim.equal("cycles of a step above the bound, and reached", over_cycles, 0)
+claim.at_least("instructions before the last, above the number of cells", shorter, 0)
+claim.at_most("largest block of a state and cell, above 3 Σ - 1", largest_block, 0, of="proof")
+claim.control.equal("share right with integers of 2 bits, of four letters", right_with(2), 1)
 claim.verdict()
 
 # %% [markdown]
@@ -278,12 +278,12 @@ different_tapes = {
 }
 
 claim = Claim("bridges/bridge-1-2")
-claim.check("machines and tapes with a wrong situation", wrong_fleq, "==", 0)
-claim.check("programs of another length than the formula's", other_length, "==", 0)
-claim.check("different lengths of the program, tapes of 3, 9 and 40 cells", len(different_tapes), "==", 1)
-claim.check("cycles of a step above the bound", over_fleq, "<=", 0)
-claim.check("distance of any number from a whole one", max(one[3] for one in in_fleq), "==", 0, of="proof")
-claim.control("the address of WRITE stands still: jobs right", still, "==", len(jobs))
+claim.equal("machines and tapes with a wrong situation", wrong_fleq, 0)
+claim.equal("programs of another length than the formula's", other_length, 0)
+claim.equal("different lengths of the program, tapes of 3, 9 and 40 cells", len(different_tapes), 1)
+claim.at_most("cycles of a step above the bound", over_fleq, 0)
+claim.equal("distance of any number from a whole one", max(one[3] for one in in_fleq), 0, of="proof")
+claim.control.equal("the address of WRITE stands still: jobs right", still, len(jobs))
 claim.verdict()
 
 # %% [markdown]
@@ -352,13 +352,13 @@ last_tape = "".join(incrementer.letters[letter] for letter in one_job[0].expecte
 claim = Claim("bridges/bridge-1-3")
 for place, name in enumerate(seconds):
     missed = sum(of_job[place].situations - of_job[place].exact for of_job in ways)
-    claim.check(f"{name}: situations that are not the machine's", missed, "==", 0)
-claim.check("the number plus one", int(last_tape, 2), "==", int(number, 2) + 1)
-claim.check("answers", str(answers), "==", str(["accept", *palindromes]))
-claim.check("FLEQ: distance of its memory from whole numbers", max(of_job[2].deviation for of_job in ways), "<=", 1e-9)
-claim.control("linear attention, nothing taken back: right", forgetful.exact, "==", forgetful.situations)
-claim.control("SUBLEQ, temperature 3: right", warm_subleq.exact, "==", warm_subleq.situations)
-claim.control("FLEQ, temperature 5: right", warm_fleq.exact, "==", warm_fleq.situations)
+    claim.equal(f"{name}: situations that are not the machine's", missed, 0)
+claim.equal("the number plus one", int(last_tape, 2), int(number, 2) + 1)
+claim.equal("answers", str(answers), str(["accept", *palindromes]))
+claim.at_most("FLEQ: distance of its memory from whole numbers", max(of_job[2].deviation for of_job in ways), 1e-9)
+claim.control.equal("linear attention, nothing taken back: right", forgetful.exact, forgetful.situations)
+claim.control.equal("SUBLEQ, temperature 3: right", warm_subleq.exact, warm_subleq.situations)
+claim.control.equal("FLEQ, temperature 5: right", warm_fleq.exact, warm_fleq.situations)
 claim.verdict()
 
 # %% [markdown]

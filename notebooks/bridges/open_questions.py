@@ -112,10 +112,10 @@ show.table(["cells W", "least d by counting", "d of Lemma 2.2's heads"], [[tape,
 
 # %%
 claim = Claim("bridges/bridge-5-1")
-claim.check("different memories after a step, of all tapes", different, "==", 2**cells, of="proof")
-claim.check("largest entry of G, over the count of tokens", memories.abs().max() / after.shape[1], "<=", 1, of="proof")
-claim.check("least d by counting over d as built", {str(t): low / high for t, (low, high) in gaps.items()}, "<=", 1)
-claim.control("d as built over the least d by counting, W = 256", gaps[256][1] / gaps[256][0], "<=", 1)
+claim.equal("different memories after a step, of all tapes", different, 2**cells, of="proof")
+claim.at_most("largest entry of G, over the count of tokens", memories.abs().max() / after.shape[1], 1, of="proof")
+claim.at_most("least d by counting over d as built", {str(t): low / high for t, (low, high) in gaps.items()}, 1)
+claim.control.at_most("d as built over the least d by counting, W = 256", gaps[256][1] / gaps[256][0], 1)
 claim.verdict()
 
 # %% [markdown]
@@ -188,12 +188,12 @@ free, one_sum, one_direction = (ranks_of_draws(kind) for kind in ("free", "one s
 
 # %%
 claim = Claim("bridges/bridge-5-2")
-claim.check("tokens drawn freely: least rank", min(free), "==", 6)
-claim.check("tokens of one sum: least and largest rank", str([min(one_sum), max(one_sum)]), "==", str([5, 5]))
+claim.equal("tokens drawn freely: least rank", min(free), 6)
+claim.equal("tokens of one sum: least and largest rank", str([min(one_sum), max(one_sum)]), str([5, 5]))
 directed = [min(one_direction), max(one_direction)]
-claim.check("differences of one direction: least and largest rank", str(directed), "==", str([4, 4]))
-claim.control("tokens of one sum: largest rank, as drawn freely", max(one_sum), "==", 6)
-claim.control("differences of one direction: largest rank, as of one sum", max(one_direction), "==", 5)
+claim.equal("differences of one direction: least and largest rank", str(directed), str([4, 4]))
+claim.control.equal("tokens of one sum: largest rank, as drawn freely", max(one_sum), 6)
+claim.control.equal("differences of one direction: largest rank, as of one sum", max(one_direction), 5)
 claim.verdict()
 
 # %% [markdown]
@@ -284,12 +284,10 @@ full = sum(
 
 # %%
 claim = Claim("bridges/bridge-5-3")
-claim.check(
-    "rank", {str(case): rank for case, rank in found.items()}, "==", {str(c): rank_on_tokens(*c) for c in found}
-)
-claim.check("sum over all partitions", wholes, "==", {str(c): hyper_feature_count(*c) for c in every}, of="proof")
-claim.check("cases that are full just if n < min(d, s), or the other way round", full, "==", 0)
-claim.control("d = s = 3, two tokens: rank", found[3, 3, 2], "==", hyper_feature_count(3, 3))
+claim.equal("rank", {str(case): rank for case, rank in found.items()}, {str(c): rank_on_tokens(*c) for c in found})
+claim.equal("sum over all partitions", wholes, {str(c): hyper_feature_count(*c) for c in every}, of="proof")
+claim.equal("cases that are full just if n < min(d, s), or the other way round", full, 0)
+claim.control.equal("d = s = 3, two tokens: rank", found[3, 3, 2], hyper_feature_count(3, 3))
 claim.verdict()
 
 # %% [markdown]
@@ -354,12 +352,10 @@ runs = [short_run(job) for job in jobs]
 
 # %%
 claim = Claim("bridges/bridge-5-4")
-claim.check("machines and tapes that are right", sum(right for right, _, _ in runs), "==", len(jobs))
-claim.check(
-    "programs of another length than the formula's", sum(length != 0 for _, length, _ in runs), "==", 0, of="proof"
-)
-claim.check("cycles of a step above the bound", max(cycles for _, _, cycles in runs), "<=", 0)
-claim.control("right with integers of 4 bits", sum(short_run(job, 4)[0] for job in jobs), "==", len(jobs))
+claim.equal("machines and tapes that are right", sum(right for right, _, _ in runs), len(jobs))
+claim.equal("programs of another length than the formula's", sum(length != 0 for _, length, _ in runs), 0, of="proof")
+claim.at_most("cycles of a step above the bound", max(cycles for _, _, cycles in runs), 0)
+claim.control.equal("right with integers of 4 bits", sum(short_run(job, 4)[0] for job in jobs), len(jobs))
 claim.verdict()
 
 # %% [markdown]

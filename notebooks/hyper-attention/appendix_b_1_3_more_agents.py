@@ -228,21 +228,24 @@ in_print = aggregate_interactions(symbols, distance_effect(grid, radius, far, fo
 
 # %%
 claim = Claim("hyper-attention/two-coordinate-construction")
-claim.check("repaired weights against the sum over j ≠ i: largest error a term", repaired, "<=", 1e-12)
-claim.check("weights of Theorem 3.1 against the sum over all j: largest error a term", with_self, "<=", 1e-12)
-claim.check("closed form of these weights: largest error a term", closed_error, "<=", 1e-12)
-claim.check("scores", scores["random, both loops"].numel(), "==", grid**4)
+claim.at_most("repaired weights against the sum over j ≠ i: largest error a term", repaired, 1e-12)
+claim.at_most("weights of Theorem 3.1 against the sum over all j: largest error a term", with_self, 1e-12)
+claim.at_most("closed form of these weights: largest error a term", closed_error, 1e-12)
+claim.equal("scores", scores["random, both loops"].numel(), grid**4)
 blocks = 2 + 4 * (half_grid - 1)  # one-dimensional: two single entries, and a block of four a frequency
-claim.check("scores not zero, random effect of looped differences", filled["random, both loops"], "<=", blocks**2)
+claim.at_most("scores not zero, random effect of looped differences", filled["random, both loops"], blocks**2)
 no_loop = "10 from afar, x no loop"
-claim.check("scores not zero, x no loop", filled[no_loop], ">", filled["10 from afar, both loops"])
-claim.misprint("printed value function against the one in words", (in_print - in_words).abs().max(), "==", 0)
-claim.control("repaired weights with one agent more: largest error a term", at_another, "<=", 1e-12)
-claim.printed("printed weights against the sum over j ≠ i: largest error a term", without_self, "<=", 1e-12, of="proof")
-claim.check("weights that take the own term back: largest error a term", repaired, "<=", 1e-12, of="proof")
-claim.printed("scores of a two-dimensional series are enough, x no loop", filled[no_loop], "<=", blocks**2, of="proof")
-claim.check("scores as in Theorem 3.1, x no loop: largest error a term", with_self[no_loop], "<=", 1e-12, of="proof")
-claim.control("P not scaled to be orthonormal: largest error a term", unscaled_error, "<=", 1e-12)
+claim.above("scores not zero, x no loop", filled[no_loop], filled["10 from afar, both loops"])
+claim.misprint.equal("printed value function against the one in words", (in_print - in_words).abs().max(), 0)
+claim.control.at_most("repaired weights with one agent more: largest error a term", at_another, 1e-12)
+claim.printed.at_most(
+    "printed weights against the sum over j ≠ i: largest error a term", without_self, 1e-12, of="proof"
+)
+claim.at_most("weights that take the own term back: largest error a term", repaired, 1e-12, of="proof")
+label = "scores of a two-dimensional series are enough, x no loop"
+claim.printed.at_most(label, filled[no_loop], blocks**2, of="proof")
+claim.at_most("scores as in Theorem 3.1, x no loop: largest error a term", with_self[no_loop], 1e-12, of="proof")
+claim.control.at_most("P not scaled to be orthonormal: largest error a term", unscaled_error, 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -339,14 +342,14 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/non-identical-construction")
-claim.check("repaired layer against Eq. 18, largest error", eq_18_error, "<=", 1e-12)
-claim.check("scores", repaired_layer[0].numel(), "==", 4 * labelled_grid**4)
-claim.control("the same with one agent more, largest error", larger_error, "<=", 1e-12)
-claim.control("policies ignored, largest error", ignoring_error, "<=", 1e-12)
-claim.printed("C for f, W for w, against Eq. 18, largest error", (outputs - eq_18).abs().max(), "<=", 1e-12, of="proof")
+claim.at_most("repaired layer against Eq. 18, largest error", eq_18_error, 1e-12)
+claim.equal("scores", repaired_layer[0].numel(), 4 * labelled_grid**4)
+claim.control.at_most("the same with one agent more, largest error", larger_error, 1e-12)
+claim.control.at_most("policies ignored, largest error", ignoring_error, 1e-12)
+claim.printed.close("C for f, W for w, against Eq. 18, largest error", outputs, eq_18, atol=1e-12, of="proof")
 with_own = (outputs - eq_18 - own_term).abs().max()
-claim.check("the same against Eq. 18 plus the own term, largest error", with_own, "<=", 1e-12, of="proof")
-claim.check("own term taken back in the scores, largest error", eq_18_error, "<=", 1e-12, of="proof")
+claim.at_most("the same against Eq. 18 plus the own term, largest error", with_own, 1e-12, of="proof")
+claim.at_most("own term taken back in the scores, largest error", eq_18_error, 1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -135,12 +135,12 @@ border = torch.ones(8, 8, dtype=torch.bool)
 border[1:-1, 1:-1] = False
 
 claim = Claim("hyper-attention/vision-construction")
-claim.check("pixels where the pattern is found wrongly or missed", misjudged, "==", 0)
-claim.check("pixels where the layer as printed and a direct count differ", wrong, "==", 0, of="proof")
-claim.check("all black, inside: least count of the plus", on_black[~border].min(), "==", 5)
-claim.check("all black, border: largest count of the plus", on_black[border].max(), "<", 5)
-claim.control("value with an entry for a place: largest error", (spoiled - counted["plus"]).abs().max(), "==", 0)
-claim.control("all black: the plus is everywhere", on_black.min(), "==", 5)
+claim.equal("pixels where the pattern is found wrongly or missed", misjudged, 0)
+claim.equal("pixels where the layer as printed and a direct count differ", wrong, 0, of="proof")
+claim.equal("all black, inside: least count of the plus", on_black[~border].min(), 5)
+claim.below("all black, border: largest count of the plus", on_black[border].max(), 5)
+claim.control.equal("value with an entry for a place: largest error", (spoiled - counted["plus"]).abs().max(), 0)
+claim.control.equal("all black: the plus is everywhere", on_black.min(), 5)
 claim.verdict()
 
 # %% [markdown]
@@ -205,18 +205,15 @@ show.table(
 
 # %%
 claim = Claim("hyper-attention/remark-cnn")
-claim.check(
-    "far corners, best 3 by 3 kernel: error over the spread",
-    errors["far corners", 1] / spread["far corners"],
-    ">=",
-    0.1,
+claim.at_least(
+    "far corners, best 3 by 3 kernel: error over the spread", errors["far corners", 1] / spread["far corners"], 0.1
 )
-claim.check("far corners, best 3 by 3 kernel: places judged wrongly", missed, ">=", 1)
-claim.check("far corners, 7 by 7 kernel: error", errors["far corners", 3], "<=", 1e-10)
-claim.check("far corners, three 3 by 3 kernels in a row: largest error", row_error, "<=", 1e-10)
-claim.check("7 by 7 kernel on images of 12 by 12: largest error", carried_over.abs().max(), "<=", 1e-10)
-claim.check("far corners, attention: pixels that differ from a direct count", wrong["far corners"], "==", 0)
-claim.control("plus, best 3 by 3 kernel: error over the spread", errors["plus", 1] / spread["plus"], ">=", 0.1)
+claim.at_least("far corners, best 3 by 3 kernel: places judged wrongly", missed, 1)
+claim.at_most("far corners, 7 by 7 kernel: error", errors["far corners", 3], 1e-10)
+claim.at_most("far corners, three 3 by 3 kernels in a row: largest error", row_error, 1e-10)
+claim.at_most("7 by 7 kernel on images of 12 by 12: largest error", carried_over.abs().max(), 1e-10)
+claim.equal("far corners, attention: pixels that differ from a direct count", wrong["far corners"], 0)
+claim.control.at_least("plus, best 3 by 3 kernel: error over the spread", errors["plus", 1] / spread["plus"], 0.1)
 claim.number("weights of the attention layer, 8 by 8", weights["attention"])
 claim.number("weights of the 7 by 7 kernel with its bias", weights["7 by 7"])
 claim.verdict()

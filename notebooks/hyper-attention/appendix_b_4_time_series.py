@@ -140,12 +140,12 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/time-series-construction")
-claim.check("last output against the value to come, relative error", right, "<=", 1e-12)
-claim.check("another value in the query token, relative error", any_query, "<=", 1e-12)
-claim.check("with [A^T; 0], L + 1 places and a_k, relative error", right, "<=", 1e-12, of="proof")
-claim.misprint("value matrix [A; 0], relative error", not_transposed, "<=", 1e-12, of="proof")
-claim.misprint("1 in place of the factors, relative error", ones_for_factors, "<=", 1e-12, of="proof")
-claim.control("a delay of 4 in place of 5, relative error", wrong_delay, "<=", 1e-12)
+claim.at_most("last output against the value to come, relative error", right, 1e-12)
+claim.at_most("another value in the query token, relative error", any_query, 1e-12)
+claim.at_most("with [A^T; 0], L + 1 places and a_k, relative error", right, 1e-12, of="proof")
+claim.misprint.at_most("value matrix [A; 0], relative error", not_transposed, 1e-12, of="proof")
+claim.misprint.at_most("1 in place of the factors, relative error", ones_for_factors, 1e-12, of="proof")
+claim.control.at_most("a delay of 4 in place of 5, relative error", wrong_delay, 1e-12)
 claim.verdict()
 
 # %% [markdown]

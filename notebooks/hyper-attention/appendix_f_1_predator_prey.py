@@ -206,21 +206,21 @@ show.table(
 
 # %%
 claim = Claim("hyper-attention/predator-prey-construction")
-claim.check("layer against the play, largest error", (outputs - value).abs().max(), "<=", 1e-12)
+claim.close("layer against the play, largest error", outputs, value, atol=1e-12)
 open_error = (on_open_plane - in_one_world["nowhere"]).abs().max()
-claim.check("no walls, one factor more in the last two heads, against the play, error", open_error, "<=", 1e-12)
-claim.check("tables against the play, largest error", (coupled_interaction(world, heads) - value).abs().max(), "==", 0)
-claim.check("condition against the play, wrong pairs", wrong["correct", "up"], "==", 0)
-claim.check("y down, printed condition, meetings missed", missed["printed", "down"], "==", 0)
+claim.at_most("no walls, one factor more in the last two heads, against the play, error", open_error, 1e-12)
+claim.equal("tables against the play, largest error", (coupled_interaction(world, heads) - value).abs().max(), 0)
+claim.equal("condition against the play, wrong pairs", wrong["correct", "up"], 0)
+claim.equal("y down, printed condition, meetings missed", missed["printed", "down"], 0)
 others = {f"walls {walls}": (values != outputs.round()).sum().item() for walls, values in in_one_world.items()}
-claim.control(f"walls for all pairs or for none: entities of another value, of {value.numel()}", others, "==", 0)
+claim.control.equal(f"walls for all pairs or for none: entities of another value, of {value.numel()}", others, 0)
 one_less = coupled_interaction(world, heads[1:])
-claim.control("without the first head, largest error", (one_less - value).abs().max(), "==", 0)
-claim.control("diagonal as a bilinear form in one-hots of x and y, missed", diagonal_residual(size), "<=", 1e-12)
-claim.control("printed condition with y up, meetings missed", missed["printed", "up"], "==", 0)
-claim.printed("three heads, y down, largest error", (printed - value_down).abs().max(), "==", 0, of="proof")
-claim.printed("printed condition, y down, wrong pairs", wrong["printed", "down"], "==", 0, of="proof")
-claim.check("with the condition on time, y down, wrong pairs", wrong["correct", "down"], "==", 0, of="proof")
+claim.control.equal("without the first head, largest error", (one_less - value).abs().max(), 0)
+claim.control.at_most("diagonal as a bilinear form in one-hots of x and y, missed", diagonal_residual(size), 1e-12)
+claim.control.equal("printed condition with y up, meetings missed", missed["printed", "up"], 0)
+claim.printed.equal("three heads, y down, largest error", (printed - value_down).abs().max(), 0, of="proof")
+claim.printed.equal("printed condition, y down, wrong pairs", wrong["printed", "down"], 0, of="proof")
+claim.equal("with the condition on time, y down, wrong pairs", wrong["correct", "down"], 0, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -289,19 +289,19 @@ show.table(
 
 # %%
 claim = Claim("hyper-attention/remark-predator-prey-counts")
-claim.check(
-    "HFA, printed heads with a diagonal, against the formula", tables["printed"], "==", 24 + (2 * N - 1) ** 2 + 2 * N**2
+claim.equal(
+    "HFA, printed heads with a diagonal, against the formula", tables["printed"], 24 + (2 * N - 1) ** 2 + 2 * N**2
 )
 formula = 32 + 2 * (2 * N - 1) ** 2 + 4 * N**2
-claim.check("HFA, correct heads, against the formula", tables["correct"], "==", formula)
+claim.equal("HFA, correct heads, against the formula", tables["correct"], formula)
 printed_heads, correct_heads = (block_parameters(value_heads(360, form)) for form in ("printed", "correct"))
 claim.number("HFA, printed heads with a diagonal, N = 360", printed_heads, printed=1e6, within=1)
 claim.number("HFA, correct heads, N = 360", correct_heads, printed=1e6, within=1)
-claim.printed("HFA with the printed features, N = 360, at most twice 10^6", 3 * (8 + 360**4), "<=", 2e6)
-claim.printed("self-attention, N = 360, at most twice 10^7", (2 * 2 * 360**2) ** 2, "<=", 2e7)
+claim.printed.at_most("HFA with the printed features, N = 360, at most twice 10^6", 3 * (8 + 360**4), 2e6)
+claim.printed.at_most("self-attention, N = 360, at most twice 10^7", (2 * 2 * 360**2) ** 2, 2e7)
 claim.number("self-attention with 2N in the place of N²", mistaken, printed=1e7)
 one_head_less = block_parameters(value_heads(N, "correct")[1:])
-claim.control("HFA, correct heads but the first, against the formula", one_head_less, "==", formula)
+claim.control.equal("HFA, correct heads but the first, against the formula", one_head_less, formula)
 claim.verdict()
 
 # %% [markdown]

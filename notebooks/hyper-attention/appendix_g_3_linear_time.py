@@ -83,7 +83,7 @@ from attention_theory.measure import cpu_seconds, entries_touched, matrix_operat
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.trends import exponent
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -97,8 +97,8 @@ short = 24  # tokens for the softmax, from 3 to 60
 seed = 0  # of every draw, at least 0
 
 # %%
-require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(linear_lengths, 16, 65536))
-require(cubic_lengths=(cubic_lengths, 32, 400), degrees=(degrees, 0, 8), bounds=(bounds, 0.1, 4.0))
+require(tokens=(tokens, 3, 120), rank=(rank, 2, 32), linear_lengths=(Each(linear_lengths), 16, 65536))
+require(cubic_lengths=(Each(cubic_lengths), 32, 400), degrees=(Each(degrees), 0, 8), bounds=(Each(bounds), 0.1, 4.0))
 require(first_bound=(bounds[0], 0.1, 0.4), short=(short, 3, 60), seed=(seed, 0, None))
 
 # %% [markdown]
@@ -194,19 +194,19 @@ linear_slope, cubic_slope = (
 )
 same = cubic_pair_sum(*x, sum_over="ge", causal=True)
 claim = Claim("hyper-attention/efficient-linear-form")
-claim.check("Eq. 43 against the full sum, error", errors["all", False][0], "<=", 1e-12)
-claim.check(
-    "prefix sums against ordered and causal sums, largest error", max(one for one, _ in errors.values()), "<=", 1e-12
+claim.at_most("Eq. 43 against the full sum, error", errors["all", False][0], 1e-12)
+claim.at_most(
+    "prefix sums against ordered and causal sums, largest error", max(one for one, _ in errors.values()), 1e-12
 )
-claim.check("exponent of operations, Eq. 43", linear_slope, "==", 1.0, tolerance=0.05)
+claim.equal("exponent of operations, Eq. 43", linear_slope, 1.0, tolerance=0.05)
 prefix_slope = exponent(linear_lengths, counted["prefix sums, causal and ordered"])
-claim.check("exponent of operations, prefix sums", prefix_slope, "==", 1.0, tolerance=0.05)
+claim.equal("exponent of operations, prefix sums", prefix_slope, 1.0, tolerance=0.05)
 anew_slope = exponent(cubic_lengths, counted["prefix sums, taken anew"])
-claim.check("prefix sums taken anew, error", relative_error(anew(*x), same), "<=", 1e-12)
-claim.control("exponent, prefix sums taken anew", anew_slope, "==", 1.0, tolerance=0.05)
-claim.check("exponent, every triple", cubic_slope, "==", 3.0, tolerance=0.05)
-claim.control("exponent, every triple, as linear", cubic_slope, "==", 1.0, tolerance=0.05)
-claim.printed("Eq. 43 on the sum over j1 <= j2 of Definition 6.1, error", errors["le", False][1], "<=", 1e-12)
+claim.close("prefix sums taken anew, error", anew(*x), same)
+claim.control.equal("exponent, prefix sums taken anew", anew_slope, 1.0, tolerance=0.05)
+claim.equal("exponent, every triple", cubic_slope, 3.0, tolerance=0.05)
+claim.control.equal("exponent, every triple, as linear", cubic_slope, 1.0, tolerance=0.05)
+claim.printed.at_most("Eq. 43 on the sum over j1 <= j2 of Definition 6.1, error", errors["le", False][1], 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -340,18 +340,15 @@ below = {f"K = {k}": least_error[k].item() / by_series[k - 1] for k in range(1, 
 
 # %%
 claim = Claim("hyper-attention/softmax-approximation")
-claim.check("smallest entries: error against what the remainder of the series allows", within, "<=", limits)
-claim.check("smallest entries: error at the largest degree", small[-1], "<=", 1e-10)
-claim.check("degrees at which the error rises with the entries", sum(rising), "==", len(degrees))
-claim.control("largest entries: error at the largest degree", large[-1], "<=", 1e-10)
-claim.check("least error of any K features over that of the series", below, "<=", 1)
-claim.check(
-    "three times as many tokens of the same kinds: change of the weights",
-    (threefold - weights).abs().max(),
-    "<=",
-    1e-14,
+claim.at_most("smallest entries: error against what the remainder of the series allows", within, limits)
+claim.at_most("smallest entries: error at the largest degree", small[-1], 1e-10)
+claim.equal("degrees at which the error rises with the entries", sum(rising), len(degrees))
+claim.control.at_most("largest entries: error at the largest degree", large[-1], 1e-10)
+claim.at_most("least error of any K features over that of the series", below, 1)
+claim.close("three times as many tokens of the same kinds: change of the weights", threefold, weights, atol=1e-14)
+claim.printed.at_most(
+    "10 R features, R = 1: least error of a weight, against 1/L² at a million", least_error[10], 1e-12
 )
-claim.printed("10 R features, R = 1: least error of a weight, against 1/L² at a million", least_error[10], "<=", 1e-12)
 claim.verdict()
 
 # %% [markdown]

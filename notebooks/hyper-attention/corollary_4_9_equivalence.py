@@ -164,15 +164,15 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/corollary-4-9")
-claim.check("equal parameters are not needed: difference of C", (other_score - score).abs().max(), ">", 0.1)
-claim.check("difference of T", same_tensor, "<=", 1e-12)
-claim.check("equal T: difference of the outputs", same_outputs, "<=", 1e-12)
-claim.check("T read off from one and two tokens, largest error", (read_off - tensor).abs().max(), "<=", 1e-12)
-claim.check("columns exchanged: difference of the sums over ν", sums_apart, "<=", 1e-12)
-claim.printed("equal sums over ν: difference of the outputs", outputs_apart, "<=", 1e-12)
-claim.control("columns exchanged: difference of T", (one - two).abs().max(), "<=", 1e-12)
+claim.above("equal parameters are not needed: difference of C", (other_score - score).abs().max(), 0.1)
+claim.at_most("difference of T", same_tensor, 1e-12)
+claim.at_most("equal T: difference of the outputs", same_outputs, 1e-12)
+claim.close("T read off from one and two tokens, largest error", read_off, tensor, atol=1e-12)
+claim.at_most("columns exchanged: difference of the sums over ν", sums_apart, 1e-12)
+claim.printed.at_most("equal sums over ν: difference of the outputs", outputs_apart, 1e-12)
+claim.control.close("columns exchanged: difference of T", one, two, atol=1e-12)
 claim.number("equal sums over ν: difference of the outputs", outputs_apart)
-claim.check("T from outputs at one length, largest error", from_one_length, "<=", 1e-9, of="proof")
+claim.at_most("T from outputs at one length, largest error", from_one_length, 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -225,11 +225,11 @@ unshifted, unshifted_end = train(1, wanted)
 
 # %%
 claim = Claim("hyper-attention/remark-d-2")
-claim.check("residuals with skip and shifted targets, difference", (skipped - plain).abs().max(), "<=", 1e-12)
-claim.check("parameters after training, difference", (skipped_end - plain_end).abs().max(), "<=", 1e-12)
-claim.check("training moved the parameters by", (plain_end[0] - score).abs().max(), ">", 1e-3)
-claim.control("targets not shifted: difference of the residuals", (unshifted - plain).abs().max(), "<=", 1e-12)
-claim.control("targets not shifted: difference after training", (unshifted_end - plain_end).abs().max(), "<=", 1e-12)
+claim.close("residuals with skip and shifted targets, difference", skipped, plain, atol=1e-12)
+claim.close("parameters after training, difference", skipped_end, plain_end, atol=1e-12)
+claim.above("training moved the parameters by", (plain_end[0] - score).abs().max(), 1e-3)
+claim.control.close("targets not shifted: difference of the residuals", unshifted, plain, atol=1e-12)
+claim.control.close("targets not shifted: difference after training", unshifted_end, plain_end, atol=1e-12)
 claim.verdict()
 
 # %% [markdown]

@@ -45,7 +45,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
 )
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -59,7 +59,7 @@ feature_size = 4  # values of each feature in the count, from 2 to 100
 seed = 0  # of every draw, at least 0
 
 # %%
-require(sizes=(sizes, 2, 50), heads=(heads, 1, 20), order=(order, 2, 5), sequences=(sequences, 1, 500))
+require(sizes=(Each(sizes), 2, 50), heads=(heads, 1, 20), order=(order, 2, 5), sequences=(sequences, 1, 500))
 require(product_of_sizes=(math.prod(sizes), 4, 3000), sum_of_sizes_to_the_order=(sum(sizes) ** order, 4, 10**5))
 require(tokens=(tokens, 2, 200), most_features=(most_features, 4, 12), feature_size=(feature_size, 2, 100))
 require(seed=(seed, 0, None))
@@ -119,10 +119,10 @@ at_i = coupled_interaction(entities, target, weights_at="i")
 
 # %%
 claim = Claim("hyper-attention/definition-coupled-interaction")
-claim.check("one pair table on product symbols against the sum, error", relative_error(plain, direct), "<=", 1e-12)
+claim.close("one pair table on product symbols against the sum, error", plain, direct)
 one_head = relative_error(coupled_interaction(entities, target[:-1]), direct)
-claim.control("with the last head left out", one_head, "<=", 1e-12)
-claim.control("weights read at i instead of j, error", relative_error(at_i, direct), "<=", 1e-12)
+claim.control.at_most("with the last head left out", one_head, 1e-12)
+claim.control.close("weights read at i instead of j, error", at_i, direct)
 claim.verdict()
 
 # %% [markdown]
@@ -177,18 +177,13 @@ single = linear_hyper_feature_attention(embedded, dense[:1], values[:1])
 
 # %%
 claim = Claim("hyper-attention/definition-5-1")
-claim.check("layer against the target, error", relative_error(outputs, direct), "<=", 1e-12)
-claim.check(
-    "random dense layer against Kronecker features, error", relative_error(by_features, by_definition), "<=", 1e-12
+claim.close("layer against the target, error", outputs, direct)
+claim.close("random dense layer against Kronecker features, error", by_features, by_definition)
+claim.close(
+    "order 1 against linear attention, error", single, linear_attention(embedded, dense[0], values[0]), rtol=1e-14
 )
-claim.check(
-    "order 1 against linear attention, error",
-    relative_error(single, linear_attention(embedded, dense[0], values[0])),
-    "<=",
-    1e-14,
-)
-claim.control("order 1 in place of the full order, error", relative_error(single, by_definition), "<=", 1e-12)
-claim.misprint("matrix products as printed in App. F.2, error", relative_error(as_printed, direct), "<=", 1e-12)
+claim.control.close("order 1 in place of the full order, error", single, by_definition)
+claim.misprint.close("matrix products as printed in App. F.2, error", as_printed, direct)
 claim.verdict()
 
 # %% [markdown]
@@ -295,23 +290,20 @@ for m in range(1, 5):
 
 # %%
 claim = Claim("hyper-attention/remark-hfa-counts")
-claim.check("counts less the entries of tensors that were made, two values a feature", made, "==", 0)
-claim.check("tables: second differences in M (linear)", differences(blocks, 2), "==", 0)
-claim.check("dense, two factors: third differences (quadratic)", differences(dense_two, 3), "==", 0)
-claim.check(
+claim.equal("counts less the entries of tensors that were made, two values a feature", made, 0)
+claim.equal("tables: second differences in M (linear)", differences(blocks, 2), 0)
+claim.equal("dense, two factors: third differences (quadratic)", differences(dense_two, 3), 0)
+claim.equal(
     "dense, a factor a feature: third differences of count / M (cubic)",
     differences([d // m for d, m in zip(dense_each, features, strict=True)], 3),
-    "==",
     0,
 )
-claim.check(
+claim.true(
     "plain attention: ratio of neighbours is the squared size",
     {b // a for a, b in pairwise(product)} == {feature_size**2},
-    "==",
-    True,
 )
-claim.control("plain attention: third differences", differences(product, 3), "==", 0)
-claim.printed("dense parameters linear in M: second differences", differences(dense_two, 2), "==", 0)
+claim.control.equal("plain attention: third differences", differences(product, 3), 0)
+claim.printed.equal("dense parameters linear in M: second differences", differences(dense_two, 2), 0)
 claim.verdict()
 
 # %% [markdown]

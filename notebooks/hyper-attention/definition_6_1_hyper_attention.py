@@ -62,7 +62,6 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 )
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS
-from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -150,12 +149,12 @@ show.table(
 # %%
 claim = Claim("hyper-attention/definition-6-1")
 for sum_over in SUMS:
-    claim.check(f"layer against loop, {sum_over}", (layers[sum_over][:10] - loops[sum_over]).abs().max(), "==", 0)
+    claim.equal(f"layer against loop, {sum_over}", (layers[sum_over][:10] - loops[sum_over]).abs().max(), 0)
     apart = (layers[sum_over] - from_counts[sum_over]).abs().max()
-    claim.check(f"layer against pair counts, {sum_over}", apart, "==", 0)
+    claim.equal(f"layer against pair counts, {sum_over}", apart, 0)
 smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
-claim.control("another sum in the place of j1 <= j2, least difference", smallest, "==", 0)
-claim.misprint("entries of C at order 3 are d n", effect.numel(), "==", size * 3)
+claim.control.equal("another sum in the place of j1 <= j2, least difference", smallest, 0)
+claim.misprint.equal("entries of C at order 3 are d n", effect.numel(), size * 3)
 claim.verdict()
 
 # %% [markdown]
@@ -186,11 +185,11 @@ fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot
 
 # %%
 claim = Claim("hyper-attention/low-rank-form")
-claim.check("factors against full tensors, error", relative_error(projected, full), "<=", 1e-12)
+claim.close("factors against full tensors, error", projected, full)
 one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1.T, k2.T, strict=True))
 tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
-claim.check("C as the printed sum over its R terms, largest error", tensor_error, "<=", 1e-12, of="proof")
-claim.control("one term of C left out, error", relative_error(fewer, full), "<=", 1e-12)
+claim.at_most("C as the printed sum over its R terms, largest error", tensor_error, 1e-12, of="proof")
+claim.control.close("one term of C left out, error", fewer, full)
 claim.verdict()
 
 # %% [markdown]
@@ -272,14 +271,14 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/ternary-synergy")
-claim.check("layer of order 3 against the alliances, error", relative_error(layer, tasks["alliances"]), "<=", 1e-12)
-claim.check("best linear HyperAttention, missed", missed["alliances"][1], "<=", 1e-12)
-claim.check("best linear HyperAttention with the sum of Definition 6.1, missed", own_sum, "<=", 1e-12)
-claim.check("best linear attention, missed", missed["alliances"][0], ">=", 0.01)
+claim.close("layer of order 3 against the alliances, error", layer, tasks["alliances"])
+claim.at_most("best linear HyperAttention, missed", missed["alliances"][1], 1e-12)
+claim.at_most("best linear HyperAttention with the sum of Definition 6.1, missed", own_sum, 1e-12)
+claim.at_least("best linear attention, missed", missed["alliances"][0], 0.01)
 claim.number("best linear attention, missed", missed["alliances"][0])
-claim.control("task without synergy, missed by linear attention", missed["no synergy"][0], ">=", 0.01)
+claim.control.at_least("task without synergy, missed by linear attention", missed["no synergy"][0], 0.01)
 ordered = linear_hyper_attention(hot, synergy, pay, "le")
-claim.control("the same tables in a sum over j <= k, error", relative_error(ordered, tasks["alliances"]), "<=", 1e-12)
+claim.control.close("the same tables in a sum over j <= k, error", ordered, tasks["alliances"])
 claim.verdict()
 
 # %% [markdown]

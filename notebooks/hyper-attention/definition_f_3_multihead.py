@@ -37,7 +37,7 @@ from attention_theory.hyper_attention.layers.hyper_feature_attention import Hype
 from attention_theory.layers import attention, attention_weights, causal_mask
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -49,7 +49,7 @@ seed = 0  # of every draw, at least 0
 
 # %%
 require(width=(width, range(48, 4097, 48)), tokens=(tokens, 4, 500), batch=(batch, 1, 100))
-require(shifts=(shifts, 1, 100_000), seed=(seed, 0, None))
+require(shifts=(Each(shifts), 1, 100_000), seed=(seed, 0, None))
 
 
 # %%
@@ -106,11 +106,11 @@ leaks = {
 }
 
 claim = Claim("hyper-attention/definition-f-2")
-claim.check("block against its heads one by one, error", relative_error(plain(x), by_head), "<=", 1e-12)
-claim.check("as printed, without the scale, error", relative_error(plain_printed(x), by_head_printed), "<=", 1e-12)
-claim.check("parameters", count(plain), "==", 4 * width**2)
-claim.check("change of earlier outputs when the last token changes", leaks[True], "==", 0)
-claim.control("the same without the mask", leaks[False], "==", 0)
+claim.close("block against its heads one by one, error", plain(x), by_head)
+claim.close("as printed, without the scale, error", plain_printed(x), by_head_printed)
+claim.equal("parameters", count(plain), 4 * width**2)
+claim.equal("change of earlier outputs when the last token changes", leaks[True], 0)
+claim.control.equal("the same without the mask", leaks[False], 0)
 claim.verdict()
 
 # %% [markdown]
@@ -162,20 +162,18 @@ show.table(["block", "parameters", "in units of d²"], sizes)
 
 # %%
 claim = Claim("hyper-attention/definition-f-3")
-claim.check(
-    "order 4 against its factors one by one, error", relative_error(products(x), one_head(products)), "<=", 1e-12
-)
-claim.check("with value product, error", relative_error(values_too(x), one_head(values_too)), "<=", 1e-12)
+claim.close("order 4 against its factors one by one, error", products(x), one_head(products))
+claim.close("with value product, error", values_too(x), one_head(values_too))
 for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, form="printed"))):
     error = relative_error(module(x), one_head(module, scale=1.0))
-    claim.check(f"{name} as printed, without the scale, error", error, "<=", 1e-12)
-claim.check("order 1 against self-attention, error", relative_error(first(x), usual), "<=", 1e-12)
-claim.check("parameters without value product", count(products), "==", 4 * width**2)
-claim.check("parameters with value product", count(values_too), "==", (3 + order) * width**2)
-claim.check("hybrid: change of earlier outputs when the last token changes", hybrid_leak, "==", 0)
+    claim.at_most(f"{name} as printed, without the scale, error", error, 1e-12)
+claim.close("order 1 against self-attention, error", first(x), usual)
+claim.equal("parameters without value product", count(products), 4 * width**2)
+claim.equal("parameters with value product", count(values_too), (3 + order) * width**2)
+claim.equal("hybrid: change of earlier outputs when the last token changes", hybrid_leak, 0)
 other_order, other_scale = relative_error(first(x), products(x)), relative_error(products(x), unscaled(x))
-claim.control("order 4 against order 1 with the same weights, error", other_order, "<=", 1e-12)
-claim.control("scaled block against the printed form, error", other_scale, "<=", 1e-12)
+claim.control.at_most("order 4 against order 1 with the same weights, error", other_order, 1e-12)
+claim.control.at_most("scaled block against the printed form, error", other_scale, 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -221,10 +219,10 @@ excess = [multiplied[a] - 4 * 768**2 for a in (1, 2, 3, 4)]
 claim = Claim("hyper-attention/remark-f-4")
 plain = {f"order {a}": counted[a] for a in counted}
 with_product = {f"order {a}": multiplied[a] for a in multiplied}
-claim.check("without value product, width 768", plain, "==", 4 * 768**2)
-claim.check("with value product, width 768", with_product, "==", {f"order {a}": (3 + a) * 768**2 for a in multiplied})
-claim.control("order 2 with value product, the count without it", multiplied[2], "==", 4 * 768**2)
-claim.printed("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), "<", 0.1)
+claim.equal("without value product, width 768", plain, 4 * 768**2)
+claim.equal("with value product, width 768", with_product, {f"order {a}": (3 + a) * 768**2 for a in multiplied})
+claim.control.equal("order 2 with value product, the count without it", multiplied[2], 4 * 768**2)
+claim.printed.below("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), 0.1)
 claim.verdict()
 
 # %% [markdown]
@@ -301,11 +299,11 @@ show.figure(
 # %%
 turned = block([2, 2], rotary=True)
 claim = Claim("hyper-attention/remark-f-5")
-claim.check("largest change of the product of scores under a shift, rotary", max(rotary_change.values()), "<=", 1e-12)
-claim.check(
-    "rotary positions are seen: change against no positions", relative_error(turned(x), block([2, 2])(x)), ">=", 1e-3
+claim.at_most("largest change of the product of scores under a shift, rotary", max(rotary_change.values()), 1e-12)
+claim.at_least(
+    "rotary positions are seen: change against no positions", relative_error(turned(x), block([2, 2])(x)), 1e-3
 )
-claim.control("the same with learned positions", min(learned_change.values()), "<=", 1e-12)
+claim.control.at_most("the same with learned positions", min(learned_change.values()), 1e-12)
 claim.verdict()
 
 # %% [markdown]

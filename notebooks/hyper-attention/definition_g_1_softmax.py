@@ -63,7 +63,7 @@ from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attentio
 from attention_theory.measure import peak_bytes
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -74,7 +74,9 @@ paper_width = 768  # d of the parameter counts, at least 2
 seed = 0  # of every draw, at least 0
 
 # %%
-require(width=(width, 2, 64), tokens=(tokens, 3, 20), lengths=(lengths, 4, 256), paper_width=(paper_width, 2, None))
+require(
+    width=(width, 2, 64), tokens=(tokens, 3, 20), lengths=(Each(lengths), 4, 256), paper_width=(paper_width, 2, None)
+)
 require(seed=(seed, 0, None))
 
 
@@ -134,13 +136,13 @@ as_printed = (tuple_scores(q, [k, k]) * printed_mask).flatten(-2).softmax(dim=-1
 open_block = block(is_causal=False)
 
 claim = Claim("hyper-attention/definition-g-1")
-claim.check("block against the loop, error", relative_error(shared(x), by_loop(shared)), "<=", 1e-12)
-claim.check("values block by block against the literal sum, error", relative_error(ours, literal), "<=", 1e-12)
-claim.check("gradients block by block against the literal sum, error", gradient_error, "<=", 1e-12)
+claim.close("block against the loop, error", shared(x), by_loop(shared))
+claim.close("values block by block against the literal sum, error", ours, literal)
+claim.at_most("gradients block by block against the literal sum, error", gradient_error, 1e-12)
 leaks = [(one(x) - one(later))[:, :-1].abs().max() for one in (shared, open_block)]
-claim.check("change of earlier outputs when the last token changes", leaks[0], "<=", 1e-14)
-claim.control("the same if pairs need not lie in the past", leaks[1], "<=", 1e-14)
-claim.misprint("weights that are not a number with the printed mask", as_printed.isnan().sum(), "==", 0)
+claim.at_most("change of earlier outputs when the last token changes", leaks[0], 1e-14)
+claim.control.at_most("the same if pairs need not lie in the past", leaks[1], 1e-14)
+claim.misprint.equal("weights that are not a number with the printed mask", as_printed.isnan().sum(), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -163,15 +165,11 @@ claim.verdict()
 # %%
 first_two = strict(x[:, :2])
 claim = Claim("hyper-attention/remark-g-2")
-claim.check(
-    "strict block against the loop, error", relative_error(strict(x), by_loop(strict, strict=True)), "<=", 1e-12
-)
-claim.check("two tokens: the first has no pair and gets", first_two[0, 0].abs().max(), "==", 0)
+claim.close("strict block against the loop, error", strict(x), by_loop(strict, strict=True))
+claim.equal("two tokens: the first has no pair and gets", first_two[0, 0].abs().max(), 0)
 second = relative_error(first_two[0, 1], strict.out(v[0, 1] * v[0, 0]))
-claim.check("two tokens: the second has one pair, error", second, "<=", 1e-12)
-claim.control(
-    "strict block against the loop with equal members", relative_error(strict(x), by_loop(strict)), "<=", 1e-12
-)
+claim.at_most("two tokens: the second has one pair, error", second, 1e-12)
+claim.control.close("strict block against the loop with equal members", strict(x), by_loop(strict))
 claim.verdict()
 
 # %% [markdown]
@@ -201,9 +199,9 @@ _ = tied.load_state_dict(state)
 
 # %%
 claim = Claim("hyper-attention/definition-g-3")
-claim.check("block against the loop, error", relative_error(free(x), by_loop(free)), "<=", 1e-12)
-claim.check("with tied factors against sharing, error", relative_error(tied(x), shared(x)), "<=", 1e-12)
-claim.control("with untied factors against sharing, error", relative_error(free(x), shared(x)), "<=", 1e-12)
+claim.close("block against the loop, error", free(x), by_loop(free))
+claim.close("with tied factors against sharing, error", tied(x), shared(x))
+claim.control.close("with untied factors against sharing, error", free(x), shared(x))
 claim.verdict()
 
 # %% [markdown]
@@ -252,14 +250,14 @@ show.table(["order 3", f"parameters at width {d}", "in units of d²"], [[n, c, c
 
 # %%
 claim = Claim("hyper-attention/remark-ha-counts")
-claim.check("parameters of the blocks, against the formula", counts, "==", formula)
-claim.check("sharing, one output matrix", counts["sharing"], "==", 4 * d**2)
-claim.check("no sharing, one output matrix", counts["no sharing"], "==", 6 * d**2)
+claim.equal("parameters of the blocks, against the formula", counts, formula)
+claim.equal("sharing, one output matrix", counts["sharing"], 4 * d**2)
+claim.equal("no sharing, one output matrix", counts["no sharing"], 6 * d**2)
 more = whole["HyperAttention (no sharing)"] / whole["Self-Attention"] - 1
-claim.check("models of Table 1, HyperAttention", whole["HyperAttention"], "==", whole["Self-Attention"])
-claim.check("models of Table 1, no sharing: share that it has more", more, "<", 0.1)
-claim.control("no sharing with the parameters of self-attention", counts["no sharing"], "==", 4 * d**2)
-claim.control("sharing with a separate output matrix", counts["sharing, W^V2 and W^O apart"], "==", 4 * d**2)
+claim.equal("models of Table 1, HyperAttention", whole["HyperAttention"], whole["Self-Attention"])
+claim.below("models of Table 1, no sharing: share that it has more", more, 0.1)
+claim.control.equal("no sharing with the parameters of self-attention", counts["no sharing"], 4 * d**2)
+claim.control.equal("sharing with a separate output matrix", counts["sharing, W^V2 and W^O apart"], 4 * d**2)
 claim.number("attention without sharing, in units of that with", counts["no sharing"] / counts["sharing"])
 claim.verdict()
 

@@ -165,14 +165,14 @@ show.table(
 # %%
 claim = Claim("hyper-attention/example-1")
 with_bias = (apart + 1).abs().max()
-claim.check("agents whose partners in the simulation differ from Eq. 4", mismatches, "==", 0)
-claim.check("layer against the values with their bias of -1, largest error", with_bias, "==", 0)
-claim.check("C of Eq. 15 and W of Eq. 14 as printed, with the bias: largest error", with_bias, "==", 0, of="proof")
-claim.check("scores less 1/L, at that L, against Eq. 4: largest error", taken_back, "<=", 1e-12)
-claim.control("the same with one agent more", one_agent_more, "<=", 1e-12)
-claim.check("diagonal 0, tokens alone at their height, largest error", alone_error, "==", 0)
-claim.misprint("layer against Eq. 4, without the bias: largest error", apart.abs().max(), "==", 0)
-claim.control("diagonal 0, tokens that share a height, largest error", shared_error, "==", 0)
+claim.equal("agents whose partners in the simulation differ from Eq. 4", mismatches, 0)
+claim.equal("layer against the values with their bias of -1, largest error", with_bias, 0)
+claim.equal("C of Eq. 15 and W of Eq. 14 as printed, with the bias: largest error", with_bias, 0, of="proof")
+claim.at_most("scores less 1/L, at that L, against Eq. 4: largest error", taken_back, 1e-12)
+claim.control.at_most("the same with one agent more", one_agent_more, 1e-12)
+claim.equal("diagonal 0, tokens alone at their height, largest error", alone_error, 0)
+claim.misprint.equal("layer against Eq. 4, without the bias: largest error", apart.abs().max(), 0)
+claim.control.equal("diagonal 0, tokens that share a height, largest error", shared_error, 0)
 claim.verdict()
 
 # %% [markdown]

@@ -189,14 +189,16 @@ on_diagonal = {f"L = {n}": error for n, error in zip(lengths, errors["1 on the d
 
 # %%
 claim = Claim("hyper-attention/example-2")
-claim.check("diagonal: largest error", on_diagonal, "<=", 1e-12)
-claim.check(f"printed row, L = {trained_length}: largest error", by_length[trained_length], "<=", 1e-12, of="proof")
-claim.check("diagonal, lists of two and three, L = 7: largest error", larger_error, "<=", 1e-12)
-claim.control("printed row at other lengths: largest error", elsewhere, "<=", 1e-12)
-claim.check("printed row and min(1, L* z), every length: largest error", repaired_row, "<=", 1e-12)
-claim.control("printed row and min(1, z), every length: largest error", max(headed["min(1, z)"].values()), "<=", 1e-12)
-claim.check("with repeats and a ReLU layer: largest error", with_relu, "<=", 1e-12)
-claim.control("with repeats: largest error", plain, "<=", 1e-12)
+claim.at_most("diagonal: largest error", on_diagonal, 1e-12)
+claim.at_most(f"printed row, L = {trained_length}: largest error", by_length[trained_length], 1e-12, of="proof")
+claim.at_most("diagonal, lists of two and three, L = 7: largest error", larger_error, 1e-12)
+claim.control.at_most("printed row at other lengths: largest error", elsewhere, 1e-12)
+claim.at_most("printed row and min(1, L* z), every length: largest error", repaired_row, 1e-12)
+claim.control.at_most(
+    "printed row and min(1, z), every length: largest error", max(headed["min(1, z)"].values()), 1e-12
+)
+claim.at_most("with repeats and a ReLU layer: largest error", with_relu, 1e-12)
+claim.control.at_most("with repeats: largest error", plain, 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -280,13 +282,13 @@ show.table(
 alone = trained_errors[f"L = {trained_length} only"]
 off_length = {name: error for name, error in alone.items() if name != f"L = {trained_length}"}
 claim = Claim("hyper-attention/remark-genotype-length")
-claim.check(f"trained at L = {trained_length}: largest error there", alone[f"L = {trained_length}"], "<=", 1e-9)
-claim.check("trained at one length: largest error at any other", off_length, ">=", 0.1)
-claim.check("printed row at other lengths: largest error", elsewhere, ">=", 0.1)
-claim.check("printed row and min(1, L* z), all lengths: largest error", repaired_row, "<=", 1e-12)
-claim.check("longer lists, min(1, c z), any activator, all lengths: largest error", any_off, "<=", 1e-12)
-claim.control("the same against the share of the activators: largest error", max(share_off.values()), "<=", 1e-12)
-claim.control("diagonal layer, not trained: largest error at any length", max(on_diagonal.values()), ">=", 0.1)
+claim.at_most(f"trained at L = {trained_length}: largest error there", alone[f"L = {trained_length}"], 1e-9)
+claim.at_least("trained at one length: largest error at any other", off_length, 0.1)
+claim.at_least("printed row at other lengths: largest error", elsewhere, 0.1)
+claim.at_most("printed row and min(1, L* z), all lengths: largest error", repaired_row, 1e-12)
+claim.at_most("longer lists, min(1, c z), any activator, all lengths: largest error", any_off, 1e-12)
+claim.control.at_most("the same against the share of the activators: largest error", max(share_off.values()), 1e-12)
+claim.control.at_least("diagonal layer, not trained: largest error at any length", max(on_diagonal.values()), 0.1)
 claim.verdict()
 
 # %% [markdown]
@@ -301,14 +303,14 @@ apart = learned[f"L = {trained_length} only"] - diagonal
 along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=True) * unseen
 
 claim = Claim("hyper-attention/remark-genotype-training")
-claim.check("one length: loss at the end", runs[f"L = {trained_length} only"].losses[-1, 0], "<=", 1e-10)
-claim.check("one length: largest error there", alone[f"L = {trained_length}"], "<=", 1e-9)
-claim.check("one length: largest error at any other", off_length, ">=", 0.1)
-claim.check("what it adds beside the vector that is not seen", (apart - along).abs().max(), "<=", 1e-9)
-claim.control(
-    "lengths 2, 3 and 4: largest error at L = 1 and 5", max(trained_errors["L = 2, 3 and 4"].values()), ">=", 0.1
+claim.at_most("one length: loss at the end", runs[f"L = {trained_length} only"].losses[-1, 0], 1e-10)
+claim.at_most("one length: largest error there", alone[f"L = {trained_length}"], 1e-9)
+claim.at_least("one length: largest error at any other", off_length, 0.1)
+claim.close("what it adds beside the vector that is not seen", apart, along, atol=1e-9)
+claim.control.at_least(
+    "lengths 2, 3 and 4: largest error at L = 1 and 5", max(trained_errors["L = 2, 3 and 4"].values()), 0.1
 )
-claim.check("lengths 2, 3 and 4: largest error at any length", trained_errors["L = 2, 3 and 4"], "<=", 1e-9)
+claim.at_most("lengths 2, 3 and 4: largest error at any length", trained_errors["L = 2, 3 and 4"], 1e-9)
 claim.verdict()
 
 # %% [markdown]

@@ -48,7 +48,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.training import train_many
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -67,7 +67,9 @@ device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(grid=(grid, 24, 720), trained_length=(trained_length, 2, 60), radius=(radius, 1, (grid - 1) // 8))
-require(samples=(samples, 1000, 10**6), steps=(steps, 100, 10**5), rate=(rate, 1e-4, 0.15), lengths=(lengths, 1, 200))
+require(
+    samples=(samples, 1000, 10**6), steps=(steps, 100, 10**5), rate=(rate, 1e-4, 0.15), lengths=(Each(lengths), 1, 200)
+)
 require(tests=(tests, 50, 10**5), adam_grid=(adam_grid, 24, 360), adam_steps=(adam_steps, 100, 10**5))
 require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 
@@ -174,13 +176,13 @@ show.figure(
 # %%
 claim = Claim("hyper-attention/experiment-7-1")
 for name in names[:3]:
-    claim.check(f"{name}: training error of a token", train_errors[name], "<=", 1e-7)
+    claim.at_most(f"{name}: training error of a token", train_errors[name], 1e-7)
     for length, error in zip(lengths, errors[name], strict=True):
-        claim.check(f"{name}: test error at L = {length}", error, "<=", 1e-7)
+        claim.at_most(f"{name}: test error at L = {length}", error, 1e-7)
 for length, error in zip(lengths, errors[names[3]], strict=True):
     exact = (1 - length / trained_length) ** 2
-    claim.check(f"Eq. 4 to the letter: test error at L = {length}", error, "==", exact, tolerance=1e-3)
-claim.control("Eq. 4 to the letter: largest test error", max(errors[names[3]]), "<=", 1e-7)
+    claim.equal(f"Eq. 4 to the letter: test error at L = {length}", error, exact, tolerance=1e-3)
+claim.control.at_most("Eq. 4 to the letter: largest test error", max(errors[names[3]]), 1e-7)
 if trained_length in lengths:
     claim.number("one-hot: test error at L = L*", errors["one-hot"][lengths.index(trained_length)], printed=1e-7)
 claim.number("one-hot: training loss at the end", run.losses[-1, 0])
@@ -309,12 +311,12 @@ disturbed[1, 2] += 0.01
 # %%
 claim = Claim("hyper-attention/figure-2a")
 diagonal = devised_score.diagonal()
-claim.check("devised C: largest entry off the diagonal", (devised_score - diagonal.diag()).abs().max(), "<=", 1e-11)
+claim.close("devised C: largest entry off the diagonal", devised_score, diagonal.diag(), atol=1e-11)
 printed_form = window_diagonal(grid, radius)
-claim.check("devised C against the printed formula", (diagonal - printed_form).abs().max(), "<=", 1e-11)
+claim.close("devised C against the printed formula", diagonal, printed_form, atol=1e-11)
 errs = (code_outputs(printed_form.diag()) - truth).abs().max(), (code_outputs(disturbed) - truth).abs().max()
-claim.check("outputs with the devised C, largest error", errs[0], "<=", 1e-9)
-claim.control("one entry off the diagonal, outputs, largest error", errs[1], "<=", 1e-9)
+claim.at_most("outputs with the devised C, largest error", errs[0], 1e-9)
+claim.control.at_most("one entry off the diagonal, outputs, largest error", errs[1], 1e-9)
 claim.verdict()
 
 # %% [markdown]
@@ -349,15 +351,13 @@ with_adam, uneven, constant = (off_over_diagonal(pictures[name]) for name in lis
 sizes = adam_score.cpu().abs().clamp(min=1e-12).log()
 bands = sizes.mean(dim=1).var(correction=0) / sizes.var(correction=0)
 claim = Claim("hyper-attention/figure-2b")
-claim.check(
-    f"Adam, constant start, N = {adam_grid}: largest entry off the diagonal over that on it", with_adam, ">", 1.0
-)
-claim.printed(f"descent, uneven start, N = {grid}: the same", uneven, ">", 1.0)
-claim.printed(f"descent, constant start, N = {grid}: the same", constant, ">", 1.0)
-claim.check("uneven start: mean squared distance of T", (learned[names[2]] - devised).square().mean(), "<=", 1e-5)
-claim.check("constant start: mean squared distance of T", (learned[names[1]] - devised).square().mean(), "<=", 1e-5)
-claim.check("Adam: mean squared distance of T", (adam_tensor - adam_target).square().mean(), "<=", 1e-5)
-claim.control("the devised matrix: entry off the diagonal over that on it", off_over_diagonal(devised_score), ">", 1.0)
+claim.above(f"Adam, constant start, N = {adam_grid}: largest entry off the diagonal over that on it", with_adam, 1.0)
+claim.printed.above(f"descent, uneven start, N = {grid}: the same", uneven, 1.0)
+claim.printed.above(f"descent, constant start, N = {grid}: the same", constant, 1.0)
+claim.at_most("uneven start: mean squared distance of T", (learned[names[2]] - devised).square().mean(), 1e-5)
+claim.at_most("constant start: mean squared distance of T", (learned[names[1]] - devised).square().mean(), 1e-5)
+claim.at_most("Adam: mean squared distance of T", (adam_tensor - adam_target).square().mean(), 1e-5)
+claim.control.above("the devised matrix: entry off the diagonal over that on it", off_over_diagonal(devised_score), 1.0)
 claim.number("Adam: share of the spread of log sizes that goes with the row", bands)
 claim.verdict()
 
@@ -417,10 +417,10 @@ four_panels(names[2], "figure-4", 2)
 # %%
 band = devised < 0
 claim = Claim("hyper-attention/figure-3")
-claim.check("mean squared distance of T", (learned[names[0]] - devised).square().mean(), "<=", 1e-5)
-claim.check("learned C on the band, mean", run.score[0][band].mean(), "<", 0)
-claim.check("learned w, least entry", run.value[0].min(), ">", 0)
-claim.control("mean squared distance of C", (run.score[0] + devised).square().mean(), "<=", 1e-5)
+claim.at_most("mean squared distance of T", (learned[names[0]] - devised).square().mean(), 1e-5)
+claim.below("learned C on the band, mean", run.score[0][band].mean(), 0)
+claim.above("learned w, least entry", run.value[0].min(), 0)
+claim.control.at_most("mean squared distance of C", (run.score[0] + devised).square().mean(), 1e-5)
 claim.number("mean squared distance of T", (learned[names[0]] - devised).square().mean(), printed=1e-5)
 if grid == 360:
     claim.number("learned w, mean", run.value[0].mean())
@@ -447,9 +447,9 @@ raw_value = 2 / grid * code.mT @ run.value[2]
 not_mapped = scores[names[2]] * raw_value  # the transform without the change of basis
 distance = (learned[names[2]] - devised).square().mean()
 claim = Claim("hyper-attention/figure-4")
-claim.check("mean squared distance of T in the one-hot basis", distance, "<=", 1e-5)
-claim.control("without the change of basis", (not_mapped - devised).square().mean(), "<=", 1e-5)
-claim.control("mean squared distance of C in the one-hot basis", (run.score[2] + devised).square().mean(), "<=", 1e-5)
+claim.at_most("mean squared distance of T in the one-hot basis", distance, 1e-5)
+claim.control.at_most("without the change of basis", (not_mapped - devised).square().mean(), 1e-5)
+claim.control.at_most("mean squared distance of C in the one-hot basis", (run.score[2] + devised).square().mean(), 1e-5)
 claim.number("mean squared distance of T", distance, printed=1e-5)
 claim.verdict()
 
@@ -531,11 +531,11 @@ show.table(
 # %%
 claim = Claim("hyper-attention/remark-figure-4-side")
 spared = {f"error {share:.0e}": counts[1] / counts[0] for share, counts in needed.items()}
-claim.check("window: entries with sinusoids over entries one-hot", spared, "<=", 0.5)
+claim.at_most("window: entries with sinusoids over entries one-hot", spared, 0.5)
 not_spared = {f"error {share:.0e}": counts[3] / counts[2] for share, counts in needed.items()}
-claim.control("random places: the same", not_spared, "<=", 0.5)
+claim.control.at_most("random places: the same", not_spared, 0.5)
 from_adam = entries_needed(adam_score.cpu(), 1e-2) / entries_needed(adam_target.cpu(), 1e-2)
-claim.misprint("with the learned matrix of Figure 2(b): the same", from_adam, "<=", 0.5)
+claim.misprint.at_most("with the learned matrix of Figure 2(b): the same", from_adam, 0.5)
 claim.number("window: entries of two factors over entries one-hot, error 1e-2", needed[1e-2][4] / needed[1e-2][0])
 claim.verdict()
 

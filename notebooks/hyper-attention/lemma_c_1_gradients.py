@@ -82,9 +82,9 @@ mean_over_all = (outputs.squeeze(-1) - targets).square().mean()
 
 # %%
 claim = Claim("hyper-attention/definition-loss")
-claim.check("loss against a loop, relative error", abs(loss - loop) / loop, "<=", 1e-12)
-claim.check("loss over the mean of all squares", loss / mean_over_all, "==", length, tolerance=1e-9)
-claim.control("mean over the tokens too, against the loop", abs(mean_over_all - loop) / loop, "<=", 1e-12)
+claim.at_most("loss against a loop, relative error", abs(loss - loop) / loop, 1e-12)
+claim.equal("loss over the mean of all squares", loss / mean_over_all, length, tolerance=1e-9)
+claim.control.at_most("mean over the tokens too, against the loop", abs(mean_over_all - loop) / loop, 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -116,8 +116,8 @@ not_orthonormal = stretched @ stretched_tokens.mT @ stretched_tokens @ stretched
 
 # %%
 claim = Claim("hyper-attention/lemma-c-1")
-claim.check("B X^T X B^T against diag(s), largest error", (in_basis - diagonals).abs().max(), "<=", 1e-12)
-claim.control("B not orthonormal, largest error", (not_orthonormal - diagonals).abs().max(), "<=", 1e-12)
+claim.close("B X^T X B^T against diag(s), largest error", in_basis, diagonals, atol=1e-12)
+claim.control.close("B not orthonormal, largest error", not_orthonormal, diagonals, atol=1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -170,15 +170,13 @@ value_differences = torch.stack(
 
 # %%
 claim = Claim("hyper-attention/gradients-matrix-form")
-claim.check("in C, relative error", relative_error(by_score.flatten(), differences), "<=", 1e-8)
-claim.check("in w, relative error", relative_error(by_value, value_differences), "<=", 1e-8)
-claim.control(
-    "in w, transpose dropped, relative error", relative_error(by_value_dropped, value_differences), "<=", 1e-8
-)
+claim.close("in C, relative error", by_score.flatten(), differences, rtol=1e-8)
+claim.close("in w, relative error", by_value, value_differences, rtol=1e-8)
+claim.control.close("in w, transpose dropped, relative error", by_value_dropped, value_differences, rtol=1e-8)
 entries = torch.einsum("nb,nia,ni->ab", tokens.mT @ tokens @ value, tokens, residual) / samples
-for factor, role in ((2, claim.check), (1, claim.misprint)):
-    error = relative_error(factor * entries.flatten(), differences)
-    role(f"in C, entry by entry with {factor}/B, relative error", error, "<=", 1e-8, of="proof")
+for factor, role in ((2, claim), (1, claim.misprint)):
+    ours = factor * entries.flatten()
+    role.close(f"in C, entry by entry with {factor}/B, relative error", ours, differences, rtol=1e-8, of="proof")
 claim.number("in w, transpose dropped", relative_error(by_value_dropped, value_differences))
 claim.verdict()
 
@@ -230,17 +228,13 @@ rows = (by_c_hot @ apart.flatten() - residual.flatten()).abs().max()
 # %%
 claim = Claim("hyper-attention/equation-21")
 motion_error = relative_error(velocity.flatten(), moved)
-claim.check("motion of the residuals, relative error", motion_error, "<=", 1e-10)
-claim.check("D = M vec(...), columns stacked, largest error", columns, "<=", 1e-12 * residual.abs().max().item())
-claim.check("motion with C^T in the second gradient, relative error", motion_error, "<=", 1e-10, of="proof")
-claim.misprint(
-    "motion with the transpose on C dropped, relative error",
-    relative_error(velocity_dropped.flatten(), moved),
-    "<=",
-    1e-10,
-    of="proof",
+claim.at_most("motion of the residuals, relative error", motion_error, 1e-10)
+claim.at_most("D = M vec(...), columns stacked, largest error", columns, 1e-12 * residual.abs().max().item())
+claim.at_most("motion with C^T in the second gradient, relative error", motion_error, 1e-10, of="proof")
+claim.misprint.close(
+    "motion with the transpose on C dropped, relative error", velocity_dropped.flatten(), moved, rtol=1e-10, of="proof"
 )
-claim.control("D = M vec(...), rows stacked, largest error", rows, "<=", 1e-12 * residual.abs().max().item())
+claim.control.at_most("D = M vec(...), rows stacked, largest error", rows, 1e-12 * residual.abs().max().item())
 claim.verdict()
 
 # %% [markdown]
@@ -299,10 +293,10 @@ steps_of_proof = {
 
 # %%
 claim = Claim("hyper-attention/lemma-c-3")
-claim.check("least slack, relative", slack, ">=", -1e-12)
-claim.check("equality on the lowest eigenvector, largest error", equal.abs().max(), "<=", 1e-10)
-claim.check("both equalities of the proof, largest relative error", steps_of_proof, "<=", 1e-10, of="proof")
-claim.control("with the largest eigenvalue, least slack", slack_largest, ">=", -1e-12)
+claim.at_least("least slack, relative", slack, -1e-12)
+claim.at_most("equality on the lowest eigenvector, largest error", equal.abs().max(), 1e-10)
+claim.at_most("both equalities of the proof, largest relative error", steps_of_proof, 1e-10, of="proof")
+claim.control.at_least("with the largest eigenvalue, least slack", slack_largest, -1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -358,9 +352,9 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/lemma-c-4")
-claim.check("largest |x(t)| over its bound", (norms / limit).max(), "<=", 1 + 1e-9)
-claim.check("|x| at the end", norms[-1], "<=", norms[0] * limit[-1] / limit[0])
-claim.control("one eigenvalue 0: |x| at the end over |x(0)|", stuck_share, "<=", limit[-1] / limit[0])
+claim.at_most("largest |x(t)| over its bound", (norms / limit).max(), 1 + 1e-9)
+claim.at_most("|x| at the end", norms[-1], norms[0] * limit[-1] / limit[0])
+claim.control.at_most("one eigenvalue 0: |x| at the end over |x(0)|", stuck_share, limit[-1] / limit[0])
 claim.verdict()
 
 # %% [markdown]

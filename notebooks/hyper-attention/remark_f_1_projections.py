@@ -35,8 +35,8 @@ from attention_theory.hyper_attention.interactions.projections import (
     width_for,
 )
 from attention_theory.randomness import normal, streams
-from attention_theory.validation import require
-from bookpress import Claim, show
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 size = 24  # symbols |S|, from 10 to 200
@@ -52,7 +52,7 @@ device = "cpu"  # where layers are trained, one of "cpu", "cuda"
 
 # %%
 require(size=(size, 10, 200), trained_size=(trained_size, 4, 8), restarts=(restarts, 5, 200))
-require(counts=(counts, 10, 2000), number_of_counts=(len(counts), 3, 3), accuracy=(accuracy, 0.3, 0.8))
+require(counts=(Each(counts), 10, 2000), number_of_counts=(len(counts), 3, 3), accuracy=(accuracy, 0.3, 0.8))
 require(draws=(draws, 10, 200), features=(features, 128, 1024), values=(values, 2, 4), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 
@@ -163,17 +163,17 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/remark-johnson-lindenstrauss")
-claim.check("smooth, half as many dimensions as symbols: share missed", shares["smooth"][0], "<=", 0.01)
-claim.check("F = I, half as many: share missed", shares["F = I"][0], "==", 1 - half / size, tolerance=1e-12)
-claim.estimate("random, a quarter as many: share missed", quarter, ">=", 0.1)
+claim.at_most("smooth, half as many dimensions as symbols: share missed", shares["smooth"][0], 0.01)
+claim.equal("F = I, half as many: share missed", shares["F = I"][0], 1 - half / size, tolerance=1e-12)
+claim.at_least("random, a quarter as many: share missed", estimate(quarter), 0.1)
 claim.number("random, half as many: share missed, mean", sum(shares["random"]) / draws)
 reached = {name: over_bound[name] for name in ("smooth, d = 1", "smooth, d = 2")}
-claim.check("smooth, trained layers: share missed over the bound", reached, "<=", 1e-6)
+claim.at_most("smooth, trained layers: share missed over the bound", reached, 1e-6)
 claim.number("trained layers of all widths: share missed over the bound, largest", max(over_bound.values()))
-claim.estimate("F = I, a random projection: share missed", projected, ">", 1 - half / size)
-claim.printed("F = I, half as many dimensions as symbols: share missed", shares["F = I"][0], "<=", 0.1)
-claim.control(
-    "F = I, as many dimensions as symbols: share missed", least_share(interactions["F = I"][0], size), ">=", 0.1
+claim.above("F = I, a random projection: share missed", estimate(projected), 1 - half / size)
+claim.printed.at_most("F = I, half as many dimensions as symbols: share missed", shares["F = I"][0], 0.1)
+claim.control.at_least(
+    "F = I, as many dimensions as symbols: share missed", least_share(interactions["F = I"][0], size), 0.1
 )
 claim.verdict()
 
@@ -325,18 +325,18 @@ for width in (1, 2, 4, 6, 8):
 
 # %%
 claim = Claim("hyper-attention/remark-f-1")
-claim.estimate("dimensions that a tenfold n adds", steps[0] + steps[1], ">", 0)
-claim.estimate("second step less twice the first", bends, "<=", 0)
-claim.control("dimensions grow as n does: second step over the first", sum(steps[1]) / sum(steps[0]), ">=", 5)
+claim.above("dimensions that a tenfold n adds", estimate(steps[0] + steps[1]), 0)
+claim.at_most("second step less twice the first", estimate(bends), 0)
+claim.control.at_least("dimensions grow as n does: second step over the first", sum(steps[1]) / sum(steps[0]), 5)
 hfa_error, sa_missed = ({name: row[k] for name, row in few_features.items()} for k in (2, 3))
-claim.check("agreement in all features, d = |Φ|(k - 1) + 1: error of factors", hfa_error, "<=", 1e-12)
-claim.check("the same by self-attention in as many dimensions: share missed", sa_missed, ">=", 0.5)
-claim.control("one feature of 3 values, self-attention: share missed", both_scores(1, 3)[3], ">=", 0.5)
-claim.check("rank of a product of random scores, less the binomial", ranks, "==", 0)
-claim.check("least d for half of the product's squares, over |Φ|", share_of_features, ">=", 0.2)
-claim.check("4 features, one at a time, all tokens: share missed, off the bound by", off_bound, "<=", 1e-12)
-claim.estimate("one at a time, d = 8 log|Φ|: share missed by random embeddings", at_random, ">", 0.5)
-claim.printed("one at a time, d = 8 log|Φ|: share missed by the best embedding", best[logarithmic], "<=", 0.5)
+claim.at_most("agreement in all features, d = |Φ|(k - 1) + 1: error of factors", hfa_error, 1e-12)
+claim.at_least("the same by self-attention in as many dimensions: share missed", sa_missed, 0.5)
+claim.control.at_least("one feature of 3 values, self-attention: share missed", both_scores(1, 3)[3], 0.5)
+claim.equal("rank of a product of random scores, less the binomial", ranks, 0)
+claim.at_least("least d for half of the product's squares, over |Φ|", share_of_features, 0.2)
+claim.at_most("4 features, one at a time, all tokens: share missed, off the bound by", off_bound, 1e-12)
+claim.above("one at a time, d = 8 log|Φ|: share missed by random embeddings", estimate(at_random), 0.5)
+claim.printed.at_most("one at a time, d = 8 log|Φ|: share missed by the best embedding", best[logarithmic], 0.5)
 claim.verdict()
 
 # %% [markdown]

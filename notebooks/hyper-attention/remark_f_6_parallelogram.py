@@ -83,7 +83,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack, parallelogram_defect, random_layers
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -96,7 +96,12 @@ sequences = 300  # random sequences for the best fit, from 50 to 20000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(sizes=(sizes, 2, 8), number_of_features=(len(sizes), 2, 2), tokens=(tokens, 4, 200), depths=(depths, 1, 20))
+require(
+    sizes=(Each(sizes), 2, 8),
+    number_of_features=(len(sizes), 2, 2),
+    tokens=(tokens, 4, 200),
+    depths=(Each(depths), 1, 20),
+)
 require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 20_000), seed=(seed, 0, None))
 
 # %% [markdown]
@@ -197,23 +202,18 @@ show.table(["target", "missed by the best linear attention, side by side"], miss
 # %%
 claim = Claim("hyper-attention/remark-f-6")
 largest = max(max(values) for values in defects.values())
-claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12)
+claim.at_most("parallelogram defect of every stack, largest", largest, 1e-12)
 for name in targets:
-    claim.check(f"defect of the target, {name}", target_defects[name], ">=", 1e-3)
-    claim.check(f"one layer of order 2, {name}, error", relative_error(one_layer[name], wanted[name]), "<=", 1e-12)
-    claim.check(
-        f"linear attention on product symbols, {name}, error",
-        relative_error(on_products[name], wanted[name]),
-        "<=",
-        1e-12,
-    )
+    claim.at_least(f"defect of the target, {name}", target_defects[name], 1e-3)
+    claim.close(f"one layer of order 2, {name}, error", one_layer[name], wanted[name])
+    claim.close(f"linear attention on product symbols, {name}, error", on_products[name], wanted[name])
 additive = {name: relative_error(on_products[name], wanted[name]) for name in targets}
-claim.printed("bilinear terms, added up, miss the target: on product symbols", additive, ">=", 1e-3, of="proof")
-claim.check("parallelogram defect of every stack, largest", largest, "<=", 1e-12, of="proof")
-claim.check("defect of the targets", target_defects, ">=", 1e-3, of="proof")
+claim.printed.at_least("bilinear terms, added up, miss the target: on product symbols", additive, 1e-3, of="proof")
+claim.at_most("parallelogram defect of every stack, largest", largest, 1e-12, of="proof")
+claim.at_least("defect of the targets", target_defects, 1e-3, of="proof")
 claim.number("missed by the best linear attention", missed["like with like"])
-claim.control("best linear attention, side by side, missed", min(missed.values()), "<=", 1e-12)
-claim.control("defect of softmax attention", softmax_defect, "<=", 1e-12)
+claim.control.at_most("best linear attention, side by side, missed", min(missed.values()), 1e-12)
+claim.control.at_most("defect of softmax attention", softmax_defect, 1e-12)
 claim.verdict()
 
 # %% [markdown]

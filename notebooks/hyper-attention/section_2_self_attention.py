@@ -34,7 +34,6 @@ from attention_theory.hyper_attention.interactions.interactions import (
 from attention_theory.hyper_attention.layers.self_attention import linear_attention, softmax_attention
 from attention_theory.layers import attention_weights
 from attention_theory.measure import matrix_operations
-from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -89,9 +88,9 @@ unscaled = attention_weights((tokens @ query) @ (tokens @ key).mT) @ (tokens @ v
 
 # %%
 claim = Claim("hyper-attention/definition-softmax-attention")
-claim.check("layer against the loop, relative error", relative_error(layer, loop), "<=", 1e-12)
-claim.check("row sums of the weights, largest distance from 1", (weights.sum(dim=-1) - 1).abs().max(), "<=", 1e-12)
-claim.control("without the factor 1/sqrt(d_k)", relative_error(unscaled, loop), "<=", 1e-12)
+claim.close("layer against the loop, relative error", layer, loop)
+claim.close("row sums of the weights, largest distance from 1", weights.sum(dim=-1), 1, atol=1e-12)
+claim.control.close("without the factor 1/sqrt(d_k)", unscaled, loop)
 claim.verdict()
 
 # %% [markdown]
@@ -162,10 +161,10 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/definition-linear-attention")
-claim.check("both orders of the products, relative error", relative_error(fast, written_out), "<=", 1e-12)
-claim.check("slope of the operations in L", slopes["from the right"], "<=", 1.3)
-claim.control("slope with the scores written out", slopes["scores written out"], "<=", 1.3)
-claim.control("with a softmax on the scores, relative error", relative_error(with_softmax, written_out), "<=", 1e-12)
+claim.close("both orders of the products, relative error", fast, written_out)
+claim.at_most("slope of the operations in L", slopes["from the right"], 1.3)
+claim.control.at_most("slope with the scores written out", slopes["scores written out"], 1.3)
+claim.control.close("with a softmax on the scores, relative error", with_softmax, written_out)
 claim.verdict()
 
 # %% [markdown]
@@ -206,18 +205,15 @@ self_term = effect.diagonal()[symbols][..., None] * directions[symbols]
 
 # %%
 claim = Claim("hyper-attention/definition-pairwise-interaction")
-claim.check(
+claim.close(
     "batched sum against the double loop, relative error",
-    relative_error(aggregate_interactions(symbols, effect, directions), double_sum),
-    "<=",
-    1e-12,
+    aggregate_interactions(symbols, effect, directions),
+    double_sum,
 )
-claim.check("from the counts alone, relative error", relative_error(by_counts, double_sum), "<=", 1e-12)
-claim.check("counts add up to the length", (counts(symbols, size).sum(dim=-1) - length).abs().max(), "==", 0)
-claim.check(
-    "leaving out j = i takes away f(a, a) w_a", relative_error(without_self + self_term, double_sum), "<=", 1e-12
-)
-claim.control("without the self term, relative error", relative_error(without_self, double_sum), "<=", 1e-12)
+claim.close("from the counts alone, relative error", by_counts, double_sum)
+claim.equal("counts add up to the length", (counts(symbols, size).sum(dim=-1) - length).abs().max(), 0)
+claim.close("leaving out j = i takes away f(a, a) w_a", without_self + self_term, double_sum)
+claim.control.close("without the self term, relative error", without_self, double_sum)
 claim.verdict()
 
 # %% [markdown]

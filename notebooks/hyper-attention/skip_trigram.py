@@ -243,19 +243,19 @@ show.figure(
 # %%
 claim = Claim("hyper-attention/skip-trigram")
 spread = max(one_head_errors) - min(one_head_errors)
-claim.check("share of one context word, one head, squared error", min(one_head_errors), "==", 1.0, tolerance=1e-9)
-claim.check("the same over all scores tried, spread", spread, "<=", 1e-9)
-claim.check("two heads, squared error", two_heads_error, "==", 0)
+claim.equal("share of one context word, one head, squared error", min(one_head_errors), 1.0, tolerance=1e-9)
+claim.at_most("the same over all scores tried, spread", spread, 1e-9)
+claim.equal("two heads, squared error", two_heads_error, 0)
 for kind, error in repaired.items():
-    claim.check(f"2 x 2, one {kind} head with its self term, squared error", error, "<=", 1e-20)
+    claim.at_most(f"2 x 2, one {kind} head with its self term, squared error", error, 1e-20)
 for kind, error in random_errors.items():
-    claim.check(f"larger task, one {kind} head: least error of random scores", error, ">=", least_possible - 1e-9)
-claim.check("2 x 2 and the larger task, order 3, error", ternary_error, "<=", 1e-12)
+    claim.at_least(f"larger task, one {kind} head: least error of random scores", error, least_possible - 1e-9)
+claim.at_most("2 x 2 and the larger task, order 3, error", ternary_error, 1e-12)
 by_object = third_word["told apart"]
-claim.check("three words, order 3 with w of (keep, object), squared error", by_object, "<=", 1e-24, of="proof")
-claim.control("the same with one object for both answers, squared error", third_word["alike"], "<=", 1e-24)
-claim.control("larger task, two heads: error", two_heads_large, ">=", least_possible - 1e-9)
-claim.control("one head misses 1 when both queries want one answer", same_answer_error, "==", 1.0, tolerance=1e-12)
+claim.at_most("three words, order 3 with w of (keep, object), squared error", by_object, 1e-24, of="proof")
+claim.control.at_most("the same with one object for both answers, squared error", third_word["alike"], 1e-24)
+claim.control.at_least("larger task, two heads: error", two_heads_large, least_possible - 1e-9)
+claim.control.equal("one head misses 1 when both queries want one answer", same_answer_error, 1.0, tolerance=1e-12)
 claim.verdict()
 
 # %% [markdown]

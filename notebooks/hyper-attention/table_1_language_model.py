@@ -82,9 +82,8 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 )
 from attention_theory.measure import cpu_seconds, matrix_operations
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in
@@ -102,7 +101,7 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(width=(width, range(12, 4097, 12)))
-require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
+require(seeds=(Each(seeds), 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
 require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
 require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 0.1), evaluate_every=(evaluate_every, steps // 20, None))
 require(validation_windows=(validation_windows, 1, None))
@@ -278,15 +277,15 @@ band = 0.05 if tokens_folder else None  # another text cannot have the printed p
 for name, value in {"Self-Attention": 62.28, **PRINTED}.items():
     ours = mean([one.perplexity for one in courses[name]])
     claim.number(f"perplexity, {name}", ours, printed=value, within=band)
-claim.estimate("Self-Attention: below the mean of the past by, nats", added["Self-Attention"], ">", 0)
-claim.estimate("no attention: the same", added["no attention"], ">", 0, role="control")
+claim.above("Self-Attention: below the mean of the past by, nats", estimate(added["Self-Attention"]), 0)
+claim.control.above("no attention: the same", estimate(added["no attention"]), 0)
 for name, some in own_gaps.items():
     claim.number(f"gap to self-attention, {name}", mean(some), printed=printed_gaps[name])
 matched = {name: counted[name] for name in ("HyperFeatureAttention", "HyperAttention")}
-claim.check("attention parameters at width 768", matched, "==", counted["Self-Attention"])
-claim.control("the same without sharing", counted["HyperAttention (no sharing)"], "==", counted["Self-Attention"])
-claim.check("three-way task, missed by linear HyperAttention", missed["three-way"][1], "<=", 1e-12)
-claim.control("three-way task, missed by linear attention", missed["three-way"][0], "<=", 1e-12)
+claim.equal("attention parameters at width 768", matched, counted["Self-Attention"])
+claim.control.equal("the same without sharing", counted["HyperAttention (no sharing)"], counted["Self-Attention"])
+claim.at_most("three-way task, missed by linear HyperAttention", missed["three-way"][1], 1e-12)
+claim.control.at_most("three-way task, missed by linear attention", missed["three-way"][0], 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -409,13 +408,13 @@ show.table(
 # %%
 claim = Claim("hyper-attention/remark-matched-compute")
 apart = ratios["HyperFeatureAttention"] - 1 + 3 * 256**2 / in_models["Self-Attention"]  # three products a score
-claim.check("HyperFeatureAttention: operations beyond self-attention's, share", abs(apart), "<=", 0.001)
+claim.at_most("HyperFeatureAttention: operations beyond self-attention's, share", abs(apart), 0.001)
 label = "HyperAttention: operations of the model over self-attention's"
-claim.check(label, ratios["HyperAttention"], ">=", 1.25)
-claim.check("the same without sharing", ratios["HyperAttention (no sharing)"], ">=", 1.25)
-claim.check("the same of the block alone", in_blocks["HyperAttention"] / in_blocks["Self-Attention"], ">=", 5)
-claim.control("operations of the model over self-attention's, 16 tokens", short_ratio, ">=", 1.25)
-claim.printed("compute is matched: " + label, ratios["HyperAttention"], "<=", 1.05)
+claim.at_least(label, ratios["HyperAttention"], 1.25)
+claim.at_least("the same without sharing", ratios["HyperAttention (no sharing)"], 1.25)
+claim.at_least("the same of the block alone", in_blocks["HyperAttention"] / in_blocks["Self-Attention"], 5)
+claim.control.at_least("operations of the model over self-attention's, 16 tokens", short_ratio, 1.25)
+claim.printed.at_most("compute is matched: " + label, ratios["HyperAttention"], 1.05)
 for name, some in at_equal.items():
     claim.number(f"stand-in, gap at equal operations, {name}", mean(some))
 claim.verdict()

@@ -69,9 +69,8 @@ from attention_theory.hyper_attention.language.language_model import BASELINES, 
 from attention_theory.hyper_attention.language.pretraining import Training, bigram_loss, gaps, train_table, unigram_loss
 from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
 from attention_theory.measure import entries_touched, matrix_operations
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 tokens_folder = ""  # token files to train on; empty for the stand-in
@@ -90,7 +89,7 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
 require(width=(width, range(24, 4097, 24)), layers=(layers, 1, None))
-require(seeds=(seeds, 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
+require(seeds=(Each(seeds), 0, None), number_of_seeds=(len(seeds), 2, None), device=(device, {"cpu", "cuda"}))
 require(window=(window, 2, None), batch=(batch, 1, None), micro_batch=(micro_batch, 1, batch), steps=(steps, 1, None))
 require(warm_up=(warm_up, 0, steps), rate=(rate, 1e-7, 0.1), evaluate_every=(evaluate_every, steps // 20, None))
 require(validation_windows=(validation_windows, 1, None))
@@ -238,15 +237,15 @@ band = 0.05 if tokens_folder else None  # another text cannot have the printed p
 for name, value in PRINTED.items():
     ours = mean([one.perplexity for one in courses[name]])
     claim.number(f"perplexity, {name}", ours, printed=value, within=band)
-claim.estimate("SA: below the mean of the past by, nats", added["SA"], ">", 0)
-claim.estimate("no attention: the same", added["no attention"], ">", 0, role="control")
+claim.above("SA: below the mean of the past by, nats", estimate(added["SA"]), 0)
+claim.control.above("no attention: the same", estimate(added["no attention"]), 0)
 for name, some in own_gaps.items():
     claim.number(f"gap to SA, {name}", mean(some), printed=printed_gaps[name])
 matched = {name: parameters[name] for name in own_gaps}
-claim.check("attention parameters at width 768", matched, "==", parameters["SA"])
-claim.control("the same with values multiplied", parameters["HFA, values multiplied too"], "==", parameters["SA"])
-claim.check("extra operations at the printed size", {name: extra[name] for name in own_gaps}, "<", 0.001)
-claim.control("the same with values multiplied", extra["HFA, values multiplied too"], "<", 0.001)
+claim.equal("attention parameters at width 768", matched, parameters["SA"])
+claim.control.equal("the same with values multiplied", parameters["HFA, values multiplied too"], parameters["SA"])
+claim.below("extra operations at the printed size", {name: extra[name] for name in own_gaps}, 0.001)
+claim.control.below("the same with values multiplied", extra["HFA, values multiplied too"], 0.001)
 claim.verdict()
 
 # %% [markdown]

@@ -57,7 +57,7 @@ from attention_theory.layers import attention
 from attention_theory.measure import cpu_seconds, matrix_operations, peak_bytes
 from attention_theory.randomness import normal
 from attention_theory.trends import exponent
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -70,9 +70,11 @@ triples_lengths = [12, 24, 48, 96, 120]  # for the literal order 3, each from 8 
 seed = 0  # of every draw, at least 0
 
 # %%
-require(width=(width, range(8, 65, 4)), factors=(factors, {2, 4}), quadratic_lengths=(quadratic_lengths, 16, 4096))
-require(cubic_lengths=(cubic_lengths, 16, 512), linear_lengths=(linear_lengths, 16, 200_000))
-require(triples_lengths=(triples_lengths, 8, 256), seed=(seed, 0, None))
+require(
+    width=(width, range(8, 65, 4)), factors=(factors, {2, 4}), quadratic_lengths=(Each(quadratic_lengths), 16, 4096)
+)
+require(cubic_lengths=(Each(cubic_lengths), 16, 512), linear_lengths=(Each(linear_lengths), 16, 200_000))
+require(triples_lengths=(Each(triples_lengths), 8, 256), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Six kinds, and order 3 written out
@@ -197,11 +199,11 @@ claim = Claim("hyper-attention/table-3")
 for name, (printed, _, _) in MODELS.items():
     if name != "HyperAttention, every triple at once":
         claim.number(f"exponent of operations, {name}", exponents[name][0], printed=printed, within=0.3 / printed)
-claim.check("memory of order 3 in blocks: exponent", exponents["HyperAttention, order 3"][1], "<=", 2.3)
-claim.check("operations, ratio of the linear forms is the hidden factor", all(r[3] == r[4] for r in rows), "==", True)
+claim.at_most("memory of order 3 in blocks: exponent", exponents["HyperAttention, order 3"][1], 2.3)
+claim.true("operations, ratio of the linear forms is the hidden factor", all(r[3] == r[4] for r in rows))
 naive_operations, naive_memory, _ = exponents["HyperAttention, every triple at once"]
-claim.control("every triple at once: operations linear", naive_operations, "==", 1.0, tolerance=0.3)
-claim.control("every triple at once: memory quadratic", naive_memory, "<=", 2.3)
+claim.control.equal("every triple at once: operations linear", naive_operations, 1.0, tolerance=0.3)
+claim.control.at_most("every triple at once: memory quadratic", naive_memory, 2.3)
 claim.verdict()
 
 # %% [markdown]

@@ -86,7 +86,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -101,7 +101,7 @@ seed = 0  # of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
-require(size=(size, 2, 300), features=(features, 1, 50), lengths=(lengths, 1, 1000), samples=(samples, 1, 10_000))
+require(size=(size, 2, 300), features=(features, 1, 50), lengths=(Each(lengths), 1, 1000), samples=(samples, 1, 10_000))
 require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(steps, 100, 50_000), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 
@@ -203,18 +203,18 @@ narrow_residual = best_residual(nowhere_zero.to(device), 1, restarts, steps, see
 
 # %%
 claim = Claim("hyper-attention/theorem-3-1")
-claim.check("orthonormal embedding, largest error a token", exact, "<=", 1e-12)
-claim.check("C = B^T F B and W = B^T W of the proof, largest error a token", of_the_proof, "<=", 1e-12, of="proof")
+claim.at_most("orthonormal embedding, largest error a token", exact, 1e-12)
+claim.at_most("C = B^T F B and W = B^T W of the proof, largest error a token", of_the_proof, 1e-12, of="proof")
 label = "no F* of full rank with d < |S|: error for F* = I, w = (1, 0), d = 1"
-claim.printed(label, narrow_error, ">", 1e-12, of="proof")
+claim.printed.above(label, narrow_error, 1e-12, of="proof")
 label = "w = (1, 1/2), nowhere zero, d = 1: best squared distance"
-claim.check(label, narrow_residual, "==", 0.25, tolerance=1e-5, of="proof")
-claim.check("invertible embedding, largest error a token", exact_invertible, "<=", 1e-12)
+claim.equal(label, narrow_residual, 0.25, tolerance=1e-5, of="proof")
+claim.at_most("invertible embedding, largest error a token", exact_invertible, 1e-12)
 for width, residual in zip(widths, reached, strict=True):
-    claim.check(f"best squared distance at d = {width}, F = I", residual, "==", small_size - width, tolerance=1e-5)
-claim.control("one entry of C off by 0.1", one_entry_off, "<=", 1e-12)
-claim.control("invertible embedding, transpose for the inverse", transposed_for_inverse, "<=", 1e-12)
-claim.control("F of rank 2 also needs more than d = 2", low_rank_reached, ">=", 1e-5)
+    claim.equal(f"best squared distance at d = {width}, F = I", residual, small_size - width, tolerance=1e-5)
+claim.control.at_most("one entry of C off by 0.1", one_entry_off, 1e-12)
+claim.control.at_most("invertible embedding, transpose for the inverse", transposed_for_inverse, 1e-12)
+claim.control.at_least("F of rank 2 also needs more than d = 2", low_rank_reached, 1e-5)
 claim.verdict()
 
 # %% [markdown]
@@ -247,9 +247,9 @@ pairs_apart = (turned @ (turn @ score @ turn.mT) @ turned.mT - orthonormal @ sco
 
 # %%
 claim = Claim("hyper-attention/corollary-b-1")
-claim.check("outputs after turning, relative error", (after - before).abs().max() / before.abs().max(), "<=", 1e-13)
-claim.check("pair by pair: scores after turning, largest error", pairs_apart, "<=", 1e-12, of="proof")
-claim.control("C left as it was, largest error", (left_alone - before).abs().max(), "<=", 1e-12)
+claim.at_most("outputs after turning, relative error", (after - before).abs().max() / before.abs().max(), 1e-13)
+claim.at_most("pair by pair: scores after turning, largest error", pairs_apart, 1e-12, of="proof")
+claim.control.close("C left as it was, largest error", left_alone, before, atol=1e-12)
 claim.number("C left as it was, largest error", (left_alone - before).abs().max())
 claim.verdict()
 

@@ -46,7 +46,7 @@ from attention_theory.hyper_attention.interactions.versatility import data_matri
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -66,7 +66,7 @@ rate = 0.05  # step size, from 0.0001 to 0.2
 seed = 0  # of every draw, at least 0
 
 # %%
-require(grid=(grid, 12, 80), length=(length, 2, 40), radius=(radius, 1, None), samples=(samples, 20, 100_000))
+require(grid=(grid, 12, 80), length=(length, 2, 40), radius=(radius, 1, None), samples=(Each(samples), 20, 100_000))
 require(tests=(tests, 100, 100_000), steps=(steps, 1000, 100_000), rate=(rate, 1e-4, 0.2), seed=(seed, 0, None))
 require(number_of_sample_sizes=(len(samples), 3, None))
 
@@ -180,24 +180,22 @@ zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
 
 # %%
 claim = Claim("hyper-attention/theorem-4-6")
-claim.check("full rank: sizes at which descent reached zero training error", len(fitted_by_descent), ">=", 1)
+claim.at_least("full rank: sizes at which descent reached zero training error", len(fitted_by_descent), 1)
 for size in fitted_by_descent:
-    claim.check(f"B = {size}, full rank, descent: test error", test[size], "<=", 1e-12)
+    claim.at_most(f"B = {size}, full rank, descent: test error", test[size], 1e-12)
 for size in enough:
-    claim.check(f"B = {size}, full rank, least squares: test error", fitted_test[size], "<=", 1e-12)
+    claim.at_most(f"B = {size}, full rank, least squares: test error", fitted_test[size], 1e-12)
 for size in too_few:
-    claim.check(f"B = {size}, rank {ranks[size]}, least squares: training error", fitted_train[size], "<=", 1e-12)
-    claim.control(f"B = {size}, rank {ranks[size]}, least squares: test error", fitted_test[size], "<=", 1e-3)
+    claim.at_most(f"B = {size}, rank {ranks[size]}, least squares: training error", fitted_train[size], 1e-12)
+    claim.control.at_most(f"B = {size}, rank {ranks[size]}, least squares: test error", fitted_test[size], 1e-3)
     if train[size] <= 1e-12:  # else descent has not met the theorem's hypothesis
-        claim.control(f"B = {size}, rank {ranks[size]}, descent: test error", test[size], "<=", 1e-3)
-claim.check("target plus a null vector: training error", error_on(few, shifted), "<=", 1e-24)
-claim.control("target plus a null vector: test error", error_on(fresh, shifted), "<=", 1e-6)
-claim.check(
-    "Eq. 30: outputs' difference less data matrices times a, random layers", in_the_basis, "<=", 1e-9, of="proof"
-)
-claim.control("the same, weights read off without the embedding", without_it, "<=", 1e-9)
-claim.control(f"B = {samples[-1]}: what was learned wrongly, largest entry", not_zero, "<=", 1e-3)
-claim.check("full rank: what was learned wrongly, largest entry", zero, "<=", 1e-9, of="proof")
+        claim.control.at_most(f"B = {size}, rank {ranks[size]}, descent: test error", test[size], 1e-3)
+claim.at_most("target plus a null vector: training error", error_on(few, shifted), 1e-24)
+claim.control.at_most("target plus a null vector: test error", error_on(fresh, shifted), 1e-6)
+claim.at_most("Eq. 30: outputs' difference less data matrices times a, random layers", in_the_basis, 1e-9, of="proof")
+claim.control.at_most("the same, weights read off without the embedding", without_it, 1e-9)
+claim.control.at_most(f"B = {samples[-1]}: what was learned wrongly, largest entry", not_zero, 1e-3)
+claim.at_most("full rank: what was learned wrongly, largest entry", zero, 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -248,12 +246,10 @@ everything = counts(symbols, grid)
 
 # %%
 claim = Claim("hyper-attention/definition-4-1")
-claim.check(
-    "rows against the sequences that hold the symbol, mismatches", (rows != counts(holding, grid)).sum(), "==", 0
-)
-claim.check("rows that do not add up to L", (rows.sum(dim=1) != length).sum(), "==", 0)
-claim.check("least count of the symbol in its rows", rows[:, scarce].min(), ">=", 1)
-claim.control("least count of the symbol in all sequences", everything[:, scarce].min(), ">=", 1)
+claim.equal("rows against the sequences that hold the symbol, mismatches", (rows != counts(holding, grid)).sum(), 0)
+claim.equal("rows that do not add up to L", (rows.sum(dim=1) != length).sum(), 0)
+claim.at_least("least count of the symbol in its rows", rows[:, scarce].min(), 1)
+claim.control.at_least("least count of the symbol in all sequences", everything[:, scarce].min(), 1)
 claim.verdict()
 
 # %% [markdown]
@@ -265,10 +261,10 @@ claim.verdict()
 unique = sample_sequences(samples[0], length, grid, draw, unique=True)
 full = versatility(training[samples[0]], grid)
 claim = Claim("hyper-attention/assumption-4-2")
-claim.check(f"B = {samples[0]}: least rank", ranks[samples[0]], "==", grid)
-claim.check(f"B = {samples[0]}: least singular value", full.least.min(), ">", 0)
-claim.control(f"B = {samples[-1]}: least rank", ranks[samples[-1]], "==", grid)
-claim.control("no token twice: least rank", int(versatility(unique, grid).ranks.min()), "==", grid)
+claim.equal(f"B = {samples[0]}: least rank", ranks[samples[0]], grid)
+claim.above(f"B = {samples[0]}: least singular value", full.least.min(), 0)
+claim.control.equal(f"B = {samples[-1]}: least rank", ranks[samples[-1]], grid)
+claim.control.equal("no token twice: least rank", int(versatility(unique, grid).ranks.min()), grid)
 claim.verdict()
 
 # %% [markdown]
@@ -282,9 +278,9 @@ claim = Claim("hyper-attention/assumption-4-5")
 ones = torch.ones(grid, dtype=torch.float64)
 by_layer = outputs_from_counts(fresh, (target * ones)[..., None]).squeeze(-1)
 by_sum = -torch.stack([(window_matrix(grid, radius)[one][:, one]).sum(dim=1) for one in fresh])
-claim.check("fresh sequences, relative error of C*, w*", (by_layer - by_sum).square().mean() / scale, "<=", 1e-12)
-claim.check("shifted layer, relative error on its training set", error_on(few, shifted) / scale, "<=", 1e-12)
-claim.control("shifted layer, relative error on fresh sequences", error_on(fresh, shifted) / scale, "<=", 1e-12)
+claim.at_most("fresh sequences, relative error of C*, w*", (by_layer - by_sum).square().mean() / scale, 1e-12)
+claim.at_most("shifted layer, relative error on its training set", error_on(few, shifted) / scale, 1e-12)
+claim.control.at_most("shifted layer, relative error on fresh sequences", error_on(fresh, shifted) / scale, 1e-12)
 claim.verdict()
 
 # %% [markdown]

@@ -52,7 +52,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 from attention_theory.hyper_attention.interactions.versatility import data_matrix, unique_null_vector, versatility
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -68,7 +68,7 @@ seed = 0  # of every draw, at least 0
 
 # %%
 require(grid=(grid, 12, 80), trained_length=(trained_length, 3, 40), radius=(radius, 1, None))
-require(samples=(samples, 500, 100_000), lengths=(lengths, 1, 200), tests=(tests, 50, 100_000))
+require(samples=(samples, 500, 100_000), lengths=(Each(lengths), 1, 200), tests=(tests, 50, 100_000))
 require(steps=(steps, 1000, 100_000), seed=(seed, 0, None))
 require(rate=(rate, 1e-4, grid**2 / 6480))  # on a smaller grid heights come together oftener: such steps diverge there
 
@@ -160,19 +160,19 @@ no_room = (repeats_run.tensor[0] - with_self).abs().max()
 # %%
 claim = Claim("hyper-attention/theorem-4-8")
 for length in lengths:
-    claim.check(f"versatile data, self term in the target, L = {length}", errors[length], "<=", 1e-12)
+    claim.at_most(f"versatile data, self term in the target, L = {length}", errors[length], 1e-12)
 for length in short:
     if length == trained_length:
-        claim.check(f"no height twice, L = {length}", errors_unique[length], "<=", 1e-12)
+        claim.at_most(f"no height twice, L = {length}", errors_unique[length], 1e-12)
     else:
-        claim.control(f"no height twice, L = {length}", errors_unique[length], "<=", 1e-12)
+        claim.control.at_most(f"no height twice, L = {length}", errors_unique[length], 1e-12)
 for length, value in zip(lengths, curve, strict=True):
-    claim.check(f"Eq. 4 without the self term, L = {length}", errors_without[length], "==", value, tolerance=1e-9)
-claim.control("Eq. 4 without the self term, the longest L", errors_without[max(lengths)], "<=", 1e-12)
-claim.check("no height twice: Δ added up on sequences of L* tokens", eq_32, "<=", 1e-6, of="proof")
-claim.control("no height twice: largest entry of Δ", hidden.abs().max(), "<=", 1e-3)
-claim.check("with repeats: data matrices of full rank", full_rank, "==", True, of="proof")
-claim.check("with repeats: largest entry of Δ", no_room, "<=", 1e-5, of="proof")
+    claim.equal(f"Eq. 4 without the self term, L = {length}", errors_without[length], value, tolerance=1e-9)
+claim.control.at_most("Eq. 4 without the self term, the longest L", errors_without[max(lengths)], 1e-12)
+claim.at_most("no height twice: Δ added up on sequences of L* tokens", eq_32, 1e-6, of="proof")
+claim.control.at_most("no height twice: largest entry of Δ", hidden.abs().max(), 1e-3)
+claim.true("with repeats: data matrices of full rank", full_rank, of="proof")
+claim.at_most("with repeats: largest entry of Δ", no_room, 1e-5, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -211,9 +211,9 @@ def best_fit(parts, self_term):
 
 # %%
 claim = Claim("hyper-attention/assumption-4-7")
-claim.check("self term in the target, three lengths together", best_fit(several, True), "<=", 1e-12)
-claim.check("Eq. 4, one length", best_fit(several[1:2], False), "<=", 1e-12)
-claim.control("Eq. 4, three lengths together", best_fit(several, False), "<=", 1e-12)
+claim.at_most("self term in the target, three lengths together", best_fit(several, True), 1e-12)
+claim.at_most("Eq. 4, one length", best_fit(several[1:2], False), 1e-12)
+claim.control.at_most("Eq. 4, three lengths together", best_fit(several, False), 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -250,8 +250,8 @@ for length in short:
 
 # %%
 claim = Claim("hyper-attention/theorem-4-8-illustration")
-claim.check("unique tokens, largest distance from a(L* - L)/(L* - 1)", max(deviations), "<=", 1e-13)
-claim.control("repeated tokens, largest distance", max(repeated_deviations), "<=", 1e-13)
+claim.at_most("unique tokens, largest distance from a(L* - L)/(L* - 1)", max(deviations), 1e-13)
+claim.control.at_most("repeated tokens, largest distance", max(repeated_deviations), 1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -287,15 +287,15 @@ same_length = mixed[0][mixed[0][:, 0] > 0]
 
 # %%
 claim = Claim("hyper-attention/remark-d-1")
-claim.check("largest rank of a data matrix", int(found.ranks.max()), "==", grid - 1)
-claim.check("least rank of a data matrix", int(found.ranks.min()), "==", grid - 1)
-claim.check("data matrices times their null vectors, largest entry", invisible, "==", 0)
-claim.check("six symbols, one length: rank", int(torch.linalg.matrix_rank(same_length)), "==", few_symbols - 1)
-claim.control(
-    "a column of ones, but lengths 3 and 4 mixed: rank", int(torch.linalg.matrix_rank(mixed_rows)), "<", few_symbols
+claim.equal("largest rank of a data matrix", int(found.ranks.max()), grid - 1)
+claim.equal("least rank of a data matrix", int(found.ranks.min()), grid - 1)
+claim.equal("data matrices times their null vectors, largest entry", invisible, 0)
+claim.equal("six symbols, one length: rank", int(torch.linalg.matrix_rank(same_length)), few_symbols - 1)
+claim.control.below(
+    "a column of ones, but lengths 3 and 4 mixed: rank", int(torch.linalg.matrix_rank(mixed_rows)), few_symbols
 )
-claim.check("layer with a null vector added: error at L*", unique_at_home, "<=", 1e-12)
-claim.control("tokens that may repeat: least rank", int(versatility(symbols, grid).ranks.min()), "==", grid - 1)
+claim.at_most("layer with a null vector added: error at L*", unique_at_home, 1e-12)
+claim.control.equal("tokens that may repeat: least rank", int(versatility(symbols, grid).ranks.min()), grid - 1)
 claim.verdict()
 
 # %% [markdown]

@@ -60,7 +60,7 @@ from attention_theory.hyper_attention.interactions.approximation import (
 )
 from attention_theory.hyper_attention.interactions.interactions import functional_tensor
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -74,7 +74,7 @@ device = "cpu"  # where layers are trained, one of "cpu", "cuda"
 
 # %%
 require(size=(size, 3, 100), length=(length, 2, 500), features=(features, 1, size))
-require(ranks=(ranks, 1, min(features, size - 1)), restarts=(restarts, 1, 500), seed=(seed, 0, None))
+require(ranks=(Each(ranks), 1, min(features, size - 1)), restarts=(restarts, 1, 500), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 identity = torch.eye(size, dtype=torch.float64)
 
@@ -239,17 +239,17 @@ one_sided = (1 - (angles.cos() * angles.sin()).square()).min()
 
 # %%
 claim = Claim("hyper-attention/theorem-b-2")
-claim.check("corrected: largest error of all sequences", errors, "<=", bounds)
-claim.control("200 tokens, bound without the factor L: largest error", long, "<=", without_length)
-claim.check("F and W of rank one, d = 3: largest error", error_of(three), "<=", 1e-12)
-claim.control("the same without the column for W", error_of(three[:, :2]), "<=", 1e-12)
-claim.check("two symbols, width 2: squared distance", wide_two, "<=", 1e-10)
-claim.check("two symbols, width 1, all weights equal: largest error of two tokens", by_hand, "==", 0.5)
-claim.check("two symbols, width 1, trained: largest error of two tokens", trained_two, ">=", 0.5 - 1e-9)
-claim.check("two symbols, width 1: the printed bound", printed_two, "<=", 1e-12)
-claim.printed("two symbols, width 1: least largest error, at most the printed bound", by_hand, "<=", printed_two)
-claim.printed("F of rank 1 is B C B^T with one column in B: squared distance", one_sided, "<=", 1e-12, of="proof")
-claim.check("F and W of rank one through three columns: largest error", error_of(three), "<=", 1e-12, of="proof")
+claim.at_most("corrected: largest error of all sequences", errors, bounds)
+claim.control.at_most("200 tokens, bound without the factor L: largest error", long, without_length)
+claim.at_most("F and W of rank one, d = 3: largest error", error_of(three), 1e-12)
+claim.control.at_most("the same without the column for W", error_of(three[:, :2]), 1e-12)
+claim.at_most("two symbols, width 2: squared distance", wide_two, 1e-10)
+claim.equal("two symbols, width 1, all weights equal: largest error of two tokens", by_hand, 0.5)
+claim.at_least("two symbols, width 1, trained: largest error of two tokens", trained_two, 0.5 - 1e-9)
+claim.at_most("two symbols, width 1: the printed bound", printed_two, 1e-12)
+claim.printed.at_most("two symbols, width 1: least largest error, at most the printed bound", by_hand, printed_two)
+claim.printed.at_most("F of rank 1 is B C B^T with one column in B: squared distance", one_sided, 1e-12, of="proof")
+claim.at_most("F and W of rank one through three columns: largest error", error_of(three), 1e-12, of="proof")
 claim.number("two symbols, width 1, trained: largest error of two tokens", trained_two)
 claim.verdict()
 

@@ -100,14 +100,9 @@ returned = synthesis(coefficients)
 
 # %%
 claim = Claim("hyper-attention/definition-b-3")
-claim.check("analysis, then synthesis: largest error", (returned - function).abs().max(), "<=", 1e-13)
-claim.check(
-    "as printed, over N: largest error",
-    (synthesis(as_printed) / small_period - function).abs().max(),
-    "<=",
-    1e-13,
-)
-claim.misprint("as printed, then synthesis: largest error", (synthesis(as_printed) - function).abs().max(), "<=", 1e-13)
+claim.close("analysis, then synthesis: largest error", returned, function, atol=1e-13)
+claim.close("as printed, over N: largest error", synthesis(as_printed) / small_period, function, atol=1e-13)
+claim.misprint.close("as printed, then synthesis: largest error", synthesis(as_printed), function, atol=1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -130,14 +125,14 @@ angles = 2 * math.pi / small_period * torch.arange(small_period, dtype=torch.flo
 # %%
 even, periodic = (math.pi + angles).cos() - (math.pi - angles).cos(), (angles + math.pi).cos() - angles.cos()
 claim = Claim("hyper-attention/lemma-b-5")
-claim.check("real form, even N: largest error", (real - function).abs().max(), "<=", 1e-13)
-claim.check("real form, odd N: largest error", (odd_real - odd).abs().max(), "<=", 1e-13)
-claim.check("sign of b flipped: distance to the reflected f", (flipped - reflected).abs().max(), "<=", 1e-13)
-claim.check("F[k] against the conjugate of F[N - k], largest error", pairs.abs().max(), "<=", 1e-13, of="proof")
-claim.check("cosine is even about π, largest error", even.abs().max(), "<=", 1e-13, of="proof")
-claim.misprint("cosine has the period π, largest error", periodic.abs().max(), "<=", 1e-13, of="proof")
-claim.control("coefficients without 1/N: largest error", (real_printed - function).abs().max(), "<=", 1e-13)
-claim.control("sign of b flipped: distance to f", (flipped - function).abs().max(), "<=", 1e-13)
+claim.close("real form, even N: largest error", real, function, atol=1e-13)
+claim.close("real form, odd N: largest error", odd_real, odd, atol=1e-13)
+claim.close("sign of b flipped: distance to the reflected f", flipped, reflected, atol=1e-13)
+claim.at_most("F[k] against the conjugate of F[N - k], largest error", pairs.abs().max(), 1e-13, of="proof")
+claim.at_most("cosine is even about π, largest error", even.abs().max(), 1e-13, of="proof")
+claim.misprint.at_most("cosine has the period π, largest error", periodic.abs().max(), 1e-13, of="proof")
+claim.control.close("coefficients without 1/N: largest error", real_printed, function, atol=1e-13)
+claim.control.close("sign of b flipped: distance to f", flipped, function, atol=1e-13)
 claim.number("sign of b flipped: distance to f", (flipped - function).abs().max())
 claim.verdict()
 
@@ -191,13 +186,13 @@ wrapped = synthesis(of_printed) - window_matrix(period, too_wide)[0]
 
 # %%
 claim = Claim("hyper-attention/lemma-b-4")
-claim.check("closed form against the numerical series", (closed - numerical).abs().max(), "<=", 1e-12)
-claim.check("F[0] against (4R + 1)/N", closed[0], "==", (4 * radius + 1) / period)
-claim.printed(f"R = {too_wide}, where 4R + 1 > N: error of the window", wrapped.abs().max(), "<=", 1e-12)
+claim.close("closed form against the numerical series", closed, numerical, atol=1e-12)
+claim.equal("F[0] against (4R + 1)/N", closed[0], (4 * radius + 1) / period)
+claim.printed.at_most(f"R = {too_wide}, where 4R + 1 > N: error of the window", wrapped.abs().max(), 1e-12)
 narrower = (closed - dtfs(window_matrix(period, radius - 1)[0])).abs().max()
-claim.control("closed form for R against the series for R - 1", narrower, "<=", 1e-12)
+claim.control.at_most("closed form for R against the series for R - 1", narrower, 1e-12)
 one_sided = dtfs((torch.arange(period) <= 2 * radius).to(torch.float64))
-claim.control("closed form against the series of the half window n ≤ 2R", (closed - one_sided).abs().max(), "<=", 1e-12)
+claim.control.close("closed form against the series of the half window n ≤ 2R", closed, one_sided, atol=1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -246,14 +241,14 @@ series = real_series(2 * coefficients.real, -2 * coefficients.imag)[(places[:, N
 
 # %%
 claim = Claim("hyper-attention/theorem-b-6")
-claim.check("p_i C p_j against f[n_i - n_j]", (code @ matrix @ code.mT - wanted).abs().max(), "<=", 1e-13)
-claim.check("rows and columns exchanged: distance to f[n_j - n_i]", (other_way - wanted.mT).abs().max(), "<=", 1e-13)
+claim.close("p_i C p_j against f[n_i - n_j]", code @ matrix @ code.mT, wanted, atol=1e-13)
+claim.close("rows and columns exchanged: distance to f[n_j - n_i]", other_way, wanted.mT, atol=1e-13)
 times_n, without = printed_matrix - small_period * matrix, code @ printed_matrix @ code.mT - wanted
 by_series = code @ matrix @ code.mT - series
-claim.check("Definition B.3 as printed: distance to N f", times_n.abs().max(), "<=", 1e-12)
-claim.misprint("Definition B.3 as printed: distance to f", without.abs().max(), "<=", 1e-13)
-claim.check("p_i C p_j is the real series of Lemma B.5", by_series.abs().max(), "<=", 1e-13, of="proof")
-claim.control("rows and columns exchanged: distance to f[n_i - n_j]", (other_way - wanted).abs().max(), "<=", 1e-13)
+claim.at_most("Definition B.3 as printed: distance to N f", times_n.abs().max(), 1e-12)
+claim.misprint.at_most("Definition B.3 as printed: distance to f", without.abs().max(), 1e-13)
+claim.at_most("p_i C p_j is the real series of Lemma B.5", by_series.abs().max(), 1e-13, of="proof")
+claim.control.close("rows and columns exchanged: distance to f[n_i - n_j]", other_way, wanted, atol=1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -295,8 +290,8 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/remark-b-7")
-claim.check("symmetric f: largest entry off the diagonal", off_diagonal(symmetric_matrix), "<=", 1e-13)
-claim.control("any f: largest entry off the diagonal", off_diagonal(matrix), "<=", 1e-13)
+claim.at_most("symmetric f: largest entry off the diagonal", off_diagonal(symmetric_matrix), 1e-13)
+claim.control.at_most("any f: largest entry off the diagonal", off_diagonal(matrix), 1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -369,14 +364,14 @@ with_bias, without_bias = (max((one + own).abs().max().item() for one in apart) 
 # %%
 claim = Claim("hyper-attention/sinusoidal-construction")
 orthogonal = (code @ code.mT - scaled_identity).abs().max()
-claim.check("P P^T against (N/2) I", orthogonal, "<=", 1e-11)
-claim.check("P diag(C) P^T against the window", (scores - window_matrix(period, radius)).abs().max(), "<=", 1e-11)
-claim.check("P W against -1", (code @ value + 1).abs().max(), "<=", 1e-15)
-claim.check("layer against the sum over others with the bias of -1, largest error", with_bias, "<=", 1e-9)
-claim.misprint("layer against Eq. 13, without the bias: largest error", without_bias, "<=", 1e-9)
-claim.check("code without the factor: P P^T against (N/2) I", orthogonal, "<=", 1e-11, of="proof")
-claim.misprint("code as printed: P P^T against (N/2) I", printed_error, "<=", 1e-11, of="proof")
-claim.control("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), "<=", 1e-11)
+claim.at_most("P P^T against (N/2) I", orthogonal, 1e-11)
+claim.close("P diag(C) P^T against the window", scores, window_matrix(period, radius), atol=1e-11)
+claim.at_most("P W against -1", (code @ value + 1).abs().max(), 1e-15)
+claim.at_most("layer against the sum over others with the bias of -1, largest error", with_bias, 1e-9)
+claim.misprint.at_most("layer against Eq. 13, without the bias: largest error", without_bias, 1e-9)
+claim.at_most("code without the factor: P P^T against (N/2) I", orthogonal, 1e-11, of="proof")
+claim.misprint.at_most("code as printed: P P^T against (N/2) I", printed_error, 1e-11, of="proof")
+claim.control.at_most("4R + 1 > N: P diag(C) P^T against the window", spoiled.abs().max(), 1e-11)
 claim.number("code as printed: error of P P^T", printed_error)
 claim.verdict()
 
@@ -408,9 +403,9 @@ show.figure(
 from_window = 2 * numerical.real[(torch.arange(period) + 1) // 2]
 pairs = (diagonal[1:-1:2] - diagonal[2:-1:2]).abs().max()
 claim = Claim("hyper-attention/figure-1")
-claim.check("against twice the numerical series of the window", (diagonal - from_window).abs().max(), "<=", 1e-12)
-claim.check("sine and cosine of a frequency have the same entry", pairs, "==", 0)
-claim.control("the window of twice the radius gives the same curve", (wider - from_window).abs().max(), "<=", 1e-12)
+claim.close("against twice the numerical series of the window", diagonal, from_window, atol=1e-12)
+claim.equal("sine and cosine of a frequency have the same entry", pairs, 0)
+claim.control.close("the window of twice the radius gives the same curve", wider, from_window, atol=1e-12)
 if (period, radius) == (360, 5):
     claim.number("C_00", diagonal[0])
     claim.number("first negative entry, index", int((diagonal < 0).nonzero()[0]))

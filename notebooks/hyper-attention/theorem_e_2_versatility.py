@@ -38,8 +38,8 @@ from attention_theory.hyper_attention.interactions.versatility import (
 )
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 size = 6  # symbols |S|, from 3 to 20
@@ -50,7 +50,9 @@ draws = 20_000  # data sets for each B, from 100 to 1000000
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 3, 20), length=(length, 3, 50), many=(many, 1000, 10**6), sample_sizes=(sample_sizes, size, 200))
+require(
+    size=(size, 3, 20), length=(length, 3, 50), many=(many, 1000, 10**6), sample_sizes=(Each(sample_sizes), size, 200)
+)
 require(draws=(draws, 100, 10**6), number_of_sample_sizes=(len(sample_sizes), 2, None), seed=(seed, 0, None))
 require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 
@@ -120,12 +122,12 @@ spread = (rows[:, 0] - rows[:, 1]).square() / 2  # its mean is the least eigenva
 # %%
 g = length / size
 claim = Claim("hyper-attention/assumption-e-1")
-claim.check("least eigenvalue of E[s s^T] in theory", least_eigenvalue(theory), "==", g, tolerance=1e-12)
-claim.estimate("the same, drawn: half the mean of (s_0 - s_1)²", spread, "==", g, tolerance=0.1 * g)
-claim.check("counts add up to L, largest distance", (rows.sum(dim=1) - length).abs().max(), "==", 0)
-claim.check("lengths that vary: least eigenvalue of E[s s^T] - Cov(s)", least_eigenvalue(excess), ">=", -1e-9)
-claim.printed("fixed length: least eigenvalue of Cov(s)", least_eigenvalue(drawn.covariance), ">", 1e-9)
-claim.control("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance), "<=", 1e-9)
+claim.equal("least eigenvalue of E[s s^T] in theory", least_eigenvalue(theory), g, tolerance=1e-12)
+claim.equal("the same, drawn: half the mean of (s_0 - s_1)²", estimate(spread), g, tolerance=0.1 * g)
+claim.equal("counts add up to L, largest distance", (rows.sum(dim=1) - length).abs().max(), 0)
+claim.at_least("lengths that vary: least eigenvalue of E[s s^T] - Cov(s)", least_eigenvalue(excess), -1e-9)
+claim.printed.above("fixed length: least eigenvalue of Cov(s)", least_eigenvalue(drawn.covariance), 1e-9)
+claim.control.at_most("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance), 1e-9)
 claim.number("least eigenvalue of E[s s^T], drawn", least_eigenvalue(drawn.second))
 claim.number("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance))
 claim.verdict()
@@ -344,14 +346,14 @@ never_full = (scenario_ranks < size).double().mean()
 
 # %%
 claim = Claim("hyper-attention/remark-e-3")
-claim.check("the scenario: largest rank", int(scenario_ranks.max()), "==", size - 1)
-claim.check("the scenario: least rank", int(scenario_ranks.min()), "==", size - 1)
-claim.check("norm of the counts against sqrt(|S|) L", with_one.norm(dim=-1).max(), "<=", size**0.5 * length)
+claim.equal("the scenario: largest rank", int(scenario_ranks.max()), size - 1)
+claim.equal("the scenario: least rank", int(scenario_ranks.min()), size - 1)
+claim.at_most("norm of the counts against sqrt(|S|) L", with_one.norm(dim=-1).max(), size**0.5 * length)
 least = least_eigenvalue(scenario_covariance)
-claim.counterexample("the scenario: least eigenvalue of the covariance", least, ">", 1e-9)
-claim.counterexample("the scenario with one change: least eigenvalue", max(one_change.values()), ">", 1e-9)
-claim.control("the scenario with two changes: least eigenvalue", two_changes, "<=", 1e-9)
-claim.control("uniform sequences, any number of μ: largest rank", max(repeats), "==", size - 1)
+claim.counterexample.above("the scenario: least eigenvalue of the covariance", least, 1e-9)
+claim.counterexample.above("the scenario with one change: least eigenvalue", max(one_change.values()), 1e-9)
+claim.control.at_most("the scenario with two changes: least eigenvalue", two_changes, 1e-9)
+claim.control.equal("uniform sequences, any number of μ: largest rank", max(repeats), size - 1)
 claim.verdict()
 
 # %% [markdown]
@@ -415,21 +417,21 @@ over_half = (share * (reach.square() / 4 + variance) / variance).min()
 # %%
 first, last = fails[sample_sizes[0]].double(), fails[sample_sizes[-1]].double()
 claim = Claim("hyper-attention/theorem-e-2")
-claim.estimate(f"share of failures, B = {sample_sizes[0]} less B = {sample_sizes[-1]}", first - last, ">", 0)
-claim.check("one token: exact probability over the bound", tight, "<=", 1 + 1e-9)
-claim.control("one token: exact probability over the bound with p twice as large", too_large, "<=", 1 + 1e-9)
+claim.above(f"share of failures, B = {sample_sizes[0]} less B = {sample_sizes[-1]}", estimate(first - last), 0)
+claim.at_most("one token: exact probability over the bound", tight, 1 + 1e-9)
+claim.control.at_most("one token: exact probability over the bound with p twice as large", too_large, 1 + 1e-9)
 for n, some in list(short.items())[::3]:
-    claim.estimate(f"one token, share of failures, B = {n}", some.double(), "<=", short_bounds[n])
+    claim.at_most(f"one token, share of failures, B = {n}", estimate(some.double()), short_bounds[n])
 for n in small_sizes[-1:]:
-    claim.estimate(f"3 symbols, 2 tokens, B = {n}: share not versatile", missed[n], "<=", union[n])
-claim.check("3 symbols, 2 tokens, not versatile: exact probability over the bound", within_union, "<=", 1 + 1e-9)
-claim.control("the same with p six times as large", beyond_union, "<=", 1 + 1e-9)
-claim.control(f"one μ in each, B = {plenty}: share of failures", never_full, "<=", 0.01)
-claim.printed("rank of the rows minus their expectation", rank_of_centred, "==", rank_of_rows, of="proof")
-claim.check("two values: chance that Y is not 0 over ζ²/(M² + ζ²), least", over_chance, ">=", 1 - 1e-12, of="proof")
-claim.control("the same with M half as large", over_half, ">=", 1 - 1e-12, of="proof")
-claim.check("two symbols, one token: probability over Bernstein's bound", by_bernstein, "<=", 1, of="proof")
-claim.control("the same with a hundredfold exponent", hundredfold, "<=", 1, of="proof")
+    claim.at_most(f"3 symbols, 2 tokens, B = {n}: share not versatile", estimate(missed[n]), union[n])
+claim.at_most("3 symbols, 2 tokens, not versatile: exact probability over the bound", within_union, 1 + 1e-9)
+claim.control.at_most("the same with p six times as large", beyond_union, 1 + 1e-9)
+claim.control.at_most(f"one μ in each, B = {plenty}: share of failures", never_full, 0.01)
+claim.printed.equal("rank of the rows minus their expectation", rank_of_centred, rank_of_rows, of="proof")
+claim.at_least("two values: chance that Y is not 0 over ζ²/(M² + ζ²), least", over_chance, 1 - 1e-12, of="proof")
+claim.control.at_least("the same with M half as large", over_half, 1 - 1e-12, of="proof")
+claim.at_most("two symbols, one token: probability over Bernstein's bound", by_bernstein, 1, of="proof")
+claim.control.at_most("the same with a hundredfold exponent", hundredfold, 1, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -104,7 +104,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 from attention_theory.hyper_attention.layers.linear_sums import linear_pair_sum
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -116,8 +116,8 @@ orders = [2, 3, 4]  # orders n for the full tensors, each from 2 to 4, one above
 seed = 0  # of every draw, at least 0
 
 # %%
-require(size=(size, 2, 6), lengths=(lengths, 2, 20), number_of_lengths=(len(lengths), 2, None))
-require(sequences=(sequences, 50, 5000), orders=(orders, 2, 4), seed=(seed, 0, None))
+require(size=(size, 2, 6), lengths=(Each(lengths), 2, 20), number_of_lengths=(len(lengths), 2, None))
+require(sequences=(sequences, 50, 5000), orders=(Each(orders), 2, 4), seed=(seed, 0, None))
 require(looped=(looped, 1, 50), largest_order=(max(orders), 3, 4))
 
 # %% [markdown]
@@ -344,21 +344,22 @@ show.figure(
 claim = Claim("hyper-attention/theorem-g-4")
 for name, errors_of in (("one-hot", full), ("orthonormal", in_basis)):
     cases = {f"order {order}": error for order, error in errors_of.items()}
-    claim.check(f"full tensors, {name} embedding, against the loop, error", cases, "<=", 1e-12)
+    claim.at_most(f"full tensors, {name} embedding, against the loop, error", cases, 1e-12)
 above_two = {f"order {order}": ordered[order] for order in orders if order > 2}
-claim.printed("argument of Theorem 3.1 for an ordered layer, error", above_two, "<=", 1e-12, of="proof")
+claim.printed.at_most("argument of Theorem 3.1 for an ordered layer, error", above_two, 1e-12, of="proof")
 for_all = {f"order {order}": error for order, error in in_basis.items()}
-claim.check("the same for the sum over all tuples, error", for_all, "<=", 1e-12, of="proof")
-claim.check("order 3, rank |S|^2, errors", {name: errors[name] for name in list(errors)[:2]}, "<=", 1e-12)
-claim.control("one term of the factors left out, error", errors["free factors, one term less"], "<=", 1e-12)
-claim.check("order 4, shared keys, symmetric tensor, missed", by_cubes, "<=", 1e-10)
-claim.control("order 4, shared keys, tensor not symmetric, missed", by_cubes_uneven, "<=", 1e-10)
-claim.control("shared factors, f and w asymmetric, missed", sharing["f and w asymmetric"], "<=", 1e-12)
-claim.check("shared factors, one symmetry or one output, missed", alone, "<=", 1e-28)
-claim.check("ordered layer on the full sum, one output, one length, missed", at_one_length, "<=", 1e-12)
-claim.check("two outputs, length 6: rank of the ordered features", free["2 outputs"][0], "==", size**3)
-claim.control("the same with two outputs: share of the only table that no layer has", free["2 outputs"][2], "<=", 1e-12)
-claim.printed("ordered layer (Definition 6.1) on the full sum, all lengths, missed", over_lengths, "<=", 1e-12)
+claim.at_most("the same for the sum over all tuples, error", for_all, 1e-12, of="proof")
+claim.at_most("order 3, rank |S|^2, errors", {name: errors[name] for name in list(errors)[:2]}, 1e-12)
+claim.control.at_most("one term of the factors left out, error", errors["free factors, one term less"], 1e-12)
+claim.at_most("order 4, shared keys, symmetric tensor, missed", by_cubes, 1e-10)
+claim.control.at_most("order 4, shared keys, tensor not symmetric, missed", by_cubes_uneven, 1e-10)
+claim.control.at_most("shared factors, f and w asymmetric, missed", sharing["f and w asymmetric"], 1e-12)
+claim.at_most("shared factors, one symmetry or one output, missed", alone, 1e-28)
+claim.at_most("ordered layer on the full sum, one output, one length, missed", at_one_length, 1e-12)
+claim.equal("two outputs, length 6: rank of the ordered features", free["2 outputs"][0], size**3)
+label = "the same with two outputs: share of the only table that no layer has"
+claim.control.at_most(label, free["2 outputs"][2], 1e-12)
+claim.printed.at_most("ordered layer (Definition 6.1) on the full sum, all lengths, missed", over_lengths, 1e-12)
 claim.verdict()
 
 # %% [markdown]

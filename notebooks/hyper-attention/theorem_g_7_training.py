@@ -137,11 +137,11 @@ strict = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "lt"), unit
 
 # %%
 claim = Claim("hyper-attention/lemma-g-8")
-claim.check("correct indices against pair counts, largest difference", apart["correct"], "==", 0)
-claim.control("pair counts with j < k in their place, largest difference", (strict - diagonal).abs().max(), "==", 0)
-claim.misprint("printed indices against pair counts, largest difference", apart["printed"], "==", 0)
-claim.check("product of four one-hots, first line of the proof, difference", apart["correct"], "==", 0, of="proof")
-claim.misprint("the same with the printed left-hand side, difference", apart["printed"], "==", 0, of="proof")
+claim.equal("correct indices against pair counts, largest difference", apart["correct"], 0)
+claim.control.equal("pair counts with j < k in their place, largest difference", (strict - diagonal).abs().max(), 0)
+claim.misprint.equal("printed indices against pair counts, largest difference", apart["printed"], 0)
+claim.equal("product of four one-hots, first line of the proof, difference", apart["correct"], 0, of="proof")
+claim.misprint.equal("the same with the printed left-hand side, difference", apart["printed"], 0, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -186,8 +186,8 @@ residual = {name: relative_residual(features, some) for name, some in (("a layer
 
 # %%
 claim = Claim("hyper-attention/assumption-g-6")
-claim.check("targets of a layer: residual of the best fit", residual["a layer"], "<=", 1e-12)
-claim.control("random labels: residual of the best fit", residual["random"], "<=", 1e-12)
+claim.at_most("targets of a layer: residual of the best fit", residual["a layer"], 1e-12)
+claim.control.at_most("random labels: residual of the best fit", residual["random"], 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -207,12 +207,12 @@ show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 # %%
 claim = Claim("hyper-attention/assumption-g-10")
-claim.check("training sequences: least rank", ranks.min(), "==", pairs)
-claim.check("3 symbols, L = 3, 4 and 6: least rank", min(by_length[n] for n in (3, 4, 6)), "==", 9)
+claim.equal("training sequences: least rank", ranks.min(), pairs)
+claim.equal("3 symbols, L = 3, 4 and 6: least rank", min(by_length[n] for n in (3, 4, 6)), 9)
 claim.number("3 symbols, L = 2: rank", by_length[2])
 claim.number("5 symbols, L = 4, no symbol twice: rank of 25", unique)
-claim.control("3 symbols, L = 2: least rank", by_length[2], "==", 9)
-claim.control("no symbol twice: rank", unique, "==", 25)
+claim.control.equal("3 symbols, L = 2: least rank", by_length[2], 9)
+claim.control.equal("no symbol twice: rank", unique, 25)
 claim.verdict()
 
 # %% [markdown]
@@ -291,19 +291,19 @@ show.figure(
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7")
-claim.check("loss at the end", path.losses[-1], "<", 1e-18)
+claim.below("loss at the end", path.losses[-1], 1e-18)
 above = path.losses > 1e-10
-claim.check("loss over the bound while above 1e-10, largest", (path.losses / bound)[above].max(), "<=", 1 + 1e-9)
-claim.check("C at the end against the closed form", (path.score[-1] - limit_score).abs().max(), "<=", 1e-9)
-claim.check("w at the end against the closed form", (path.value[-1] - limit_value).abs().max(), "<=", 1e-9)
+claim.at_most("loss over the bound while above 1e-10, largest", (path.losses / bound)[above].max(), 1 + 1e-9)
+claim.close("C at the end against the closed form", path.score[-1], limit_score, atol=1e-9)
+claim.close("w at the end against the closed form", path.value[-1], limit_value, atol=1e-9)
 negative = paths["half of w negative"]
-claim.check("half of w negative: loss at the end (only zeros matter)", negative.losses[-1], "<", 1e-18)
-claim.control("one entry of w at 0: loss at the end", paths["one w at 0"].losses[-1], "<", 1e-18)
-claim.misprint("C(t) = 0 as printed: largest entry of C along the flow", path.score.abs().max(), "==", 0)
+claim.below("half of w negative: loss at the end (only zeros matter)", negative.losses[-1], 1e-18)
+claim.control.below("one entry of w at 0: loss at the end", paths["one w at 0"].losses[-1], 1e-18)
+claim.misprint.equal("C(t) = 0 as printed: largest entry of C along the flow", path.score.abs().max(), 0)
 grown = (negative.value.abs() / turned.abs()).min()
-claim.printed("half of w negative: least entry of w on the path", negative.value.min(), ">=", least, of="proof")
-claim.check("half of w negative: least of |w| on the path over its start", grown, ">=", 1 - 1e-9, of="proof")
-claim.check("least eigenvalue of M^T M along the flow over b² ζ²", least_eigenvalue / floor, ">=", 1.0, of="proof")
+claim.printed.at_least("half of w negative: least entry of w on the path", negative.value.min(), least, of="proof")
+claim.at_least("half of w negative: least of |w| on the path over its start", grown, 1 - 1e-9, of="proof")
+claim.at_least("least eigenvalue of M^T M along the flow over b² ζ²", least_eigenvalue / floor, 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -358,14 +358,14 @@ out_of_step = (weighing * (halfway * motion.value).sum() - of_score).abs().max()
 
 # %%
 claim = Claim("hyper-attention/lemma-g-9")
-claim.check("change of w^2 - |C|^2 along the flow, largest", kept, "<=", 1e-9)
-claim.check("least entry of w along the flow less its start", (path.value - start).min(), ">=", -1e-9)
-claim.check("a step from midway, change over that of half a step", right, "==", 4, tolerance=0.01)
-claim.control("the same with the gradient in C tripled", tripled, "==", 4, tolerance=0.01)
-claim.check("both motions weighed alike, relative difference", in_step, "<=", 1e-10, of="proof")
-claim.misprint("with Λ outside of the sum, as printed, relative difference", out_of_step, "<=", 1e-10, of="proof")
-claim.control(
-    "half of w(0) negative: least entry of w on the path", paths["half of w negative"].value.min(), ">=", least
+claim.at_most("change of w^2 - |C|^2 along the flow, largest", kept, 1e-9)
+claim.at_least("least entry of w along the flow less its start", (path.value - start).min(), -1e-9)
+claim.equal("a step from midway, change over that of half a step", right, 4, tolerance=0.01)
+claim.control.equal("the same with the gradient in C tripled", tripled, 4, tolerance=0.01)
+claim.at_most("both motions weighed alike, relative difference", in_step, 1e-10, of="proof")
+claim.misprint.at_most("with Λ outside of the sum, as printed, relative difference", out_of_step, 1e-10, of="proof")
+claim.control.at_least(
+    "half of w(0) negative: least entry of w on the path", paths["half of w negative"].value.min(), least
 )
 claim.verdict()
 
@@ -431,22 +431,19 @@ ends_apart = max((flow_4.score[-1] - end_score).abs().max(), (flow_4.value[-1] -
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7-orders")
-claim.check("loss from triple counts against the layer written out, relative error", loss_apart, "<=", 1e-12)
-claim.check("gradients against differentiation, relative error", apart_4, "<=", 1e-12)
-claim.check("least rank of the triple counts", versatile.ranks.min(), "==", 8)
-claim.check("loss at the end", flow_4.losses[-1], "<", 1e-18)
-claim.check("loss over the bound while above 1e-10, largest", (flow_4.losses / bound_4)[above_4].max(), "<=", 1 + 1e-9)
-claim.check("C and w at the end against the closed form", ends_apart, "<=", 1e-9)
-claim.check(
-    "longer sequences: largest error over the largest output",
-    (learned - truth).abs().max() / truth.abs().max(),
-    "<=",
-    1e-9,
+claim.at_most("loss from triple counts against the layer written out, relative error", loss_apart, 1e-12)
+claim.at_most("gradients against differentiation, relative error", apart_4, 1e-12)
+claim.equal("least rank of the triple counts", versatile.ranks.min(), 8)
+claim.below("loss at the end", flow_4.losses[-1], 1e-18)
+claim.at_most("loss over the bound while above 1e-10, largest", (flow_4.losses / bound_4)[above_4].max(), 1 + 1e-9)
+claim.at_most("C and w at the end against the closed form", ends_apart, 1e-9)
+claim.at_most(
+    "longer sequences: largest error over the largest output", (learned - truth).abs().max() / truth.abs().max(), 1e-9
 )
-claim.control(
-    "five sequences: distance of the end from the closed form", (scarce_4.score[-1] - end_score).abs().max(), "<=", 1e-9
+claim.control.close(
+    "five sequences: distance of the end from the closed form", scarce_4.score[-1], end_score, atol=1e-9
 )
-claim.control("one entry of w at 0: loss at the end", stalled_4.losses[-1], "<", 1e-18)
+claim.control.below("one entry of w at 0: loss at the end", stalled_4.losses[-1], 1e-18)
 claim.verdict()
 
 # %% [markdown]

@@ -24,7 +24,7 @@ from attention_theory.in_context_reasoning.reparameterised import reparameterise
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import ParameterError, require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 10
@@ -95,11 +95,11 @@ plain = descend_noisy(law, alpha, rate, horizon, others, normalised=False)
 
 # %%
 claim = Claim("in-context-reasoning/section-b-2-1")
-claim.check("λ minus η t, largest", (path - rate * times).abs().max(), "<=", 1e-12)
-claim.check("times above the Bayes risk + (N-1) exp(-η t)", (loss > bound * (1 + 1e-14)).sum(), "==", 0)
-claim.control("plain steps: λ at t = 400 over η t", plain[-1] / (rate * horizon), ">=", 0.9)
-claim.check("loss against the paper's closed form", (loss - proof).abs().max(), "<=", 1e-12, of="proof")
-claim.check("loss of the transformer against it", (model - loss[list(at)]).abs().max(), "<=", 1e-12, of="proof")
+claim.close("λ minus η t, largest", path, rate * times, atol=1e-12)
+claim.equal("times above the Bayes risk + (N-1) exp(-η t)", (loss > bound * (1 + 1e-14)).sum(), 0)
+claim.control.at_least("plain steps: λ at t = 400 over η t", plain[-1] / (rate * horizon), 0.9)
+claim.close("loss against the paper's closed form", loss, proof, atol=1e-12, of="proof")
+claim.close("loss of the transformer against it", model, loss[list(at)], atol=1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -167,13 +167,13 @@ show.figure(
 
 # %%
 claim = Claim("in-context-reasoning/algorithm-1")
-claim.check("corrected loss minus the transformer's", (fit.losses[marks] - actual).abs().max(), "<=", 1e-12)
-claim.check("λ over η t minus 1, largest, t ≤ 1000", (fit.scales / line - 1)[1:1001].abs().max(), "<=", 1e-12)
+claim.close("corrected loss minus the transformer's", fit.losses[marks], actual, atol=1e-12)
+claim.at_most("λ over η t minus 1, largest, t ≤ 1000", (fit.scales / line - 1)[1:1001].abs().max(), 1e-12)
 refused = {"all labels τ": is_refused(task.noise_token), "none": is_refused(task.output_words.start)}
-claim.check("data sets with one kind of label are refused", refused, "==", True)
+claim.true("data sets with one kind of label are refused", refused)
 sign = (as_printed.losses[0] - actual[0]).abs()
-claim.misprint("printed sign: loss minus the transformer's at t = 0", sign, "<=", 1e-12)
-claim.misprint("printed plain step: λ_T over η T", plain_one[-1] / line[-1], ">=", 0.9)
+claim.misprint.at_most("printed sign: loss minus the transformer's at t = 0", sign, 1e-12)
+claim.misprint.at_least("printed plain step: λ_T over η T", plain_one[-1] / line[-1], 0.9)
 claim.number("printed plain step: λ at the end, C = 1", plain_one[-1])
 claim.verdict()
 
@@ -239,12 +239,12 @@ limit = (2 * skew - 1) / (2 * skew * (1 - skew))
 
 # %%
 claim = Claim("in-context-reasoning/remark-unbiased-estimates")
-claim.check("M = 50: exact mean of α̂ minus α", abs(mean_alpha - skew), "<=", 1e-12)
-claim.estimate("M = 50: simulated mean of α̂ minus α", estimates - skew, "==", 0, tolerance=0.005)
-claim.estimate(f"M = 50, α = {skew}: mean of γ̂ minus γ", errors, "==", 0, tolerance=0.01, role="printed")
-claim.estimate("the same, minus the exact sum", errors - exact, "==", 0, tolerance=0.02)
-claim.check(f"M = 20000, α = {skew}: M times the exact bias of γ̂, over its limit", many / limit, "==", 1, 0.01)
-claim.check("α = 1/2, by symmetry: exact mean of γ̂", abs(mean_estimates(50, 0.5)[1]), "<=", 1e-12)
+claim.close("M = 50: exact mean of α̂ minus α", mean_alpha, skew, atol=1e-12)
+claim.equal("M = 50: simulated mean of α̂ minus α", estimate(estimates - skew), 0, tolerance=0.005)
+claim.printed.equal(f"M = 50, α = {skew}: mean of γ̂ minus γ", estimate(errors), 0, tolerance=0.01)
+claim.equal("the same, minus the exact sum", estimate(errors - exact), 0, tolerance=0.02)
+claim.equal(f"M = 20000, α = {skew}: M times the exact bias of γ̂, over its limit", many / limit, 1, tolerance=0.01)
+claim.at_most("α = 1/2, by symmetry: exact mean of γ̂", abs(mean_estimates(50, 0.5)[1]), 1e-12)
 claim.number("M = 50: exact bias of γ̂", exact)
 claim.number("M = 50: chance that γ̂ is infinite", skew**50 + (1 - skew) ** 50)
 claim.verdict()

@@ -31,7 +31,7 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.variants import VARIANTS
 from attention_theory.randomness import streams
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 30  # size of the vocabulary with the noise token, at least 15
@@ -164,13 +164,13 @@ def less(first, second):
 
 
 exact = {name: max(sensitivity(name)) for name in families["numbers"] if name.endswith("FA")}
-claim.check("fully reparameterised, FA: spread over the rates", exact, "<=", 0.01)
+claim.at_most("fully reparameterised, FA: spread over the rates", exact, 0.01)
 for attention in ("Linear", "ReLU"):
     kinds = f"Origin-{attention}-FA", f"Reparam-{attention}-W-FA", f"Reparam-{attention}-FA"
     origin, alone, whole = map(sensitivity, kinds)
-    claim.estimate(f"{attention}: spread over the rates, all less W alone", less(origin, alone), ">", 0)
-    claim.estimate(f"{attention}: W alone less numbers alone", less(alone, whole), ">", 0)
-    claim.estimate(f"{attention}: numbers alone less W alone", less(whole, alone), ">", 0, role="control")
+    claim.above(f"{attention}: spread over the rates, all less W alone", estimate(less(origin, alone)), 0)
+    claim.above(f"{attention}: W alone less numbers alone", estimate(less(alone, whole)), 0)
+    claim.control.above(f"{attention}: numbers alone less W alone", estimate(less(whole, alone)), 0)
 for first, second in (("all", "W alone"), ("W alone", "numbers")):
     claim.number(f"means of families, {first} less {second}", sum(less(found[first], found[second])) / seeds)
 claim.verdict()
@@ -261,11 +261,11 @@ def walked(name, back=0):
 # %%
 claim = Claim("in-context-reasoning/remark-d-2-1-rates")
 cases = {f"{name}, α = {level}": rise(counted(name, level)) for name in full for level in levels}
-claim.check("change in steps from a rate to the next larger one", cases, "<", 0)
-claim.control(f"{other}, α = {alpha}: the same", rise(of_control()), "<", 0)
+claim.below("change in steps from a rate to the next larger one", cases, 0)
+claim.control.below(f"{other}, α = {alpha}: the same", rise(of_control()), 0)
 for name in (name for name in full if name.endswith("FA")):
     room = min(walked(name)) - max(walked(name, back=1))
-    claim.check(f"{name}, α = {alpha}: room for one λ for all rates", room, ">=", -1e-9)
+    claim.at_least(f"{name}, α = {alpha}: room for one λ for all rates", room, -1e-9)
 claim.verdict()
 
 # %% [markdown]

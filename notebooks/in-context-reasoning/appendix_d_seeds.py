@@ -52,7 +52,7 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
 from attention_theory.randomness import streams
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 30  # size of the vocabulary with the noise token, at least 15
@@ -269,18 +269,18 @@ claim = Claim("in-context-reasoning/remark-d-1-seeds")
 for alpha in levels:
     found = at_better_rate[alpha]
     if alpha < 0.8:
-        claim.check(f"α = {alpha}, better rate: ends apart, share of the way", found, "<=", near(batch))
+        claim.at_most(f"α = {alpha}, better rate: ends apart, share of the way", found, near(batch))
     two_rates = spread([ends("Origin-Softmax-FA", alpha, eta)[0] for eta in rates])
-    claim.control(f"α = {alpha}, two rates of Origin-Softmax-FA: the same", two_rates, "<=", near(batch))
-claim.check("fully reparameterised, η = 0.1: ends apart", walking, "<=", 0.01)
-claim.check("those whose number swings around its best value: ends apart", restless, "<=", near(512))
+    claim.control.at_most(f"α = {alpha}, two rates of Origin-Softmax-FA: the same", two_rates, near(batch))
+claim.at_most("fully reparameterised, η = 0.1: ends apart", walking, 0.01)
+claim.at_most("those whose number swings around its best value: ends apart", restless, near(512))
 for layer, found in shares.items():
     claim.number(f"Figure 10, α = 0.5: shares of sentences apart, {layer}", spread(found))
 claim.number("Figure 10, α = 0.5: losses apart, share of the way", spread(losses))
 rough = max(at_better_rate[0.8], key=at_better_rate[0.8].get)
 typical, interval = two_runs(at_better(rough, 0.8), len(TABLE_1))
 label = f"α = 0.8, better rate: two runs apart, root mean square, {rough}, the roughest of {len(TABLE_1)}"
-claim.estimate(label, typical, "<=", near(batch), interval=interval)
+claim.at_most(label, estimate(typical, interval=interval), near(batch))
 beyond = [name for name, found in at_better_rate[0.8].items() if found > near(batch)]
 claim.number("α = 0.8, better rate: models whose runs spread by more than the margin, of 13", len(beyond))
 claim.verdict()

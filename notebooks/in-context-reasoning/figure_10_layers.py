@@ -247,17 +247,17 @@ one_of_two = by_run(first or second for first, second in zip(like_it, other_way,
 
 # %%
 claim = Claim("in-context-reasoning/figure-10")
-claim.check("α = 0.2: curves of attention apart", by_run(apart_by[0.2]), "<=", 0.05)
-claim.control("α = 0.8: the same", by_run(apart_by[0.8]), "<=", 0.05)
-claim.check("α = 0.2: feed-forward at τ, share", by_run(forward[0.2]), "<=", 0.99)
-claim.control("α = 0.8: the same", by_run(forward[0.8]), "<=", 0.99)
-claim.check("α = 0.8: feed-forward at τ, share", by_run(forward[0.8]), ">=", 0.95)
-claim.check("α = 0.8: attention at y, share", by_run(attention[0.8]), "<=", 0.5)
-claim.control("α = 0.2: the same, largest", max(attention[0.2]), "<=", 0.5)
-claim.check("α = 0.5: ends in one of the two ways", one_of_two, "==", True)
-claim.check("α = 0.5: runs that end like the figure", sum(like_it), ">=", 1)
+claim.at_most("α = 0.2: curves of attention apart", by_run(apart_by[0.2]), 0.05)
+claim.control.at_most("α = 0.8: the same", by_run(apart_by[0.8]), 0.05)
+claim.at_most("α = 0.2: feed-forward at τ, share", by_run(forward[0.2]), 0.99)
+claim.control.at_most("α = 0.8: the same", by_run(forward[0.8]), 0.99)
+claim.at_least("α = 0.8: feed-forward at τ, share", by_run(forward[0.8]), 0.95)
+claim.at_most("α = 0.8: attention at y, share", by_run(attention[0.8]), 0.5)
+claim.control.at_most("α = 0.2: the same, largest", max(attention[0.2]), 0.5)
+claim.true("α = 0.5: ends in one of the two ways", one_of_two)
+claim.at_least("α = 0.5: runs that end like the figure", sum(like_it), 1)
 claim.number("α = 0.5: runs that end the other way", sum(other_way))
-claim.printed("α = 0.5: attention at y, share of sentences", by_run(attention[0.5]), ">=", 0.95)
+claim.printed.at_least("α = 0.5: attention at y, share of sentences", by_run(attention[0.5]), 0.95)
 claim.number("α = 0.5: curves of attention apart, largest", max(apart_by[0.5]))
 found = {"": attention, "outputs as fillers, ": {alpha: shares(other, "attention", alpha) for alpha in (0.2, 0.5)}}
 for (rule, of), alpha in itertools.product(found.items(), (0.2, 0.5)):

@@ -43,7 +43,7 @@ from attention_theory.in_context_reasoning.experiments.seeds import train_grid_s
 from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -318,12 +318,12 @@ resting = {noise: rates(text[noise], softmax, noise, 10.0) for noise in text}
 
 # %%
 claim = Claim("in-context-reasoning/figure-1a")
-claim.estimate(f"{full}: slope of ln L over the theorem's", steep[0.0], "==", 1, tolerance=0.02)
+claim.equal(f"{full}: slope of ln L over the theorem's", estimate(steep[0.0]), 1, tolerance=0.02)
 for name in converging:
-    claim.estimate(f"{name}: bend", bends(name, 0.0), ">=", 0.5)
-claim.estimate(f"{linear}, exact slopes: bend", bends(linear, 0.0, "exact"), ">=", 0.5)
-claim.estimate(f"{softmax}: loss at the end", ends[0.0], "==", at_rest[0.0].loss, tolerance=1e-2)
-claim.estimate(f"{softmax}: bend", [one.bend for one in resting[0.0]], ">=", 0.5, role="control")
+    claim.at_least(f"{name}: bend", estimate(bends(name, 0.0)), 0.5)
+claim.at_least(f"{linear}, exact slopes: bend", estimate(bends(linear, 0.0, "exact")), 0.5)
+claim.equal(f"{softmax}: loss at the end", estimate(ends[0.0]), at_rest[0.0].loss, tolerance=1e-2)
+claim.control.at_least(f"{softmax}: bend", estimate([one.bend for one in resting[0.0]]), 0.5)
 for rule, histories in (("fillers as in the text", text[0.0]), ("outputs as fillers", other[0.0])):
     losses = mean([history.end("population", no_sum, 0.0, rate) for history in histories])
     claim.number(f"{no_sum}, {rule}: loss at the end", losses)
@@ -334,17 +334,17 @@ claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/figure-1d")
-claim.estimate(f"{full}: slope of ln(excess) over -η", steep[alpha], "==", 1, tolerance=0.02)
+claim.equal(f"{full}: slope of ln(excess) over -η", estimate(steep[alpha]), 1, tolerance=0.02)
 for name in (full, linear):
     straight = [one.straightness for one in found[alpha, name, "subtraction"]]
-    role = "check" if name == full else "printed"
-    claim.estimate(f"{name}: straightness", straight, ">=", 0.9, role=role)
+    role = claim if name == full else claim.printed
+    role.at_least(f"{name}: straightness", estimate(straight), 0.9)
 at_floor = [one.straightness for one in resting[alpha]]
-claim.estimate(f"{softmax}: straightness", at_floor, ">=", 0.9, role="control")
+claim.control.at_least(f"{softmax}: straightness", estimate(at_floor), 0.9)
 for name in (only_w, linear):
     claim.number(f"{name}: bend, mean", mean(bends(name, alpha)))
-claim.estimate(f"{softmax}: loss at the end", ends[alpha], "==", at_rest[alpha].loss, tolerance=1e-2)
-claim.control(f"{softmax}: loss above the Bayes risk", min(ends[alpha]) - bayes_risk(alpha), "<=", 1e-5)
+claim.equal(f"{softmax}: loss at the end", estimate(ends[alpha]), at_rest[alpha].loss, tolerance=1e-2)
+claim.control.at_most(f"{softmax}: loss above the Bayes risk", min(ends[alpha]) - bayes_risk(alpha), 1e-5)
 for name in (only_w, linear, no_sum):
     left = mean([share_left(history, "population", name, alpha, rate) for history in text[alpha]])
     claim.number(f"{name}: share of the way from the plateau that is left", left)
@@ -437,14 +437,14 @@ show.table(
 claim = Claim("in-context-reasoning/figure-1b")
 way, outputs = "fillers as in the text", "outputs as fillers"
 gaps = [abs(one.end("unseen", full, 0.0, rate) - one.end("population", full, 0.0, rate)) for one in text[0.0]]
-claim.estimate(f"{full}: unseen minus population loss", gaps, "<=", 0.01)
+claim.at_most(f"{full}: unseen minus population loss", estimate(gaps), 0.01)
 for name in (*original, full):
     above = [history.end("unseen", name, 0.0, rate) - math.log(tokens) for history in text[0.0]]
-    role = "control" if name == full else "check"
-    claim.estimate(f"{name}: unseen loss at the end, above its start", above, ">=", 0, role=role)
+    role = claim.control if name == full else claim
+    role.at_least(f"{name}: unseen loss at the end, above its start", estimate(above), 0)
 growing = grown[linear, "the same, exact slopes", 0.0]
-claim.estimate(f"{linear}, exact: slope of the unseen loss", growing, ">=", 1e-5)
-claim.estimate(f"{full}: slope of the unseen loss", grown[full, way, 0.0], ">=", 1e-5, role="control")
+claim.at_least(f"{linear}, exact: slope of the unseen loss", estimate(growing), 1e-5)
+claim.control.at_least(f"{full}: slope of the unseen loss", estimate(grown[full, way, 0.0]), 1e-5)
 for name, rule in itertools.product(original, (way, outputs)):
     claim.number(f"{name}, {rule}: slope of the unseen loss", mean(grown[name, rule, 0.0]))
 claim.verdict()
@@ -455,21 +455,21 @@ claim.verdict()
 # %%
 claim = Claim("in-context-reasoning/figure-1e")
 above = [history.end("unseen", full, alpha, rate) - bayes_risk(alpha) for history in text[alpha]]
-claim.estimate(f"{full}: unseen loss above the Bayes risk", above, "<=", 0.01)
+claim.at_most(f"{full}: unseen loss above the Bayes risk", estimate(above), 0.01)
 for rule in (way, outputs):
-    claim.estimate(f"{no_sum}, {rule}: slope of the unseen loss", grown[no_sum, rule, alpha], ">=", 1e-5)
+    claim.at_least(f"{no_sum}, {rule}: slope of the unseen loss", estimate(grown[no_sum, rule, alpha]), 1e-5)
 slopes = grown[linear, outputs, alpha]
-claim.estimate(f"{linear}, {outputs}: slope of the unseen loss", slopes, ">=", 1e-5, role="printed")
+claim.printed.at_least(f"{linear}, {outputs}: slope of the unseen loss", estimate(slopes), 1e-5)
 claim.number(f"{linear}, {way}: slope of the unseen loss", mean(grown[linear, way, alpha]))
 for name, rule in itertools.product(original, (way, outputs)):
     curves = [history.of("unseen", name, alpha, rate) for history in ways[rule, alpha]]
     claim.number(f"{name}, {rule}: unseen loss at the end, above its least", mean([c[-1] - c.min() for c in curves]))
 for name in original:
     left = [share_left(history, "unseen", name, alpha, rate) for history in text[alpha]]
-    claim.estimate(f"{name}: share of the way from the plateau that is left, unseen words", left, ">=", 1)
+    claim.at_least(f"{name}: share of the way from the plateau that is left, unseen words", estimate(left), 1)
 left = [share_left(history, "unseen", full, alpha, rate) for history in text[alpha]]
-claim.estimate(f"{full}: the same share", left, ">=", 1, role="control")
-claim.estimate(f"{full}: slope of the unseen loss", grown[full, way, alpha], ">=", 1e-5, role="control")
+claim.control.at_least(f"{full}: the same share", estimate(left), 1)
+claim.control.at_least(f"{full}: slope of the unseen loss", estimate(grown[full, way, alpha]), 1e-5)
 claim.verdict()
 
 # %% [markdown]
@@ -503,10 +503,10 @@ def probabilities(measure, name, noise):
 
 
 claim = Claim("in-context-reasoning/figure-1c")
-claim.estimate(f"{full}: probability of the output", probabilities("p_output", full, 0.0), ">=", 0.99)
+claim.at_least(f"{full}: probability of the output", estimate(probabilities("p_output", full, 0.0)), 0.99)
 low = probabilities("p_output", softmax, 0.0)
-claim.estimate(f"{softmax}: the same", low, "==", at_rest[0.0].p_output, tolerance=1e-3)
-claim.estimate(f"{softmax}: the same", low, ">=", 0.99, role="control")
+claim.equal(f"{softmax}: the same", estimate(low), at_rest[0.0].p_output, tolerance=1e-3)
+claim.control.at_least(f"{softmax}: the same", estimate(low), 0.99)
 claim.verdict()
 
 # %% [markdown]
@@ -514,10 +514,10 @@ claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/figure-1f")
-claim.estimate(f"{full}: probability of τ", probabilities("p_noise", full, alpha), "==", alpha, tolerance=2e-3)
+claim.equal(f"{full}: probability of τ", estimate(probabilities("p_noise", full, alpha)), alpha, tolerance=2e-3)
 low = probabilities("p_noise", softmax, alpha)
-claim.estimate(f"{softmax}: the same", low, "==", at_rest[alpha].p_noise, tolerance=2e-3)
-claim.estimate(f"{softmax}: the same", low, "==", alpha, tolerance=2e-3, role="control")
+claim.equal(f"{softmax}: the same", estimate(low), at_rest[alpha].p_noise, tolerance=2e-3)
+claim.control.equal(f"{softmax}: the same", estimate(low), alpha, tolerance=2e-3)
 claim.verdict()
 
 # %% [markdown]

@@ -39,7 +39,7 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train_on_sample
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -259,12 +259,12 @@ def untrained(measure, name, alpha):
 
 
 claim = Claim("in-context-reasoning/figure-2a")
-claim.estimate(f"{full}: share that is left", left(text, "population", full, 0.2), "<=", 0.05)
+claim.at_most(f"{full}: share that is left", estimate(left(text, "population", full, 0.2)), 0.05)
 for name in (only_w, origin):
-    claim.estimate(f"{name}: share that is left", left(text, "population", name, 0.2), "<=", 0.5)
+    claim.at_most(f"{name}: share that is left", estimate(left(text, "population", name, 0.2)), 0.5)
     claim.number(f"{name}, outputs as fillers: the same", sum(left(other, "population", name, 0.2)) / other_seeds)
-claim.estimate(f"{origin}, untrained: the same", untrained("population", origin, 0.2), "<=", 0.5, role="control")
-claim.estimate(f"{origin}, unseen outputs: the same", left(text, "unseen", origin, 0.2), "<=", 0.5, role="control")
+claim.control.at_most(f"{origin}, untrained: the same", estimate(untrained("population", origin, 0.2)), 0.5)
+claim.control.at_most(f"{origin}, unseen outputs: the same", estimate(left(text, "unseen", origin, 0.2)), 0.5)
 claim.verdict()
 
 # %% [markdown]
@@ -272,9 +272,9 @@ claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/figure-2c")
-claim.estimate(f"{full}: share that is left", left(text, "population", full, 0.8), "<=", 0.05)
-claim.estimate(f"{only_w}: share that is left", left(text, "population", only_w, 0.8), "<=", 0.5)
-claim.estimate(f"{origin}: share that is left", left(text, "population", origin, 0.8), "<=", 0.5, role="printed")
+claim.at_most(f"{full}: share that is left", estimate(left(text, "population", full, 0.8)), 0.05)
+claim.at_most(f"{only_w}: share that is left", estimate(left(text, "population", only_w, 0.8)), 0.5)
+claim.printed.at_most(f"{origin}: share that is left", estimate(left(text, "population", origin, 0.8)), 0.5)
 lowest = least(text, origin, 0.8)
 claim.number(f"{origin}: share that is left, least over the epochs, mean", sum(lowest) / seeds)
 claim.number(f"{origin}: the same, least over the data sets too", min(lowest))
@@ -284,7 +284,7 @@ for name in (only_w, origin):
 for rule, histories in rules.items():
     ends = left(histories, "population", origin, 0.8, other_rate)
     claim.number(f"{origin}, η = {other_rate}, {rule}: share that is left", sum(ends) / len(ends))
-claim.estimate(f"{only_w}, untrained: the same", untrained("population", only_w, 0.8), "<=", 0.5, role="control")
+claim.control.at_most(f"{only_w}, untrained: the same", estimate(untrained("population", only_w, 0.8)), 0.5)
 claim.verdict()
 
 # %% [markdown]
@@ -327,13 +327,13 @@ claim.verdict()
 for letter, alpha in (("b", 0.2), ("d", 0.8)):
     claim = Claim(f"in-context-reasoning/figure-2{letter}")
     shares = {name: torch.tensor(left(text, "unseen", name, alpha)) for name in names}
-    claim.estimate(f"{full}: share that is left", shares[full], "<=", 0.05)
-    claim.estimate(f"{only_w} minus {full}", shares[only_w] - shares[full], ">=", 0.01)
-    claim.estimate(f"{origin} minus {only_w}", shares[origin] - shares[only_w], ">=", 0.01)
-    claim.estimate(f"{origin}: share that is left", shares[origin], ">=", 1)
+    claim.at_most(f"{full}: share that is left", estimate(shares[full]), 0.05)
+    claim.at_least(f"{only_w} minus {full}", estimate(shares[only_w] - shares[full]), 0.01)
+    claim.at_least(f"{origin} minus {only_w}", estimate(shares[origin] - shares[only_w]), 0.01)
+    claim.at_least(f"{origin}: share that is left", estimate(shares[origin]), 1)
     begin = {name: torch.tensor(untrained("unseen", name, alpha)) for name in names}
-    claim.estimate(f"untrained, {only_w} minus {full}", begin[only_w] - begin[full], ">=", 0.01, role="control")
-    claim.estimate(f"{full}: share that is left", shares[full], ">=", 1, role="control")
+    claim.control.at_least(f"untrained, {only_w} minus {full}", estimate(begin[only_w] - begin[full]), 0.01)
+    claim.control.at_least(f"{full}: share that is left", estimate(shares[full]), 1)
     for name in (only_w, origin):
         claim.number(
             f"{name}, outputs as fillers: share that is left", sum(left(other, "unseen", name, alpha)) / other_seeds

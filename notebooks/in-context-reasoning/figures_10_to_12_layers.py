@@ -36,7 +36,7 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.randomness import streams
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -191,8 +191,8 @@ show.table(
 # %%
 claim = Claim("in-context-reasoning/figure-11")
 for alpha in levels:
-    claim.check(f"α = {alpha}: separated layers, share", by_run(of("separated", only_w, alpha)), "==", 1)
-    claim.control(f"α = {alpha}: {origin}, same samples", by_run(of("separated", origin, alpha)), "==", 1)
+    claim.equal(f"α = {alpha}: separated layers, share", by_run(of("separated", only_w, alpha)), 1)
+    claim.control.equal(f"α = {alpha}: {origin}, same samples", by_run(of("separated", origin, alpha)), 1)
 for alpha in levels:
     least = min(of("separated", only_w, alpha, others))
     claim.number(f"α = {alpha}, outputs as fillers: least share", least)
@@ -272,14 +272,16 @@ stop = far.of("attention_output", full, 0.5, rate)[-1] / (rate * far.steps[-1])
 claim = Claim("in-context-reasoning/figure-12")
 radius = hoeffding_radius(samples, 1e-3)
 for alpha in levels:
-    claim.check(f"α = {alpha}: separated layers, share", by_run(of("separated", full, alpha)), "==", 1)
-    claim.control(f"α = {alpha}: the same before any step", by_run(before(alpha)), "==", 1)
-    claim.check(f"α = {alpha}: ξ_A at y over η t", by_run(walk_on_line(alpha)), "==", 1, 1e-2)
+    claim.equal(f"α = {alpha}: separated layers, share", by_run(of("separated", full, alpha)), 1)
+    claim.control.equal(f"α = {alpha}: the same before any step", by_run(before(alpha)), 1)
+    claim.equal(f"α = {alpha}: ξ_A at y over η t", by_run(walk_on_line(alpha)), 1, tolerance=1e-2)
     whole = [samples * value - round(samples * value) for value in estimates(alpha)]
-    claim.check(f"α = {alpha}: M / (1 + exp(ξ_A at y - ξ_F at τ)) minus a whole number", by_run(whole), "==", 0, 1e-6)
+    claim.equal(
+        f"α = {alpha}: M / (1 + exp(ξ_A at y - ξ_F at τ)) minus a whole number", by_run(whole), 0, tolerance=1e-6
+    )
     off = [abs(value - alpha) for value in estimates(alpha)]
-    claim.check(f"α = {alpha}: α̂ from it minus α", by_run(off), "<=", radius)
-claim.control("float32, to η t = 60: ξ_A at y over η t", stop, "==", 1, 1e-2)
+    claim.at_most(f"α = {alpha}: α̂ from it minus α", by_run(off), radius)
+claim.control.equal("float32, to η t = 60: ξ_A at y over η t", stop, 1, tolerance=1e-2)
 claim.verdict()
 
 # %% [markdown]
@@ -351,14 +353,14 @@ show.table(
 # %%
 claim = Claim("in-context-reasoning/figures-10-to-12-third")
 for alpha in levels:
-    claim.check(f"α = {alpha}, {full}: left, trained words", by_run(ends[full][alpha]), "<=", 0.01)
-    claim.check(f"α = {alpha}, {full}: left, unseen words", by_run(unseen[full][alpha]), "<=", 0.01)
-    claim.estimate(f"α = {alpha}, {only_w}: left, trained words", ends[only_w][alpha], "<=", 0.5)
-    claim.estimate(f"α = {alpha}, {origin}: left, unseen words", unseen[origin][alpha], ">=", 1)
-    claim.control(f"α = {alpha}, {full}: the same", by_run(unseen[full][alpha]), ">=", 1)
+    claim.at_most(f"α = {alpha}, {full}: left, trained words", by_run(ends[full][alpha]), 0.01)
+    claim.at_most(f"α = {alpha}, {full}: left, unseen words", by_run(unseen[full][alpha]), 0.01)
+    claim.at_most(f"α = {alpha}, {only_w}: left, trained words", estimate(ends[only_w][alpha]), 0.5)
+    claim.at_least(f"α = {alpha}, {origin}: left, unseen words", estimate(unseen[origin][alpha]), 1)
+    claim.control.at_least(f"α = {alpha}, {full}: the same", by_run(unseen[full][alpha]), 1)
     less = [b - a for a, b in zip(unseen[only_w][alpha], unseen[origin][alpha], strict=True)]
-    claim.estimate(f"α = {alpha}: unseen words, {origin} less {only_w}", less, ">", 0)
-    claim.control(f"α = {alpha}, {only_w}: left, unseen words", by_run(unseen[only_w][alpha]), "<=", 0.01)
+    claim.above(f"α = {alpha}: unseen words, {origin} less {only_w}", estimate(less), 0)
+    claim.control.at_most(f"α = {alpha}, {only_w}: left, unseen words", by_run(unseen[only_w][alpha]), 0.01)
 for alpha in levels:
     found = ends[origin][alpha]
     claim.number(f"α = {alpha}, {origin}: left, trained words, mean over runs", sum(found) / seeds)

@@ -151,11 +151,11 @@ panels(
 # %%
 claim = Claim("in-context-reasoning/figure-3")
 name = "Origin-Softmax-FA"
-claim.check(f"η = {fast}: share of the way that is left", at_end(name, levels, fast), "<=", 0.5)
-claim.check(f"η = {slow}: share of the way that is left", at_end(name, levels, slow), ">=", 0.9)
+claim.at_most(f"η = {fast}: share of the way that is left", at_end(name, levels, fast), 0.5)
+claim.at_least(f"η = {slow}: share of the way that is left", at_end(name, levels, slow), 0.9)
 learns = min(at_end("Origin-ReLU-FA", levels, slow).values())
-claim.control("Origin-ReLU-FA, at the smaller rate: the same, least", learns, ">=", 0.9)
-claim.control("Origin-Linear-F, at the larger rate: the same", at_end("Origin-Linear-F", levels, fast), "<=", 0.5)
+claim.control.at_least("Origin-ReLU-FA, at the smaller rate: the same, least", learns, 0.9)
+claim.control.at_most("Origin-Linear-F, at the larger rate: the same", at_end("Origin-Linear-F", levels, fast), 0.5)
 claim.number(f"α = 0.8, η = {fast}: share that is left", at_end(name, [0.8], fast)["α = 0.8, seed 0"])
 claim.stand_in(
     "Origin-Softmax-FA, a guess from the text: the caption that names the model is lacking in our text layer"
@@ -215,15 +215,15 @@ panels(
 # %%
 claim = Claim("in-context-reasoning/figure-4")
 for eta in rates:
-    claim.check(f"Origin-Linear-F, η = {eta}: share that is left", at_end("Origin-Linear-F", levels, eta), ">=", 0.9)
+    claim.at_least(f"Origin-Linear-F, η = {eta}: share that is left", at_end("Origin-Linear-F", levels, eta), 0.9)
     both = at_end("Reparam-ReLU-FA", levels, eta) | {
         f"unseen, {case}": value for case, value in at_end("Reparam-ReLU-FA", levels, eta, "unseen").items()
     }
-    claim.check(f"Reparam-ReLU-FA, η = {eta}: share that is left", both, "<=", 0.01)
-claim.check(f"Origin-ReLU-FA, η = {slow}: share that is left", at_end("Origin-ReLU-FA", levels, slow), "<=", 0.5)
-claim.check("Origin-ReLU-FA, unseen words: the same", at_end("Origin-ReLU-FA", levels, slow, "unseen"), ">=", 1)
-claim.control(f"Origin-ReLU-FA, η = {slow}: share that is left, least", learns, ">=", 0.9)
-claim.control(f"Origin-Linear-F, η = {slow}: share that is left", at_end("Origin-Linear-F", levels, slow), "<=", 0.5)
+    claim.at_most(f"Reparam-ReLU-FA, η = {eta}: share that is left", both, 0.01)
+claim.at_most(f"Origin-ReLU-FA, η = {slow}: share that is left", at_end("Origin-ReLU-FA", levels, slow), 0.5)
+claim.at_least("Origin-ReLU-FA, unseen words: the same", at_end("Origin-ReLU-FA", levels, slow, "unseen"), 1)
+claim.control.at_least(f"Origin-ReLU-FA, η = {slow}: share that is left, least", learns, 0.9)
+claim.control.at_most(f"Origin-Linear-F, η = {slow}: share that is left", at_end("Origin-Linear-F", levels, slow), 0.5)
 claim.stand_in("three candidates: the caption that names the model is lacking in our text layer")
 claim.verdict()
 
@@ -315,19 +315,19 @@ def higher(name):
 
 # %%
 claim = Claim("in-context-reasoning/figure-5")
-claim.check(f"η = {slow}: share that is left", at_end("Origin-ReLU-F", levels, slow), "<=", share)
-claim.check(f"η = {fast}, noiseless: highest point of the second half", highest("subtraction", fast), ">=", 0.1)
-claim.control(f"η = {slow}: the same highest point", highest("subtraction", slow), ">=", 0.1)
-claim.control(f"η = {fast}, exact slopes: the same highest point", highest("log-domain", fast), ">=", 0.1)
-claim.check("noisy: share that is left, larger minus smaller rate", higher("Origin-ReLU-F"), ">=", 0.02)
-claim.control("Reparam-ReLU-FA: the same", higher("Reparam-ReLU-FA"), ">=", 0.02)
+claim.at_most(f"η = {slow}: share that is left", at_end("Origin-ReLU-F", levels, slow), share)
+claim.at_least(f"η = {fast}, noiseless: highest point of the second half", highest("subtraction", fast), 0.1)
+claim.control.at_least(f"η = {slow}: the same highest point", highest("subtraction", slow), 0.1)
+claim.control.at_least(f"η = {fast}, exact slopes: the same highest point", highest("log-domain", fast), 0.1)
+claim.at_least("noisy: share that is left, larger minus smaller rate", higher("Origin-ReLU-F"), 0.02)
+claim.control.at_least("Reparam-ReLU-FA: the same", higher("Reparam-ReLU-FA"), 0.02)
 for case, end in at_end("Origin-ReLU-F", noise, fast).items():
     claim.number(f"η = {fast}, {case}: share that is left", end)
 for eta in rates:
     unseen = at_end("Origin-ReLU-F", levels, eta, "unseen")
-    claim.check(f"η = {eta}, unseen words: share that is left", unseen, ">=", 1)
+    claim.at_least(f"η = {eta}, unseen words: share that is left", unseen, 1)
 other = at_end("Reparam-ReLU-FA", levels, slow, "unseen")
-claim.control("Reparam-ReLU-FA, unseen words: the same", other, ">=", 1)
+claim.control.at_least("Reparam-ReLU-FA, unseen words: the same", other, 1)
 claim.verdict()
 
 # %% [markdown]

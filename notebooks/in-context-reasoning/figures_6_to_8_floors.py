@@ -162,12 +162,12 @@ def judge(claim, name, out_of_reach):
     for measure in ("population", "unseen"):
         found = ends(name, measure, slow)
         off = {case: abs(loss - closed_end(name, level_of(case), tokens)) for case, loss in found.items()}
-        claim.check(f"η = {slow}: {measure} loss minus its closed form", off, "<=", 2e-2)
+        claim.at_most(f"η = {slow}: {measure} loss minus its closed form", off, 2e-2)
     for eta in rates:
-        claim.check(f"η = {eta}: share of the way left to the target", shares(name, eta, out_of_reach), ">=", 0.5)
+        claim.at_least(f"η = {eta}: share of the way left to the target", shares(name, eta, out_of_reach), 0.5)
         seen, unseen = (ends(name, measure, eta) for measure in ("population", "unseen"))
         apart = {case: abs(unseen[case] - seen[case]) for case in seen}
-        claim.check(f"η = {eta}: unseen minus population loss", apart, "<=", 5e-2)
+        claim.at_most(f"η = {eta}: unseen minus population loss", apart, 5e-2)
 
 
 # %% [markdown]
@@ -186,7 +186,7 @@ def judge(claim, name, out_of_reach):
 # %%
 claim = Claim("in-context-reasoning/figure-6")
 judge(claim, "Reparam-Softmax-F", levels)
-claim.control("Reparam-Linear-F, noiseless: share left", shares("Reparam-Linear-F", slow, [0.0]), ">=", 0.5)
+claim.control.at_least("Reparam-Linear-F, noiseless: share left", shares("Reparam-Linear-F", slow, [0.0]), 0.5)
 claim.verdict()
 
 # %% [markdown]
@@ -207,11 +207,11 @@ claim.verdict()
 claim = Claim("in-context-reasoning/figure-7")
 judge(claim, "Reparam-ReLU-F", noise)
 for eta in rates:
-    claim.check(f"η = {eta}, noiseless: loss", ends("Reparam-ReLU-F", "population", eta, [0.0]), "<=", 1e-3)
-claim.control("noiseless: share of the way left", shares("Reparam-ReLU-F", slow, [0.0]), ">=", 0.5)
+    claim.at_most(f"η = {eta}, noiseless: loss", ends("Reparam-ReLU-F", "population", eta, [0.0]), 1e-3)
+claim.control.at_least("noiseless: share of the way left", shares("Reparam-ReLU-F", slow, [0.0]), 0.5)
 run = [Training(VARIANTS["Reparam-ReLU-F"], 0.0, fast)]
 frozen = train(run, Task(tokens, length=32), 20, 32, relu_shift=0.0, evaluation=64).values["population"][-1]
-claim.control("without the shift in ReLU: loss after 20 steps", frozen, "<=", math.log(tokens) - 1)
+claim.control.at_most("without the shift in ReLU: loss after 20 steps", frozen, math.log(tokens) - 1)
 claim.verdict()
 
 # %% [markdown]
@@ -230,12 +230,12 @@ claim.verdict()
 claim = Claim("in-context-reasoning/figure-8")
 judge(claim, "Reparam-Linear-F", noise)
 for eta in rates:
-    claim.check(f"η = {eta}, noiseless: loss", ends("Reparam-Linear-F", "population", eta, [0.0]), "<=", 1e-3)
+    claim.at_most(f"η = {eta}, noiseless: loss", ends("Reparam-Linear-F", "population", eta, [0.0]), 1e-3)
 scales = ends("Reparam-Linear-F", "attention_output", slow, noise)
 best = {alpha: math.log((1 - alpha) / alpha * (math.exp(odds(alpha)) + tokens - 2)) for alpha in noise}
 off = {case: abs(scale - best[level_of(case)]) for case, scale in scales.items()}
-claim.check("λ minus its best value, within two steps", off, "<=", 2 * slow)
-claim.control("noiseless: share of the way left", shares("Reparam-Linear-F", slow, [0.0]), ">=", 0.5)
+claim.at_most("λ minus its best value, within two steps", off, 2 * slow)
+claim.control.at_least("noiseless: share of the way left", shares("Reparam-Linear-F", slow, [0.0]), 0.5)
 claim.verdict()
 
 # %% [markdown]

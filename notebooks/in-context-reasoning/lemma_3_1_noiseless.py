@@ -90,11 +90,11 @@ own_logit = run(scales, on=Sentences(doubled, sentences.trigger, sentences.outpu
 # %%
 claim = Claim("in-context-reasoning/lemma-a-1")
 score_error = (run(scales).scores - expected_scores).abs().max().item()
-claim.check("scores minus λ 1{previous word is q}, largest", score_error, "<=", 1e-12)
-claim.check("each term of W alone, largest error", terms, "<=", 1e-12, of="proof")
+claim.at_most("scores minus λ 1{previous word is q}, largest", score_error, 1e-12)
+claim.at_most("each term of W alone, largest error", terms, 1e-12, of="proof")
 own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
-claim.check("a trigger at H - 1 has logit λ of its own, off by", own_error, "<=", 1e-12)
-claim.control("that trigger's logit is 0, smallest", own_logit[apart].min(), "<=", 1e-12)
+claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
+claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
 claim.number("scores, largest error", score_error)
 claim.verdict()
 
@@ -177,19 +177,19 @@ without_scale = (run(scales).scores - after_trigger).abs().max()
 # %%
 claim = Claim("in-context-reasoning/lemma-3-1")
 apart_by = {name: (found - expected).abs().max() for name, found in logits.items()}
-claim.check("linear: logits minus λ C 1{j = y} (Eq. 9), largest", apart_by["linear"], "<=", 1e-12, of="proof")
-claim.check("logits minus λ C 1{j = y}, largest", apart_by, "<=", 1e-12)
+claim.at_most("linear: logits minus λ C 1{j = y} (Eq. 9), largest", apart_by["linear"], 1e-12, of="proof")
+claim.at_most("logits minus λ C 1{j = y}, largest", apart_by, 1e-12)
 off = {name: (values / closed - 1).abs().max() for name, values in losses.items()}
-claim.check("loss over its closed form minus 1, largest", off, "<=", 1e-12)
+claim.at_most("loss over its closed form minus 1, largest", off, 1e-12)
 means = losses["linear"].mean(dim=1)
-claim.check("loss falls at every step of λ", bool((means.diff() < 0).all()), "==", True)
-claim.check("loss at λ = 20", means[-1], "<=", 1e-7)
-claim.check("ReLU at λ = -20: loss is ln N", negative, "==", math.log(tokens), 1e-12)
-claim.control("ReLU at λ = -20: loss falls", negative, "<=", 1e-7)
-claim.control("a second bigram (q, n), C = 1: loss at λ = 20", rival, "<=", 1e-7)
-claim.control("d = 1.5 N: logits minus λ C 1{j = y}", (leaky - expected).abs().max(), "<=", 1e-12)
-claim.misprint("sketch: scores minus 1{previous word is q}, largest", without_scale, "<=", 1e-12, of="proof")
-claim.misprint("logit at q minus λ C, smallest", astray, "<=", 1e-12, of="proof")
+claim.true("loss falls at every step of λ", bool((means.diff() < 0).all()))
+claim.at_most("loss at λ = 20", means[-1], 1e-7)
+claim.equal("ReLU at λ = -20: loss is ln N", negative, math.log(tokens), tolerance=1e-12)
+claim.control.at_most("ReLU at λ = -20: loss falls", negative, 1e-7)
+claim.control.at_most("a second bigram (q, n), C = 1: loss at λ = 20", rival, 1e-7)
+claim.control.close("d = 1.5 N: logits minus λ C 1{j = y}", leaky, expected, atol=1e-12)
+claim.misprint.at_most("sketch: scores minus 1{previous word is q}, largest", without_scale, 1e-12, of="proof")
+claim.misprint.at_most("logit at q minus λ C, smallest", astray, 1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -276,9 +276,9 @@ losses_at_10 = {
 
 # %%
 claim = Claim("in-context-reasoning/remark-a-1-linear")
-claim.check("logits minus those of linear attention at c λ, largest", same, "<=", 1e-12)
-claim.check("loss at λ = 10 over its closed form at c λ, minus 1, largest", losses_at_10, "<=", 1e-9)
-claim.control("not linear on the right: logits minus those of linear attention", unlike, "<=", 1e-12)
+claim.at_most("logits minus those of linear attention at c λ, largest", same, 1e-12)
+claim.at_most("loss at λ = 10 over its closed form at c λ, minus 1, largest", losses_at_10, 1e-9)
+claim.control.at_most("not linear on the right: logits minus those of linear attention", unlike, 1e-12)
 for name, activation in others.items():
     claim.number(f"{name}: loss at λ = 10", loss_under(activation).mean())
 claim.verdict()

@@ -117,13 +117,13 @@ excess_of_guess = torch.tensor(2.0, dtype=torch.float64).log() - bayes_risk(0.8)
 # %%
 claim = Claim("in-context-reasoning/bayes-risk")
 for alpha, (least, best) in known.items():
-    claim.check(f"α = {alpha}: least loss", least, "==", bayes_risk(alpha), 1e-10)
+    claim.equal(f"α = {alpha}: least loss", least, bayes_risk(alpha), tolerance=1e-10)
     gap = (best - law(alpha, [y])).abs().max()
-    claim.check(f"α = {alpha}: best prediction minus the label's law, largest", gap, "<=", 1e-6, of="proof")
+    claim.at_most(f"α = {alpha}: best prediction minus the label's law, largest", gap, 1e-6, of="proof")
 bars = {f"α = {alpha}": bayes_risk(alpha) + 1e-3 for alpha in levels}
-claim.control("y unknown: least loss", unknown, "<=", bars)
-claim.check("α = 0.8: an even guess exceeds it by KL(.8||.5)", excess_of_guess, "==", bernoulli_kl(0.8, 0.5), 1e-12)
-claim.control("α = 0.8, τ and y with equal probabilities: excess", excess_of_guess, "<=", 1e-3)
+claim.control.at_most("y unknown: least loss", unknown, bars)
+claim.equal("α = 0.8: an even guess exceeds it by KL(.8||.5)", excess_of_guess, bernoulli_kl(0.8, 0.5), tolerance=1e-12)
+claim.control.at_most("α = 0.8, τ and y with equal probabilities: excess", excess_of_guess, 1e-3)
 claim.verdict()
 
 # %% [markdown]
@@ -231,20 +231,22 @@ p_y_gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
 
 # %%
 claim = Claim("in-context-reasoning/lemma-4-1")
-claim.check("equations of the proof, largest error", equations, "<=", 1e-12, of="proof")
-claim.check("ReLU: ξ against (19), largest error", by_relu, "<=", 1e-12)
+claim.at_most("equations of the proof, largest error", equations, 1e-12, of="proof")
+claim.at_most("ReLU: ξ against (19), largest error", by_relu, 1e-12)
 off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
-claim.check("excess against its closed form, largest error", off, "<=", 1e-12)
-claim.check("excess at λ = 40, largest", {f"α = {a}": excess[a][-1].abs() for a in alphas}, "<=", 1e-12)
+claim.at_most("excess against its closed form, largest error", off, 1e-12)
+claim.at_most("excess at λ = 40, largest", {f"α = {a}": excess[a][-1].abs() for a in alphas}, 1e-12)
 wrong_gamma = excess_at(0.8, 30.0, 0.0)
-claim.check("γ = 0 at α = 0.8 leaves KL(.8||.5)", wrong_gamma, "==", bernoulli_kl(0.8, 0.5), 1e-10)
-claim.control("γ = 0 at α = 0.8: excess at λ = 30", wrong_gamma, "<=", 1e-3)
+claim.equal("γ = 0 at α = 0.8 leaves KL(.8||.5)", wrong_gamma, bernoulli_kl(0.8, 0.5), tolerance=1e-10)
+claim.control.at_most("γ = 0 at α = 0.8: excess at λ = 30", wrong_gamma, 1e-3)
 without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
-claim.control("κ = 0 at α = 0.2: excess at λ = 30", without_sum, "<=", 1e-3)
-claim.control("τ after another word: its ξ_A is 0", stray_logits["linear"].max(), "==", 0, 1e-12)
-claim.check("τ after another word, ReLU: its ξ_A", stray_logits["relu"].abs().max(), "==", 0, 1e-12)
-claim.check("C = 0, α = 0.2: probability of y, error", p_y_gap, "<=", 1e-12, of="proof")
-claim.misprint("C = 0, as the proof has it: probability of y at λ = 60", p_y.min(), "==", 0.8, 1e-3, of="proof")
+claim.control.at_most("κ = 0 at α = 0.2: excess at λ = 30", without_sum, 1e-3)
+claim.control.equal("τ after another word: its ξ_A is 0", stray_logits["linear"].max(), 0, tolerance=1e-12)
+claim.equal("τ after another word, ReLU: its ξ_A", stray_logits["relu"].abs().max(), 0, tolerance=1e-12)
+claim.at_most("C = 0, α = 0.2: probability of y, error", p_y_gap, 1e-12, of="proof")
+claim.misprint.equal(
+    "C = 0, as the proof has it: probability of y at λ = 60", p_y.min(), 0.8, tolerance=1e-3, of="proof"
+)
 claim.verdict()
 
 # %% [markdown]
@@ -275,8 +277,8 @@ for alpha in (0.2, 0.6, 0.95):
 claim = Claim("in-context-reasoning/remark-4-2")
 inside = {name: gap for name, gap in gaps.items() if not name.startswith("no bigram")}
 outside = {name: gap for name, gap in gaps.items() if name not in inside}
-claim.check("loss at λ = 60 minus the Bayes risk, largest", inside, "<=", 1e-10)
-claim.control("no bigram (q, y): the same", outside, "<=", 1e-10)
+claim.at_most("loss at λ = 60 minus the Bayes risk, largest", inside, 1e-10)
+claim.control.at_most("no bigram (q, y): the same", outside, 1e-10)
 claim.verdict()
 
 # %% [markdown]

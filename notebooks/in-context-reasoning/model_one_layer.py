@@ -33,7 +33,7 @@ from attention_theory.in_context_reasoning.task import Task, draw_labels, sample
 from attention_theory.numerics import numerical_rank
 from attention_theory.randomness import generator, normal, streams
 from attention_theory.validation import ParameterError, require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 14  # size of the vocabulary with the noise token, at least 8
@@ -157,10 +157,10 @@ slope_gaps = {name: slope_gap(kind) for name, kind in kinds.items()}
 
 claim = Claim("in-context-reasoning/definition-model")
 apart = {name: (printed[name] - gathered[name]).abs().max() for name in kinds}
-claim.check("printed minus gather form, largest", apart, "<=", 1e-12)
-claim.check("slope against central differences, largest gap", slope_gaps, "<=", 1e-8)
+claim.at_most("printed minus gather form, largest", apart, 1e-12)
+claim.at_most("slope against central differences, largest gap", slope_gaps, 1e-8)
 without = (gathered["linear, F"] - gathered["linear, FA"]).abs().max()
-claim.control("F and FA give the same logits", without, "<=", 1e-12)
+claim.control.at_most("F and FA give the same logits", without, 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -193,10 +193,10 @@ by_hand = -done.logits.softmax(dim=1)[torch.arange(count), labels].log().mean().
 against_y = cross_entropy(done.logits, sentences.output).losses.mean().item()
 
 claim = Claim("in-context-reasoning/definition-loss")
-claim.check("loss at zero weights", cross_entropy(zero.logits, labels).losses.mean(), "==", math.log(tokens), 1e-12)
-claim.check("loss against the label, by hand", right, "==", by_hand, 1e-12)
-claim.control("loss at trained weights is that at zero", right, "==", math.log(tokens), 1e-3)
-claim.misprint("loss against y, as in Eq. (2)", against_y, "==", right, 1e-6)
+claim.equal("loss at zero weights", cross_entropy(zero.logits, labels).losses.mean(), math.log(tokens), tolerance=1e-12)
+claim.equal("loss against the label, by hand", right, by_hand, tolerance=1e-12)
+claim.control.equal("loss at trained weights is that at zero", right, math.log(tokens), tolerance=1e-3)
+claim.misprint.equal("loss against y, as in Eq. (2)", against_y, right, tolerance=1e-6)
 claim.verdict()
 
 # %% [markdown]
@@ -247,12 +247,12 @@ for kind in ("basis", "rotated"):
 narrow = random_units(tokens, 3 * tokens // 2, seed)
 
 claim = Claim("in-context-reasoning/assumption-2-2")
-claim.check("Gram matrix minus I, largest", gram, "<=", 1e-12)
-claim.check("scores against Lemma A.1, largest error", score_error(codes).abs().max(), "<=", 1e-12)
+claim.at_most("Gram matrix minus I, largest", gram, 1e-12)
+claim.at_most("scores against Lemma A.1, largest error", score_error(codes).abs().max(), 1e-12)
 crossed = (narrow.stacked @ narrow.stacked.mT - eye).abs().max()
-claim.control("random units: Gram matrix minus I, largest", crossed, "<=", 1e-12)
-claim.control("random units: scores against Lemma A.1, spread", score_error(narrow).std(), "<=", 1e-12)
-claim.estimate("random units: slope of ln(spread) in ln d", slopes, "==", -0.5, tolerance=0.05)
+claim.control.at_most("random units: Gram matrix minus I, largest", crossed, 1e-12)
+claim.control.at_most("random units: scores against Lemma A.1, spread", score_error(narrow).std(), 1e-12)
+claim.equal("random units: slope of ln(spread) in ln d", estimate(slopes), -0.5, tolerance=0.05)
 claim.verdict()
 
 # %% [markdown]
@@ -285,10 +285,10 @@ ranks = {d: int(numerical_rank(random_units(tokens, d, seed).stacked)) for d in 
 enough = [d for d, rank in ranks.items() if rank == 2 * tokens]
 
 claim = Claim("in-context-reasoning/remark-2-3")
-claim.check("least d at which 2N codes are independent", min(enough), "==", 2 * tokens)
-claim.check("d from N to 2N - 1 that are refused", sum(map(refused, range(tokens, 2 * tokens))), "==", tokens)
-claim.check("d = 2N is refused", refused(2 * tokens), "==", False)
-claim.control("d = N is enough: independent codes", ranks[tokens], "==", 2 * tokens)
+claim.equal("least d at which 2N codes are independent", min(enough), 2 * tokens)
+claim.equal("d from N to 2N - 1 that are refused", sum(map(refused, range(tokens, 2 * tokens))), tokens)
+claim.equal("d = 2N is refused", refused(2 * tokens), False)
+claim.control.equal("d = N is enough: independent codes", ranks[tokens], 2 * tokens)
 claim.verdict()
 
 # %% [markdown]

@@ -133,14 +133,14 @@ relu = above_chord(still_values, keys, "relu")
 
 # %%
 claim = Claim("in-context-reasoning/remark-not-jointly-convex")
-claim.check("inner points of the segment: least height above the chord", (along - chord)[1:-1].min(), ">", 0)
-claim.check("its middle above the ends", along[50] - along[0], "==", math.log(tokens) - along[0], 1e-12)
+claim.above("inner points of the segment: least height above the chord", (along - chord)[1:-1].min(), 0)
+claim.equal("its middle above the ends", along[50] - along[0], math.log(tokens) - along[0], tolerance=1e-12)
 ends_apart = (along[0] - along[-1]).abs()
-claim.check("loss at the two ends, difference", ends_apart, "<=", 1e-12)
+claim.at_most("loss at the two ends, difference", ends_apart, 1e-12)
 highest = {name: heights.max() for name, heights in above.items()}
-claim.check("random segments in one matrix: largest height above the chord", highest, "<=", 1e-12)
+claim.at_most("random segments in one matrix: largest height above the chord", highest, 1e-12)
 highest_in_both = {"from (I, W)": (along - chord).max(), "random": in_both.max()}
-claim.control("segments in both: largest height above the chord", max(highest_in_both.values()), "<=", 1e-12)
+claim.control.at_most("segments in both: largest height above the chord", max(highest_in_both.values()), 1e-12)
 claim.number("random segments in both: share above the chord", (in_both > 1e-12).double().mean())
 claim.number("ReLU, segments in W alone: share above the chord", (relu > 1e-12).double().mean())
 claim.verdict()

@@ -139,14 +139,14 @@ slope_in_gamma = probabilities(8 * one, above, one, others)[1] - alpha
 # %%
 claim = Claim("in-context-reasoning/claim-f-c")
 least = {f"C = {c}": values.min() for c, values in spectra.items()}
-claim.check("smallest eigenvalue", least, ">=", -1e-12)
+claim.at_least("smallest eigenvalue", least, -1e-12)
 for c, values in spectra.items():
-    claim.check(f"C = {c}: largest eigenvalue", values.max(), "==", (c * c + 1) / 4, 1e-3)
-claim.printed("C = 2: largest eigenvalue, printed bound", spectra[2].max(), "<=", 0.5)
-claim.check("slope in λ, largest", far.max(), "<", 0)
-claim.printed("slope in γ at λ = 8, above the valley", slope_in_gamma, "<", 0)
+    claim.equal(f"C = {c}: largest eigenvalue", values.max(), (c * c + 1) / 4, tolerance=1e-3)
+claim.printed.at_most("C = 2: largest eigenvalue, printed bound", spectra[2].max(), 0.5)
+claim.below("slope in λ, largest", far.max(), 0)
+claim.printed.below("slope in γ at λ = 8, above the valley", slope_in_gamma, 0)
 offset = {f"λ = {at}": abs(floor[at] - lift[at]) for at in floor}
-claim.check("C = 2: least point in γ minus its place, largest", offset, "<=", 2e-3)
+claim.at_most("C = 2: least point in γ minus its place, largest", offset, 2e-3)
 claim.number("slope in γ at λ = 8, above the valley", slope_in_gamma)
 claim.verdict()
 
@@ -195,12 +195,12 @@ alone = (f(x + step, 1.0, 0.2, 1) - f(x - step, 1.0, 0.2, 1)) / (2 * step)
 # %%
 claim = Claim("in-context-reasoning/lemma-c-1")
 gaps = {name: (slopes[name] - central[name]).abs().max() for name in cases}
-claim.check("closed form against central differences", gaps, "<=", 1e-7, of="proof")
-claim.check("largest slope on the grid", {name: slope.max() for name, slope in slopes.items()}, "<", 0)
-claim.check("N = 1: slope, largest size", alone.abs().max(), "<=", 1e-7)
-claim.control("N = 1: slope negative beyond rounding", alone.max(), "<", -1e-7)
+claim.at_most("closed form against central differences", gaps, 1e-7, of="proof")
+claim.below("largest slope on the grid", {name: slope.max() for name, slope in slopes.items()}, 0)
+claim.at_most("N = 1: slope, largest size", alone.abs().max(), 1e-7)
+claim.control.below("N = 1: slope negative beyond rounding", alone.max(), -1e-7)
 finite = bool(f(x, 1.0, 1.0, tokens).isfinite().all())
-claim.misprint("α = 1, which [0, 1] lets in: f is finite", finite, "==", True)
+claim.misprint.true("α = 1, which [0, 1] lets in: f is finite", finite)
 claim.verdict()
 
 # %% [markdown]

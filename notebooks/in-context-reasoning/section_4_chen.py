@@ -177,15 +177,15 @@ broken = {
 
 # %%
 claim = Claim("in-context-reasoning/remark-chen")
-claim.check("brute force: posterior of y minus that claimed, largest", posterior_gap, "<=", 1e-12)
-claim.check("chains with (q, y): one breaks Definition 2.1", broken, "==", False)
+claim.at_most("brute force: posterior of y minus that claimed, largest", posterior_gap, 1e-12)
+claim.equal("chains with (q, y): one breaks Definition 2.1", broken, False)
 on_shown = {f"α = {alpha}": excess[alpha][holds[alpha]].abs().max() for alpha in levels}
-claim.check("chains with (q, y): loss minus the Bayes risk, largest", on_shown, "<=", 1e-10)
+claim.at_most("chains with (q, y): loss minus the Bayes risk, largest", on_shown, 1e-10)
 on_others = {f"α = {alpha}": (excess[alpha][~holds[alpha]] - formula[alpha]).abs().max() for alpha in levels}
-claim.check("chains without it: excess minus the formula, largest", on_others, "<=", 1e-10)
+claim.at_most("chains without it: excess minus the formula, largest", on_others, 1e-10)
 over_all = {f"α = {alpha}": excess[alpha].mean() for alpha in levels}
-claim.printed("all chains: mean loss above the least", over_all, "<=", 1e-3)
-claim.control("label by the context's share: loss above the least", outside, "<=", 1e-3)
+claim.printed.at_most("all chains: mean loss above the least", over_all, 1e-3)
+claim.control.at_most("label by the context's share: loss above the least", outside, 1e-3)
 for alpha in levels:
     claim.number(f"α = {alpha}: share of chains without (q, y)", (~holds[alpha]).double().mean())
 claim.verdict()

@@ -309,16 +309,16 @@ apart = by_run(
 
 # %%
 claim = Claim("in-context-reasoning/figure-9")
-claim.check("noiseless: population loss", losses, "<=", 0.1 * math.log(4))
-claim.check(f"η = {slow}: share of the way left", near, "<=", share)
-claim.printed(f"η = {fast}, α = 0.8: share of the way left", far, "<=", share)
-claim.check("noisy: unseen minus population, as a share of the way", gaps, ">=", 0.1)
-claim.check(f"η = {fast}, noiseless, by subtraction: unseen loss, as a share of the way", rounded, ">=", 0.1)
-claim.check(f"η = {fast}, noiseless, ordinary PyTorch: the same", plain_torch[-1] / math.log(4), ">=", 0.1)
-claim.control(f"η = {fast}, noiseless, log domain: the same", exact, ">=", 0.1)
+claim.at_most("noiseless: population loss", losses, 0.1 * math.log(4))
+claim.at_most(f"η = {slow}: share of the way left", near, share)
+claim.printed.at_most(f"η = {fast}, α = 0.8: share of the way left", far, share)
+claim.at_least("noisy: unseen minus population, as a share of the way", gaps, 0.1)
+claim.at_least(f"η = {fast}, noiseless, by subtraction: unseen loss, as a share of the way", rounded, 0.1)
+claim.at_least(f"η = {fast}, noiseless, ordinary PyTorch: the same", plain_torch[-1] / math.log(4), 0.1)
+claim.control.at_least(f"η = {fast}, noiseless, log domain: the same", exact, 0.1)
 claim.number(f"η = {fast}, noiseless, by subtraction, outputs as fillers: the same", harm)
 claim.number(f"η = {fast}, α = 0.8: least share of the way left", min(far.values()))
-claim.check("noisy: unseen loss in the two arithmetics, difference", apart, "<=", 0.01)
+claim.at_most("noisy: unseen loss in the two arithmetics, difference", apart, 0.01)
 claim.verdict()
 
 # %% [markdown]

@@ -378,11 +378,11 @@ judged = [TABLE_1, [n for n in TABLE_1 if n != tried], [n for n in TABLE_1 if n 
 claim = Claim("in-context-reasoning/table-1")
 for column, names in enumerate(judged):
     label = f"{headings[column]}: cells as printed, of {len(names)}"
-    claim.check(label, like_print(column, names), "==", len(names))
-    claim.control(f"{headings[column]}: Origin models in place of 7", like_print(column, twins, twins), "==", 7)
-claim.check("noisy: the other five, share of the gap that is left", half_way, "<=", 0.5)
-claim.control("Origin-Linear-F, α = 0.2: share that is left", above(by_seed[0], "Origin-Linear-F", 0.2), "<=", 0.5)
-claim.check("fully reparameterised: losses minus closed forms", off, "<=", 2e-2)
+    claim.equal(label, like_print(column, names), len(names))
+    claim.control.equal(f"{headings[column]}: Origin models in place of 7", like_print(column, twins, twins), 7)
+claim.at_most("noisy: the other five, share of the gap that is left", half_way, 0.5)
+claim.control.at_most("Origin-Linear-F, α = 0.2: share that is left", above(by_seed[0], "Origin-Linear-F", 0.2), 0.5)
+claim.at_most("fully reparameterised: losses minus closed forms", off, 2e-2)
 claim.number(
     f"{headings[1]}: seeds with all 13 cells as printed", sum(n == 13 for n in like_print(1, TABLE_1).values())
 )
@@ -407,9 +407,9 @@ claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/table-1-fillers")
-claim.check(f"{changed}, noiseless: share of the gap that is left", text_left, "<=", share)
-claim.control("the same with outputs as fillers, as many steps", outputs_left, "<=", share)
-claim.check(f"{changed}, noisy: share of the gap that is left, median", text_noisy, "<=", 0.5)
+claim.at_most(f"{changed}, noiseless: share of the gap that is left", text_left, share)
+claim.control.at_most("the same with outputs as fillers, as many steps", outputs_left, share)
+claim.at_most(f"{changed}, noisy: share of the gap that is left, median", text_noisy, 0.5)
 most = max(above(one, changed, alpha, fast) for one in as_in_text for alpha in noise)
 claim.number(f"{changed}, noisy: share of the gap that is left, most of all runs", most)
 for name, column in itertools.product(TABLE_1, range(4)) if text_tables else []:

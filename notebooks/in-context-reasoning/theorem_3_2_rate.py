@@ -81,15 +81,17 @@ central = (noiseless_loss(point + step, counts, others) - noiseless_loss(point -
 # %%
 claim = Claim("in-context-reasoning/definition-ngd")
 lengths = path.diff(dim=0).norm(dim=1)
-claim.check("length of every step minus η, largest", (lengths - rate).abs().max(), "<=", 1e-12)
+claim.close("length of every step minus η, largest", lengths, rate, atol=1e-12)
 slope_error = (noiseless_slope(point, counts, others) - central).abs().max()
-claim.check("slope against central differences", slope_error, "<=", 1e-7)
-claim.check("logarithms of slopes: λ at the end over η t", ends["log-domain"] / (to_60 * rate), "==", 1, 1e-11)
-claim.check("logarithms of slopes: λ after 1000 steps of length 1", far, "==", 1000, 1e-9)
-claim.control("slope by subtraction: λ at the end over η t", ends["subtraction"] / (to_60 * rate), "==", 1, 1e-3)
+claim.at_most("slope against central differences", slope_error, 1e-7)
+claim.equal("logarithms of slopes: λ at the end over η t", ends["log-domain"] / (to_60 * rate), 1, tolerance=1e-11)
+claim.equal("logarithms of slopes: λ after 1000 steps of length 1", far, 1000, tolerance=1e-9)
+claim.control.equal(
+    "slope by subtraction: λ at the end over η t", ends["subtraction"] / (to_60 * rate), 1, tolerance=1e-3
+)
 gap = ends["subtraction"] - math.log(others)
-claim.check("gap of the logits at which subtraction stops, at least", gap, ">=", 36)
-claim.check("and at most", gap, "<=", 40)
+claim.at_least("gap of the logits at which subtraction stops, at least", gap, 36)
+claim.at_most("and at most", gap, 40)
 claim.verdict()
 
 # %% [markdown]
@@ -218,20 +220,20 @@ missed = (loss_apart[1:] / loss_apart[:-1] - fall[:-1]).max()
 
 # %%
 claim = Claim("in-context-reasoning/theorem-3-2")
-claim.check("λ minus η t / √|Q|, largest, over the steps", path_off, "<=", 2.5e-15)
-claim.check("late slope of ln L over -η/√|Q|", late_slope(loss) / (-rate / root), "==", 1, 2e-4)
-claim.check("times at which L is above (N-1) exp(-η t/√|Q|)", (loss > bound * (1 + 1e-12)).sum(), "==", 0)
-claim.misprint("λ at t = 200 minus η t / |Q|", printed_off, "<=", 1e-6)
-claim.printed("ln of L over N exp(-t), at the end", (loss[-1] / tokens).log() + horizon, "<=", 0)
-claim.control("three laws: λ minus η t / √3 at t = 200, largest", apart_off, "<=", 1e-6)
-claim.check("three laws: lower bound over the loss, largest", (floor / loss_apart).max(), "<=", 1 + 1e-12)
-claim.check("three laws: factor of a step minus that proved, largest", missed, "<=", 1e-12)
-claim.check("three laws: late exponent over η m", ratio, "<=", 1 + 1e-3)
-claim.check("three laws: the same, from below", ratio, ">=", 1 - 2 * rate)
-claim.check("L over ln(1 + (N-1) exp(-η t/√|Q|)), largest", (loss / line).max(), "<=", 1 + 1e-12, of="proof")
-claim.printed("L over ln(1 + (N-1) exp(-t)), at t = 50", loss[50] / last_line[50], "<=", tokens, of="proof")
-claim.misprint("derivative in the induction, C = 2, off by", derivative_off["printed"], "<=", 1e-7, of="proof")
-claim.check("derivative of Eq. (11), one trigger, off by", derivative_off["Eq. (11)"], "<=", 1e-7, of="proof")
+claim.at_most("λ minus η t / √|Q|, largest, over the steps", path_off, 2.5e-15)
+claim.equal("late slope of ln L over -η/√|Q|", late_slope(loss) / (-rate / root), 1, tolerance=2e-4)
+claim.equal("times at which L is above (N-1) exp(-η t/√|Q|)", (loss > bound * (1 + 1e-12)).sum(), 0)
+claim.misprint.at_most("λ at t = 200 minus η t / |Q|", printed_off, 1e-6)
+claim.printed.at_most("ln of L over N exp(-t), at the end", (loss[-1] / tokens).log() + horizon, 0)
+claim.control.at_most("three laws: λ minus η t / √3 at t = 200, largest", apart_off, 1e-6)
+claim.at_most("three laws: lower bound over the loss, largest", (floor / loss_apart).max(), 1 + 1e-12)
+claim.at_most("three laws: factor of a step minus that proved, largest", missed, 1e-12)
+claim.at_most("three laws: late exponent over η m", ratio, 1 + 1e-3)
+claim.at_least("three laws: the same, from below", ratio, 1 - 2 * rate)
+claim.at_most("L over ln(1 + (N-1) exp(-η t/√|Q|)), largest", (loss / line).max(), 1 + 1e-12, of="proof")
+claim.printed.at_most("L over ln(1 + (N-1) exp(-t)), at t = 50", loss[50] / last_line[50], tokens, of="proof")
+claim.misprint.at_most("derivative in the induction, C = 2, off by", derivative_off["printed"], 1e-7, of="proof")
+claim.at_most("derivative of Eq. (11), one trigger, off by", derivative_off["Eq. (11)"], 1e-7, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -344,17 +346,17 @@ for name, fillers, copies in (("C = 1", "neutral", 1), ("outputs as fillers, C =
     labels = draw_labels(sentences, task, torch.tensor([0.3], dtype=torch.float64), 0)[0]
     walked = algorithm_1(sentences, labels, task, rate, 200).scales
     straight = rate * torch.arange(201, dtype=torch.float64)
-    claim.check(f"one trigger, {name}: λ minus η t, largest", (walked - straight).abs().max(), "<=", 1e-12)
+    claim.close(f"one trigger, {name}: λ minus η t, largest", walked, straight, atol=1e-12)
 balanced = {
     f"C = {first} and {second}, η m = {size}": late_exponent(first, second, size)
     for first, second in ((1, 5), (3, 4), (30, 40))
     for size in (0.1, 1.0, 1.9)
 }
-claim.check("two triggers: exponent over η m", balanced, "==", 1, 1e-3)
+claim.equal("two triggers: exponent over η m", balanced, 1, tolerance=1e-3)
 overshot = {f"η m = {size}": late_exponent(3, 4, size) for size in (2.1, 2.4)}
-claim.control("C = 3 and 4, beyond 2: exponent over η m", overshot, "==", 1, 1e-3)
-claim.printed(
-    "three laws: λ at t = 200 is equal for all triggers, spread", apart[200].max() - apart[200].min(), "<=", 1e-6
+claim.control.equal("C = 3 and 4, beyond 2: exponent over η m", overshot, 1, tolerance=1e-3)
+claim.printed.at_most(
+    "three laws: λ at t = 200 is equal for all triggers, spread", apart[200].max() - apart[200].min(), 1e-6
 )
 claim.verdict()
 

@@ -176,17 +176,19 @@ single = seen_at(1, printed_time).min()
 
 # %%
 claim = Claim("in-context-reasoning/theorem-3-3")
-claim.check("probability minus 1/(1 + (N-1) exp(-C λ)), largest", gaps, "<=", 1e-12)
-claim.check("corrected bound minus the probability, largest", lower, "<=", 1e-12)
-claim.check("one trigger: p at ⌈ln N/η⌉ over the printed bound", single / bound_printed, ">=", 1 - 1e-12)
-claim.check("one trigger: p at ⌈ln N/η⌉", single, ">=", 0.5)
-claim.check(f"{triggers} triggers: p at ⌈√|Q| ln(N-1)/η⌉ = {right_time}", late.min(), ">=", 0.5)
-claim.control(f"{triggers} triggers: p one step before", just_before.max(), ">=", 0.5)
-claim.printed(f"{triggers} triggers: p at ⌈ln N/η⌉ = {printed_time}, printed bound", early.max(), ">=", bound_printed)
-claim.control(f"unequal laws: p at ⌈√2 ln(N-1)/η⌉ = {promised}, least", rare, ">=", 0.5)
-claim.control("one of two bigrams replaced: p at the corrected step", shared, ">=", 0.5)
-claim.printed(f"{triggers} triggers: λ over η t, which the proof has as 1", walked, "==", 1, 1e-9, of="proof")
-claim.check(f"{triggers} triggers: √|Q| λ over η t", math.sqrt(triggers) * walked, "==", 1, 1e-9, of="proof")
+claim.at_most("probability minus 1/(1 + (N-1) exp(-C λ)), largest", gaps, 1e-12)
+claim.at_most("corrected bound minus the probability, largest", lower, 1e-12)
+claim.at_least("one trigger: p at ⌈ln N/η⌉ over the printed bound", single / bound_printed, 1 - 1e-12)
+claim.at_least("one trigger: p at ⌈ln N/η⌉", single, 0.5)
+claim.at_least(f"{triggers} triggers: p at ⌈√|Q| ln(N-1)/η⌉ = {right_time}", late.min(), 0.5)
+claim.control.at_least(f"{triggers} triggers: p one step before", just_before.max(), 0.5)
+claim.printed.at_least(
+    f"{triggers} triggers: p at ⌈ln N/η⌉ = {printed_time}, printed bound", early.max(), bound_printed
+)
+claim.control.at_least(f"unequal laws: p at ⌈√2 ln(N-1)/η⌉ = {promised}, least", rare, 0.5)
+claim.control.at_least("one of two bigrams replaced: p at the corrected step", shared, 0.5)
+claim.printed.equal(f"{triggers} triggers: λ over η t, which the proof has as 1", walked, 1, tolerance=1e-9, of="proof")
+claim.equal(f"{triggers} triggers: √|Q| λ over η t", math.sqrt(triggers) * walked, 1, tolerance=1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]

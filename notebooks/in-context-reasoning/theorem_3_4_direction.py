@@ -32,7 +32,7 @@ from attention_theory.in_context_reasoning.model import Architecture, Weights, f
 from attention_theory.in_context_reasoning.task import Sentences, Task, violations
 from attention_theory.randomness import normal, streams
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 plain_steps = 2_000  # steps of plain descent, at least 1000
@@ -86,12 +86,12 @@ shifted = Sentences(late, small.sentences.trigger, small.sentences.output)
 
 claim = Claim("in-context-reasoning/theorem-3-4-data")
 found = {name: broken(case.sentences, case.tokens, case.sentences.tokens.shape[1]) for name, case in cases.items()}
-claim.check("sentences that break Definition 2.1", found, "==", 0)
+claim.equal("sentences that break Definition 2.1", found, 0)
 totals = {name: abs(math.fsum(case.probability.tolist()) - 1) for name, case in cases.items()}
-claim.check("sum of probabilities minus 1, largest", totals, "<=", 1e-15, of="proof")
-claim.check("N = 4, H = 6: sentences", len(small.probability), "==", 6, of="proof")
-claim.check("N = 8, H = 6: sentences", len(cases["N = 8, H = 6"].probability), "==", 150, of="proof")
-claim.control("bigram at H - 1: sentences that break it", broken(shifted, 4, 6), "==", 0)
+claim.at_most("sum of probabilities minus 1, largest", totals, 1e-15, of="proof")
+claim.equal("N = 4, H = 6: sentences", len(small.probability), 6, of="proof")
+claim.equal("N = 8, H = 6: sentences", len(cases["N = 8, H = 6"].probability), 150, of="proof")
+claim.control.equal("bigram at H - 1: sentences that break it", broken(shifted, 4, 6), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -242,16 +242,18 @@ least, largest = ({name: pair[which] for name, pair in both.items()} for which i
 
 # %%
 claim = Claim("in-context-reasoning/theorem-3-4")
-claim.check("cosine of the hard margin with W* minus 2/√12, largest", off_limit, "<=", 1e-8)
-claim.check("plain descent rises all the way", rising, "==", True)
-claim.check("and stays below 2/√12: largest", highest, "<", limit)
-claim.check("normalised descent at t = 1000, distance from 2/√12", at_1000, "<=", bands)
-claim.control("slope by subtraction: normalised descent at t = 1000", naive[-1], "==", limit, 5e-4)
-claim.check("1 - cosine of the hard margin with A, largest", along, "<=", 1e-8, of="proof")
-claim.check("repair, first inequality: least quotient", least, ">=", 1 - 1e-9, of="proof")
-claim.check("repair, second inequality: largest quotient", largest, "<=", 1, of="proof")
-claim.printed("cosine of W_1 with A, which the proof has as 1", first_step, "==", 1, 1e-8, of="proof")
-claim.misprint("A with E(y_1) twice: norm", math.sqrt(2) * twice.norm(), "==", math.sqrt(12), 1e-8, of="proof")
+claim.at_most("cosine of the hard margin with W* minus 2/√12, largest", off_limit, 1e-8)
+claim.true("plain descent rises all the way", rising)
+claim.below("and stays below 2/√12: largest", highest, limit)
+claim.at_most("normalised descent at t = 1000, distance from 2/√12", at_1000, bands)
+claim.control.equal("slope by subtraction: normalised descent at t = 1000", naive[-1], limit, tolerance=5e-4)
+claim.at_most("1 - cosine of the hard margin with A, largest", along, 1e-8, of="proof")
+claim.at_least("repair, first inequality: least quotient", least, 1 - 1e-9, of="proof")
+claim.at_most("repair, second inequality: largest quotient", largest, 1, of="proof")
+claim.printed.equal("cosine of W_1 with A, which the proof has as 1", first_step, 1, tolerance=1e-8, of="proof")
+claim.misprint.equal(
+    "A with E(y_1) twice: norm", math.sqrt(2) * twice.norm(), math.sqrt(12), tolerance=1e-8, of="proof"
+)
 claim.number("N = 4, H = 6: plain descent at the end", plain_cosines["N = 4, H = 6"][-1])
 claim.verdict()
 
@@ -356,16 +358,16 @@ at_output = logits[rows, case.sentences.output]
 logits[rows, case.sentences.output] = -math.inf
 
 claim = Claim("in-context-reasoning/remark-3-5")
-claim.check("W across x_H after 50 steps minus its start", moved, "<=", 1e-10)
-claim.check("W in the transformer minus W_0 across + x_H v", same, "<=", 1e-10)
-claim.estimate("Gaussian starts: cosine at the end", cosines, "==", limit, tolerance=2e-3)
-claim.estimate("the starts themselves", begun, "==", limit, tolerance=2e-3, role="control")
+claim.at_most("W across x_H after 50 steps minus its start", moved, 1e-10)
+claim.at_most("W in the transformer minus W_0 across + x_H v", same, 1e-10)
+claim.equal("Gaussian starts: cosine at the end", estimate(cosines), limit, tolerance=2e-3)
+claim.control.equal("the starts themselves", estimate(begun), limit, tolerance=2e-3)
 for m, values in reached.items():
-    claim.estimate(f"{m} outputs: cosine at the end", values, "==", 1 / math.sqrt(2 * (1 + 1 / m)), tolerance=2e-3)
-    claim.estimate(f"{m} outputs: cosine 2/√12", values, "==", limit, tolerance=2e-3, role="control")
-claim.check("W*: least margin of y over the other words", (at_output - logits.amax(dim=1)).min(), ">", 0)
-claim.check("cosine of what moved with the hard margin, least", to_margin.min(), ">=", 1 - 1e-3)
-claim.estimate("its distance from 1 is at least 0.01", 1 - to_margin, ">=", 0.01, role="printed")
+    claim.equal(f"{m} outputs: cosine at the end", estimate(values), 1 / math.sqrt(2 * (1 + 1 / m)), tolerance=2e-3)
+    claim.control.equal(f"{m} outputs: cosine 2/√12", estimate(values), limit, tolerance=2e-3)
+claim.above("W*: least margin of y over the other words", (at_output - logits.amax(dim=1)).min(), 0)
+claim.at_least("cosine of what moved with the hard margin, least", to_margin.min(), 1 - 1e-3)
+claim.printed.at_least("its distance from 1 is at least 0.01", estimate(1 - to_margin), 0.01)
 claim.verdict()
 
 # %% [markdown]

@@ -18,7 +18,7 @@ from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernou
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, kl_bound, kl_failure
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import ParameterError, require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
@@ -39,7 +39,7 @@ require(
     datasets=(datasets, 150, None),
     seed=(seed, 0, None),
 )
-others, alpha, estimate = tokens - 1, 0.2, 0.23
+others, alpha, alpha_hat = tokens - 1, 0.2, 0.23
 horizon = max(steps, round(25 / rate))  # at least to η t = 25
 times = torch.arange(horizon + 1, dtype=torch.float64)
 counts = torch.tensor([1.0, 2.0], dtype=torch.float64)
@@ -122,14 +122,14 @@ too_large = hoeffding_radius(10, 0.05)
 claim = Claim("in-context-reasoning/lemma-c-2")
 bars = {f"M = {m}, α = {a}, δ = {chance}": chance for m, a, chance in failures}
 named = {f"M = {m}, α = {a}, δ = {chance}": fails for (m, a, chance), fails in failures.items()}
-claim.check("exact chance of failure", named, "<=", bars)
-claim.check("KL (min - ε)/ε² over a grid, largest", max(ratios), "<=", 1)
-claim.control("half the bound: KL over it, largest", 2 * max(ratios), "<=", 1)
-claim.check("M = 10, α = .05: refused, ε being too large", is_refused(0.05, 10), "==", True)
+claim.at_most("exact chance of failure", named, bars)
+claim.at_most("KL (min - ε)/ε² over a grid, largest", max(ratios), 1)
+claim.control.at_most("half the bound: KL over it, largest", 2 * max(ratios), 1)
+claim.true("M = 10, α = .05: refused, ε being too large", is_refused(0.05, 10))
 bound_there = too_large**2 / (0.05 - too_large)
-claim.printed("M = 10, α = .05: the printed bound, which KL ≥ 0 is to keep to", bound_there, ">=", 0)
-claim.printed("without its 2, as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", as_used, "<=", 1, of="proof")
-claim.check("KL min(a, 1-a, b, 1-b)/(a-b)² over a grid, largest", max(mended), "<=", 1, of="proof")
+claim.printed.at_least("M = 10, α = .05: the printed bound, which KL ≥ 0 is to keep to", bound_there, 0)
+claim.printed.at_most("without its 2, as the proof uses it: KL(.99||.5) min(b, 1-b)/(a-b)²", as_used, 1, of="proof")
+claim.at_most("KL min(a, 1-a, b, 1-b)/(a-b)² over a grid, largest", max(mended), 1, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -184,7 +184,7 @@ def excess(gamma: float) -> torch.Tensor:
 
 
 bound = others * torch.exp(-rate * times)
-core = excess(odds(estimate)) - bernoulli_kl(alpha, estimate)
+core = excess(odds(alpha_hat)) - bernoulli_kl(alpha, alpha_hat)
 first, last = round(15 / rate), round(20 / rate)
 slope = (core[last].log() - core[first].log()).item() / (last - first)
 
@@ -238,18 +238,18 @@ printed_bound = few**2 / (alpha - few) + bound[-1]
 
 # %%
 claim = Claim("in-context-reasoning/theorem-4-3")
-claim.check("excess minus KL, smallest", core.min(), ">=", -1e-12)
-claim.check("excess minus KL minus (N-1) exp(-η t), largest", (core - bound).max(), "<=", 1e-12)
-claim.check("its late slope over -η", slope / -rate, "==", 1, 2e-3)
-claim.estimate("data sets above the bound at some t", above, "<=", delta)
+claim.at_least("excess minus KL, smallest", core.min(), -1e-12)
+claim.at_most("excess minus KL minus (N-1) exp(-η t), largest", (core - bound).max(), 1e-12)
+claim.equal("its late slope over -η", slope / -rate, 1, tolerance=2e-3)
+claim.at_most("data sets above the bound at some t", estimate(above), delta)
 left_over = abs(inverted - bernoulli_kl(alpha, 1 - alpha))
-claim.check("γ̂ with odds inverted: excess minus KL(α||1-α)", left_over, "<=", 1e-3)
-claim.control("γ̂ with odds inverted: excess under the bound", inverted, "<=", ceiling[-1])
-claim.check("M = 10, α = .2: refused, ε being too large", is_refused(alpha, 10), "==", True)
-claim.printed("M = 10, α̂ = α: excess at the end, printed bound", excess(odds(alpha))[-1], "<=", printed_bound)
+claim.at_most("γ̂ with odds inverted: excess minus KL(α||1-α)", left_over, 1e-3)
+claim.control.at_most("γ̂ with odds inverted: excess under the bound", inverted, ceiling[-1])
+claim.true("M = 10, α = .2: refused, ε being too large", is_refused(alpha, 10))
+claim.printed.at_most("M = 10, α̂ = α: excess at the end, printed bound", excess(odds(alpha))[-1], printed_bound)
 corrected_loss, printed_loss = (rest + sign * share * odds(share) for sign in (-1, 1))
-claim.check("empirical loss minus the cross-entropy", abs(corrected_loss - direct), "<=", 1e-12, of="proof")
-claim.misprint("the same with + as printed", abs(printed_loss - direct), "<=", 1e-12, of="proof")
+claim.close("empirical loss minus the cross-entropy", corrected_loss, direct, atol=1e-12, of="proof")
+claim.misprint.close("the same with + as printed", printed_loss, direct, atol=1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -27,7 +27,7 @@ from attention_theory.in_context_reasoning.reparameterised import reparameterise
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 12
@@ -200,16 +200,16 @@ without = predict(fit.scales[-1].item(), fit.gamma, full_input=0.0)[:, 1]
 
 # %%
 claim = Claim("in-context-reasoning/theorem-4-4")
-claim.check("probabilities minus (31), (32), largest", form_error, "<=", 1e-12)
-claim.estimate("data sets within ε + (N-1) exp(-η t) at all steps", within, ">=", 1 - delta)
-claim.check("α̂ = α: late slope of the deviation over -η", slope / -rate, "==", 1, 0.02)
-claim.control("κ = 0: probability of τ at the end minus α", (without - alpha).abs().max(), "<=", bound[-1])
-claim.estimate("M = 2048: largest ratio to the printed bound", ratios[2048], "<=", 2)
-claim.estimate("exponent of the ratio in M, from 10^8 to 10^12", growth, "==", 0.25, tolerance=0.02)
-claim.estimate("the same, which is 0 if a constant will do", growth, "<=", 0.1, role="printed")
-claim.printed("Eq. 34: dropped term over the kept order, at η t = 15", dropped_over_kept, "<=", 10, of="proof")
+claim.at_most("probabilities minus (31), (32), largest", form_error, 1e-12)
+claim.at_least("data sets within ε + (N-1) exp(-η t) at all steps", estimate(within), 1 - delta)
+claim.equal("α̂ = α: late slope of the deviation over -η", slope / -rate, 1, tolerance=0.02)
+claim.control.close("κ = 0: probability of τ at the end minus α", without, alpha, atol=bound[-1])
+claim.at_most("M = 2048: largest ratio to the printed bound", estimate(ratios[2048]), 2)
+claim.equal("exponent of the ratio in M, from 10^8 to 10^12", estimate(growth), 0.25, tolerance=0.02)
+claim.printed.at_most("the same, which is 0 if a constant will do", estimate(growth), 0.1)
+claim.printed.at_most("Eq. 34: dropped term over the kept order, at η t = 15", dropped_over_kept, 10, of="proof")
 kept = (deviation / first_order)[-1]
-claim.check("Eq. 33: deviation over its first-order term, at the end", kept, "==", 1, 1e-3, of="proof")
+claim.equal("Eq. 33: deviation over its first-order term, at the end", kept, 1, tolerance=1e-3, of="proof")
 for power in (6, 10):
     claim.number(f"M = 10^{power}: largest ratio to the printed bound, mean", ratios[10**power].mean())
 claim.verdict()

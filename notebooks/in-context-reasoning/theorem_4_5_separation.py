@@ -22,7 +22,7 @@ from attention_theory.in_context_reasoning.reparameterised import reparameterise
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 12
@@ -91,10 +91,10 @@ bare[:, 1:][(bare[:, :-1] == 0) & (bare[:, 1:] == test.output[:, None])] = tau
 hollow = Sentences(bare, test.trigger, test.output)
 
 claim = Claim("in-context-reasoning/definition-separation")
-claim.check("clear lead in both layers", clear, "==", True)
+claim.true("clear lead in both layers", clear)
 named = dict(zip(("tie in attention", "tie in the feed-forward layer", "another word on top"), unclear, strict=True))
-claim.control("no clear lead in one of them", named, "==", True)
-claim.control("sentences without (q, y): share separated", share_separated(5.0, 0.0, hollow), ">", 0)
+claim.control.true("no clear lead in one of them", named)
+claim.control.above("sentences without (q, y): share separated", share_separated(5.0, 0.0, hollow), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -216,16 +216,16 @@ past_tie = share_separated(0.5 + 1e-9, -0.5, single)
 # %%
 claim = Claim("in-context-reasoning/theorem-4-5")
 for alpha, whole in at_the_wait.items():
-    claim.estimate(f"α = {alpha}: data sets separated at the waiting time", whole, ">=", 1 - delta)
+    claim.at_least(f"α = {alpha}: data sets separated at the waiting time", estimate(whole), 1 - delta)
     claim.number(f"α = {alpha}: waiting time", waits[alpha])
-claim.control(f"α = 0.2, C = 1: share separated at t = {before}", early, ">", 0)
-claim.check("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge, radius, rate), "==", 1)
-claim.check("printed bracket, α = 1/2 + ε: waiting time", printed_wait, "==", 0, 1e-12)
-claim.misprint("printed bracket, α = 1/2 + ε: share separated at t = 0", start, "==", 1)
-claim.check("α = 0.99, M = 50, δ = 1/2: ε", hoeffding_radius(50, 0.5), "<", 0.99)
-claim.estimate("ε not below 1 - α: data sets with a model", has_model, ">=", 0.5, role="printed")
-claim.printed("C = 1, η t = -γ̂: share separated, as the proof has it", tie, "==", 1, of="proof")
-claim.check("C = 1, η t a little above -γ̂: share separated", past_tie, "==", 1, of="proof")
+claim.control.above(f"α = 0.2, C = 1: share separated at t = {before}", early, 0)
+claim.equal("proof's bracket, α = 1/2 + ε: waiting time", separation_time(edge, radius, rate), 1)
+claim.equal("printed bracket, α = 1/2 + ε: waiting time", printed_wait, 0, tolerance=1e-12)
+claim.misprint.equal("printed bracket, α = 1/2 + ε: share separated at t = 0", start, 1)
+claim.below("α = 0.99, M = 50, δ = 1/2: ε", hoeffding_radius(50, 0.5), 0.99)
+claim.printed.at_least("ε not below 1 - α: data sets with a model", estimate(has_model), 0.5)
+claim.printed.equal("C = 1, η t = -γ̂: share separated, as the proof has it", tie, 1, of="proof")
+claim.equal("C = 1, η t a little above -γ̂: share separated", past_tie, 1, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -111,10 +111,10 @@ first_case = sum(if_then(if_then_prompt([], [0, 0], list(one)) | {"x": 0}, 2) ==
 
 claim = Claim("linear-attention/algorithm-4")
 abstract_right = sum(abstract == outcome for _, outcome, abstract, _, _ in listed)
-claim.check("inputs with a case that return its outcome", abstract_right, "==", len(listed))
+claim.equal("inputs with a case that return its outcome", abstract_right, len(listed))
 silent = sum(abstract is None for with_case, _, abstract, _, _ in found if not with_case)
-claim.check("inputs without a case that return nothing", silent, "==", len(found) - len(listed))
-claim.control("two cases of one letter: inputs that return the first outcome", first_case, "==", len(same_letter))
+claim.equal("inputs without a case that return nothing", silent, len(found) - len(listed))
+claim.control.equal("two cases of one letter: inputs that return the first outcome", first_case, len(same_letter))
 claim.verdict()
 
 # %% [markdown]
@@ -160,11 +160,11 @@ show.figure(fig, name="tables", caption=caption, alt=alt)
 # %%
 claim = Claim("linear-attention/algorithm-5")
 agree = sum(abstract == by_heads for _, _, abstract, by_heads, _ in found)
-claim.check("inputs on which the heads agree with Algorithm 4", agree, "==", len(found))
-claim.check("two in a row with private rows", right["private"], "==", pairs_tried)
+claim.equal("inputs on which the heads agree with Algorithm 4", agree, len(found))
+claim.equal("two in a row with private rows", right["private"], pairs_tried)
 by_print = sum(outcome == printed for _, outcome, _, _, printed in listed)
-claim.printed("as printed, nothing carried: inputs that return their outcome", by_print, "==", len(listed))
-claim.control("two in a row, rows not kept apart", right["shared"], "==", pairs_tried)
+claim.printed.equal("as printed, nothing carried: inputs that return their outcome", by_print, len(listed))
+claim.control.equal("two in a row, rows not kept apart", right["shared"], pairs_tried)
 claim.verdict()
 
 # %% [markdown]

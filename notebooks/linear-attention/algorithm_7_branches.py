@@ -142,13 +142,13 @@ print(f"{stays} of {configurations} configurations right")
 
 # %%
 claim = Claim("linear-attention/algorithm-7")
-claim.check("corrected branches, heads that stay, configurations right", stays, "==", configurations)
-claim.check("corrected branches, configurations right", right["corrected"], "==", configurations)
-claim.printed("branches as printed, configurations right", right["as printed"], "==", configurations)
+claim.equal("corrected branches, heads that stay, configurations right", stays, configurations)
+claim.equal("corrected branches, configurations right", right["corrected"], configurations)
+claim.printed.equal("branches as printed, configurations right", right["as printed"], configurations)
 *slips, missing = BRANCH_FAULTS
 for fault in slips:
-    claim.misprint(f"only this slip: {fault}, configurations right", right[fault], "==", configurations)
-claim.printed(f"only this: {missing}, configurations right", right[missing], "==", configurations)
+    claim.misprint.equal(f"only this slip: {fault}, configurations right", right[fault], configurations)
+claim.printed.equal(f"only this: {missing}, configurations right", right[missing], configurations)
 claim.verdict()
 
 # %% [markdown]
@@ -194,10 +194,10 @@ show.figure(
 
 # %%
 claim = Claim("linear-attention/algorithm-6")
-claim.check("tapes right at every step, corrected", min(exact["corrected"]), "==", machines)
-claim.check("copies of s0 are still right after one step", exact["copies read s0"][1], "==", machines)
-claim.printed("copies of s0, tapes right after two steps", exact["copies read s0"][2], "==", machines)
-claim.printed("offsets in tokens, tapes right after one step", exact["offsets count tokens"][1], "==", machines)
+claim.equal("tapes right at every step, corrected", min(exact["corrected"]), machines)
+claim.equal("copies of s0 are still right after one step", exact["copies read s0"][1], machines)
+claim.printed.equal("copies of s0, tapes right after two steps", exact["copies read s0"][2], machines)
+claim.printed.equal("offsets in tokens, tapes right after one step", exact["offsets count tokens"][1], machines)
 claim.verdict()
 
 # %% [markdown]

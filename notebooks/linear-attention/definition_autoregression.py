@@ -91,10 +91,10 @@ show.table(
 
 # %%
 claim = Claim("linear-attention/definition-autoregressive-mhla")
-claim.check("tokens after t steps: n + t", str([len(history_entry(run, 2, t)) for t in range(3)]), "==", "[2, 3, 4]")
+claim.equal("tokens after t steps: n + t", str([len(history_entry(run, 2, t)) for t in range(3)]), "[2, 3, 4]")
 as_by_hand = {name: (one[2:5].long() == torch.tensor(by_hand)).all(dim=1).sum() for name, one in traces.items()}
-claim.check("appending the output of the step: tokens as by hand", as_by_hand["y of the step"], "==", 3)
-claim.misprint("appending the output of the step before: tokens as by hand", as_by_hand["y before"], "==", 3)
+claim.equal("appending the output of the step: tokens as by hand", as_by_hand["y of the step"], 3)
+claim.misprint.equal("appending the output of the step before: tokens as by hand", as_by_hand["y before"], 3)
 claim.verdict()
 
 # %% [markdown]
@@ -130,10 +130,10 @@ written = sum(torch.equal(last_tokens(run, k), run[2 + steps - k :]) for k in ra
 
 claim = Claim("linear-attention/definition-computation-history")
 lengths = {f"t = {t}": len(one) for t, one in enumerate(entries)}
-claim.check("tokens of entry t: n + t", lengths, "==", {f"t = {t}": 2 + t for t in range(steps + 1)})
-claim.check("entries that are the loop run afresh for t steps", same, "==", steps + 1)
-claim.check("k for which the slice is what the last k steps wrote", written, "==", steps)
-claim.control("entries of the loop that appends the output before", same_printed, "==", steps + 1)
+claim.equal("tokens of entry t: n + t", lengths, {f"t = {t}": 2 + t for t in range(steps + 1)})
+claim.equal("entries that are the loop run afresh for t steps", same, steps + 1)
+claim.equal("k for which the slice is what the last k steps wrote", written, steps)
+claim.control.equal("entries of the loop that appends the output before", same_printed, steps + 1)
 claim.verdict()
 
 # %% [markdown]
@@ -167,10 +167,10 @@ told = {name: codes[words] @ codes[words].mT for name, codes in (("unit vectors"
 
 claim = Claim("linear-attention/definition-orthogonal-embeddings")
 read_back = (code[words] @ code.T).argmax(dim=-1)
-claim.check("letters of random words that come back", (read_back == words).sum(), "==", words.numel())
+claim.equal("letters of random words that come back", (read_back == words).sum(), words.numel())
 unlike = {name: (products - same_letter).abs().max() for name, products in told.items()}
-claim.check("inner products of tokens less 'same letter', largest", unlike["unit vectors"], "==", 0)
-claim.control("the same with one row fewer than letters", unlike["crowded"], "==", 0)
+claim.equal("inner products of tokens less 'same letter', largest", unlike["unit vectors"], 0)
+claim.control.equal("the same with one row fewer than letters", unlike["crowded"], 0)
 claim.verdict()
 
 # %% [markdown]
@@ -284,11 +284,11 @@ show.figure(
 # %%
 below_quarter, below_half = sizes < 0.25, sizes < 0.5
 claim = Claim("linear-attention/definition-rounding")
-claim.check("errors below 1/4 that are not undone", (~right_token[below_quarter]).sum(), "==", 0)
-claim.check("errors below 1/2 between letters that are not undone", (~right_letter[below_half]).sum(), "==", 0)
-claim.control("errors of 1/4 and more that are not undone", (~right_token[~below_quarter]).sum(), "==", 0)
-claim.control("errors of 1/2 and more between letters that are not undone", (~right_letter[~below_half]).sum(), "==", 0)
-claim.printed("share of empty tokens that the largest entry leaves empty", plain_empty.double().mean(), "==", 1.0)
+claim.equal("errors below 1/4 that are not undone", (~right_token[below_quarter]).sum(), 0)
+claim.equal("errors below 1/2 between letters that are not undone", (~right_letter[below_half]).sum(), 0)
+claim.control.equal("errors of 1/4 and more that are not undone", (~right_token[~below_quarter]).sum(), 0)
+claim.control.equal("errors of 1/2 and more between letters that are not undone", (~right_letter[~below_half]).sum(), 0)
+claim.printed.equal("share of empty tokens that the largest entry leaves empty", plain_empty.double().mean(), 1.0)
 claim.verdict()
 
 # %% [markdown]

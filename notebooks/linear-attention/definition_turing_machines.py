@@ -117,11 +117,11 @@ show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, r
 heads_at = [row.index(next(filter(None, row))) for row in followed[:-1]]
 read = [machine.letters[run.letters[step, cell]] for step, cell in enumerate(heads_at)]
 claim = Claim("linear-attention/definition-accept-tm")
-claim.check("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), "==", len(rows))
-claim.check("the run of 'even' on 11: cells with the state worked out", agreeing, "==", 16)
-claim.check("with too few steps the word is undecided", decide(machine, "11", 4, 2), "==", "undecided")
-claim.misprint("letters that 'even' reads on 11 and that are not in Σ = {1}", len(set(read) - {"1"}), "==", 0)
-claim.control("one transition changed: the verdict on 11", decide(changed, "11", 4, 3), "==", "accept")
+claim.equal("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), len(rows))
+claim.equal("the run of 'even' on 11: cells with the state worked out", agreeing, 16)
+claim.equal("with too few steps the word is undecided", decide(machine, "11", 4, 2), "undecided")
+claim.misprint.equal("letters that 'even' reads on 11 and that are not in Σ = {1}", len(set(read) - {"1"}), 0)
+claim.control.equal("one transition changed: the verdict on 11", decide(changed, "11", 4, 3), "accept")
 claim.verdict()
 
 # %% [markdown]
@@ -198,10 +198,10 @@ show.figure(
 
 # %%
 claim = Claim("linear-attention/definition-tm-embedding")
-claim.check("machines with 2 letters read back", right[2], "==", machines)
-claim.check("machines with 3 letters read back", right[3], "==", machines)
-claim.check("with 2 letters the printed columns hold the table", held[2], "==", machines)
-claim.misprint("with 3 letters the printed columns hold the table", held[3], "==", machines)
+claim.equal("machines with 2 letters read back", right[2], machines)
+claim.equal("machines with 3 letters read back", right[3], machines)
+claim.equal("with 2 letters the printed columns hold the table", held[2], machines)
+claim.misprint.equal("with 3 letters the printed columns hold the table", held[3], machines)
 claim.verdict()
 
 # %% [markdown]

@@ -60,9 +60,8 @@ from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.measure import entries_touched
 from attention_theory.randomness import streams
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of, interval_of_difference
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, interval_of_difference, show
 
 # %% tags=["parameters"]
 widths = [2]  # d, each from 2 to 16
@@ -84,7 +83,12 @@ seed = 0  # seed of the teachers, the data and the students, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
-require(widths=(widths, 2, 16), rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0), runs=(runs, 3, None))
+require(
+    widths=(Each(widths), 2, 16),
+    rates=(Each(rates), 1e-6, 1.0),
+    starts=(Each(starts), 0.01, 10.0),
+    runs=(runs, 3, None),
+)
 require(full_runs=(full_runs, 3, runs), searched=(searched, 1, None), sequences=(sequences, 16, None))
 require(tokens=(tokens, 2, None), hidden=(hidden, 2, None), batch=(batch, 1, sequences), passes=(passes, 10, None))
 require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
@@ -297,16 +301,16 @@ claim = Claim("linear-attention/figure-1-depth")
 for width in widths:
     for (other, said), bar in zip([(MANY, "d² heads"), (ONE, "one head")], (1, 0), strict=True):
         for name in (TWO, FOUR):
-            claim.estimate(f"d = {width}: {name} over {said}, powers of ten", above(width, name, other), ">=", bar)
+            claim.at_least(f"d = {width}: {name} over {said}, powers of ten", estimate(above(width, name, other)), bar)
         mean, interval = transformer_above(width, other)
-        claim.estimate(f"d = {width}: {FULL} over {said}, powers of ten", mean, ">=", bar, interval=interval)
+        claim.at_least(f"d = {width}: {FULL} over {said}, powers of ten", estimate(mean, interval=interval), bar)
     worse = (final[width, FOUR] >= 2 * final[width, TWO]).double().mean()
     claim.number(f"d = {width}: share of runs that end twice as high with 4 layers as with 2", worse)
     claim.number(f"d = {width}: 4 layers over 2 layers, powers of ten", above(width, FOUR, TWO).mean())
     for end, value in zip(("from", "to"), interval_of(above(width, FOUR, TWO).tolist()), strict=True):
         claim.number(f"d = {width}: 4 layers over 2 layers, 99 % interval {end}", value)
-claim.estimate(f"d = {narrow}, no teacher: 2 layers over d² heads, powers of ten", no_teacher, ">=", 1, role="control")
-claim.printed("values of d in Appendix D.1 that are not run here", left_out, "==", 0)
+claim.control.at_least(f"d = {narrow}, no teacher: 2 layers over d² heads, powers of ten", estimate(no_teacher), 1)
+claim.printed.equal("values of d in Appendix D.1 that are not run here", left_out, 0)
 claim.verdict()
 
 # %% [markdown]
@@ -410,10 +414,10 @@ lost = slower(first_below(without[TWO], 0.01), first_below(without[MANY], 0.01))
 
 # %%
 claim = Claim("linear-attention/remark-heads-converge-faster")
-claim.printed("values of d in Appendix D.1 that are not run here", left_out, "==", 0)
+claim.printed.equal("values of d in Appendix D.1 that are not run here", left_out, 0)
 for label, draws in ratios.items():
-    claim.estimate(label, draws, ">", 0)
-claim.estimate(f"d = {narrow}, no teacher, to 0.01: 2 layers over d² heads", lost, ">", 0, role="control")
+    claim.above(label, estimate(draws), 0)
+claim.control.above(f"d = {narrow}, no teacher, to 0.01: 2 layers over d² heads", estimate(lost), 0)
 for width in widths:
     for name in (TWO, FOUR):
         first = arrival[(width, ONE), 0.01] < arrival[(width, name), 0.01]

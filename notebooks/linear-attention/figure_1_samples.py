@@ -63,9 +63,8 @@ from attention_theory.linear_attention.experiments.teacher_task import teacher_t
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import streams
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 widths = [2, 4]  # d, each from 2 to 16
@@ -85,8 +84,13 @@ seed = 0  # seed of the teachers, the data and the students, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
-require(widths=(widths, 2, 16), deep_widths=(deep_widths, 2, 16), counts=(counts, 1, 4096), enough=(enough, 1, None))
-require(rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0), layer_start=(layer_start, 0.01, 10.0))
+require(
+    widths=(Each(widths), 2, 16),
+    deep_widths=(Each(deep_widths), 2, 16),
+    counts=(Each(counts), 1, 4096),
+    enough=(enough, 1, None),
+)
+require(rates=(Each(rates), 1e-6, 1.0), starts=(Each(starts), 0.01, 10.0), layer_start=(layer_start, 0.01, 10.0))
 require(runs=(runs, 3, None), searched=(searched, 1, None), fresh=(fresh, 10, None), tokens=(tokens, 2, None))
 require(batch=(batch, 1, None), steps=(steps, 100, None), seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 
@@ -321,21 +325,21 @@ blind, knows = ({f"N = {n}": 10 ** few[n][:, 1].log10().mean() for n in some} fo
 # %%
 claim = Claim("linear-attention/figure-1-samples")
 if lower:
-    claim.check("layers over d² heads, powers of ten, lower ends", lower, ">", 0)
+    claim.above("layers over d² heads, powers of ten, lower ends", lower, 0)
 for width, name in layered:
     label = f"d = {width}: {name} later than d² heads at 0.01, powers of ten"
-    claim.estimate(label, later(width, name), ">", 0)
+    claim.above(label, estimate(later(width, name)), 0)
     label = f"d = {width}: teachers for which {name} improve on one head at every N"
-    claim.estimate(label, improved(width, name), "<", 0.9)
+    claim.below(label, estimate(improved(width, name)), 0.9)
 for width, count in product(widths, [one for one in counts if one >= enough]):
     label = f"d = {width}, N = {count}: d² heads over Algorithm 1, powers of ten"
-    claim.estimate(label, match(width, count), "<=", 2)
+    claim.at_most(label, estimate(match(width, count)), 2)
 for width, count in product(widths, [one for one in counts if one < enough]):
     claim.number(f"d = {width}, N = {count}: d² heads over Algorithm 1, powers of ten", match(width, count).mean())
 left_out = len(set(FIGURE_1["width"]) - {width for width, _ in layered})
-claim.printed("values of d in Appendix D.1 at which no layers are run here", left_out, "==", 0)
-claim.check("Algorithm 1, d = 8, error on others with more equations than coefficients", knows, "<=", 1e-6)
-claim.control("the same with fewer equations", blind, "<=", 1e-6)
+claim.printed.equal("values of d in Appendix D.1 at which no layers are run here", left_out, 0)
+claim.at_most("Algorithm 1, d = 8, error on others with more equations than coefficients", knows, 1e-6)
+claim.control.at_most("the same with fewer equations", blind, 1e-6)
 claim.verdict()
 
 # %% [markdown]

@@ -67,9 +67,8 @@ from attention_theory.linear_attention.experiments.teacher_task import TeacherTa
 from attention_theory.linear_attention.learning.regression import learn_every_position
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
 from attention_theory.randomness import streams
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 widths = [2, 4]  # d, each from 2 to 16; the first is the one with the controls
@@ -89,7 +88,12 @@ seed = 0  # seed of the teachers, the data and the students, at least 0
 device = "cpu"  # where to train, one of "cpu", "cuda"
 
 # %%
-require(widths=(widths, 2, 16), heads=(heads, 1, 64), rates=(rates, 1e-6, 1.0), starts=(starts, 0.01, 10.0))
+require(
+    widths=(Each(widths), 2, 16),
+    heads=(Each(heads), 1, 64),
+    rates=(Each(rates), 1e-6, 1.0),
+    starts=(Each(starts), 0.01, 10.0),
+)
 require(runs=(runs, 3, None), longer_runs=(longer_runs, 3, runs), searched=(searched, 1, None))
 require(sequences=(sequences, 10, None), tokens=(tokens, 2, None))
 require(batch=(batch, 1, sequences), passes=(passes, 10, None), long_passes=(long_passes, passes, None))
@@ -414,18 +418,18 @@ for width in widths:
 # %%
 claim = Claim("linear-attention/figure-1a")
 left_out = len(set(FIGURE_1["width"]) - set(widths))
-claim.printed("values of d in Appendix D.1 that are not run here", left_out, "==", 0)
-claim.check("a batch's error by coefficients and by an ordinary loop, relative difference", agreement, "<=", 1e-8)
+claim.printed.equal("values of d in Appendix D.1 that are not run here", left_out, 0)
+claim.at_most("a batch's error by coefficients and by an ordinary loop, relative difference", agreement, 1e-8)
 for label, powers_of_ten in lower.items():
-    claim.estimate(label, powers_of_ten, "<", 0)
+    claim.below(label, estimate(powers_of_ten), 0)
 for label, powers_of_ten in near.items():
-    claim.estimate(label, powers_of_ten, "<=", 2)
+    claim.at_most(label, estimate(powers_of_ten), 2)
 first, most = widths[0], min(widths[0] ** 2, heads[-1])
 few = digits(final[first, ADAM], heads[0], ADAM)
-claim.estimate(f"d = {first}: {called[heads[0]]} over the precision, powers of ten", few, "<=", 2, role="control")
+claim.control.at_most(f"d = {first}: {called[heads[0]]} over the precision, powers of ten", estimate(few), 2)
 if most in heads:
     pulled = digits(final[first, DECAYED], most, DECAYED)
-    claim.estimate(f"d = {first}: AdamW, d² heads over the precision, powers of ten", pulled, "<=", 2, role="control")
+    claim.control.at_most(f"d = {first}: AdamW, d² heads over the precision, powers of ten", estimate(pulled), 2)
 for label, values in shown.items():
     claim.number(label, values.mean())
 claim.verdict()

@@ -78,8 +78,7 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.trends import exponent
 from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 d = 4  # length of a key and of a value, from 2 to 4; the paper has 4
@@ -167,16 +166,16 @@ without_own = lookup_heads(d)
 
 # %%
 claim = Claim("linear-attention/task-6-2")
-claim.check("output and corrected form, difference", relative_error(mhla(teacher, gaussian[0]), corrected), "<=", 1e-12)
-claim.check("number of features ψ", psi(2 * d), "==", 2 * d * d * (2 * d + 1))
-claim.check("norm of p of the teacher", target.norm(), "==", d)
-claim.check("corrected labels, Gaussian: least loss over their power", loss_corrected, "<=", 1e-10)
-claim.printed("labels of Eq. 27, Gaussian: the same", loss_printed, "<=", 1e-10)
+claim.close("output and corrected form, difference", mhla(teacher, gaussian[0]), corrected)
+claim.equal("number of features ψ", psi(2 * d), 2 * d * d * (2 * d + 1))
+claim.equal("norm of p of the teacher", target.norm(), d)
+claim.at_most("corrected labels, Gaussian: least loss over their power", loss_corrected, 1e-10)
+claim.printed.at_most("labels of Eq. 27, Gaussian: the same", loss_printed, 1e-10)
 claim.number("labels of Eq. 27, Gaussian: distance of least squares", distance_printed)
-claim.check("labels of Eq. 27, orthogonal: least loss over their power", loss_orthogonal, "<=", 1e-10)
+claim.at_most("labels of Eq. 27, orthogonal: least loss over their power", loss_orthogonal, 1e-10)
 by_heads = relative_error(mhla(without_own, orthogonal[0]), printed_labels(orthogonal[0]))
-claim.check("labels of Eq. 27, orthogonal: d² + 1 heads, difference", by_heads, "<=", 1e-12)
-claim.check("distance of these heads from the teacher", distance(without_own, teacher), "==", d / (d + 1), 1e-12)
+claim.at_most("labels of Eq. 27, orthogonal: d² + 1 heads, difference", by_heads, 1e-12)
+claim.equal("distance of these heads from the teacher", distance(without_own, teacher), d / (d + 1), tolerance=1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -221,14 +220,14 @@ show.table(["change", "distance, relative", "outputs, relative"], [[name, away[n
 # %%
 claim = Claim("linear-attention/definition-parameter-distance")
 for name in same:
-    claim.check(f"{name}: distance, relative", away[name], "<=", 1e-12)
-    claim.check(f"{name}: outputs, relative", gaps[name], "<=", 1e-12)
+    claim.at_most(f"{name}: distance, relative", away[name], 1e-12)
+    claim.at_most(f"{name}: outputs, relative", gaps[name], 1e-12)
 for name in unlike:
-    claim.check(f"{name}: distance, relative", away[name], ">=", 1e-6)
-    claim.check(f"{name}: outputs, relative", gaps[name], ">=", 1e-6)
-claim.control("antisymmetric twin: distance of the matrices", apart["antisymmetric twin"], "<=", 1e-12)
+    claim.at_least(f"{name}: distance, relative", away[name], 1e-6)
+    claim.at_least(f"{name}: outputs, relative", gaps[name], 1e-6)
+claim.control.at_most("antisymmetric twin: distance of the matrices", apart["antisymmetric twin"], 1e-12)
 eq_16 = distance(unlike["2V"], model, form="printed") / distance(unlike["2V"], model)
-claim.control("distance by Eq. 16 over the distance", eq_16, "==", 1, tolerance=1e-9)
+claim.control.equal("distance by Eq. 16 over the distance", eq_16, 1, tolerance=1e-9)
 claim.verdict()
 
 # %% [markdown]
@@ -441,14 +440,14 @@ print(f"{SINGULAR}: slope {sum(level) / len(level):.2f}, interval {least:.2f} to
 beside = {"printed": 0.06, "within": 3 * spread / 0.06} if d == 4 else {}
 claim = Claim("linear-attention/figure-2a")
 claim.number("95% orthogonal: λ_min", middle[0.95]["λ_min"], **beside)
-claim.check("orthogonal alone: λ_min", max(run["λ_min"] for run in runs[1.0]), "==", 0)
-claim.check("orthogonal alone: dimensions of the kernel, 4 C(d+1, 3)", nullities, "==", formula)
-claim.check("orthogonal alone: the teacher along the kernel", along_kernel, "<=", 1e-10)
+claim.equal("orthogonal alone: λ_min", max(run["λ_min"] for run in runs[1.0]), 0)
+claim.equal("orthogonal alone: dimensions of the kernel, 4 C(d+1, 3)", nullities, formula)
+claim.at_most("orthogonal alone: the teacher along the kernel", along_kernel, 1e-10)
 for name in solvers:
-    claim.estimate(f"{name}: slope of distance in λ_min", slopes(name), "<", 0)
-claim.check("95% orthogonal: largest distance, by solver", farthest, "<=", 0.5)
-claim.check("orthogonal alone: least distance, by solver", {name: nearest[name] for name in solvers[2:]}, ">=", 0.5)
-claim.control("Gaussian alone: largest distance, by solver", of_gaussian, ">=", 0.5)
+    claim.below(f"{name}: slope of distance in λ_min", estimate(slopes(name)), 0)
+claim.at_most("95% orthogonal: largest distance, by solver", farthest, 0.5)
+claim.at_least("orthogonal alone: least distance, by solver", {name: nearest[name] for name in solvers[2:]}, 0.5)
+claim.control.at_least("Gaussian alone: largest distance, by solver", of_gaussian, 0.5)
 for name in solvers[:2]:
     claim.number(f"orthogonal alone: least distance, {name}", nearest[name])
 claim.number(f"{SINGULAR}: largest distance on any mixture", farthest_of_all)

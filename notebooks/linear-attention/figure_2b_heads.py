@@ -62,7 +62,7 @@ from attention_theory.linear_attention.model.mhla import Heads, mhla, random_hea
 from attention_theory.linear_attention.model.parameters import coefficients, distance
 from attention_theory.randomness import generator
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 samples = 16384  # tables in each data set, at least 2048; the paper has 2**14
@@ -309,19 +309,19 @@ all_next, some_away = 0.05 ** (1 / 3), 1 - 2 ** (-1 / 3)
 mixture, singular = ends.values()
 claim = Claim("linear-attention/figure-2b")
 claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=3 * deviation / 0.06)
-claim.check("orthogonal: λ_min", certificates["orthogonal"].smallest, "==", 0)
+claim.equal("orthogonal: λ_min", certificates["orthogonal"].smallest, 0)
 for heads in head_counts:
     inside, outside = (of(mixture, heads) <= 0.1).tolist(), (of(singular, heads) > 0.1).tolist()
     decades = (of(singular, heads) / of(mixture, heads)).log10()
-    claim.estimate(f"mixture, {heads} head(s): share next to the teacher", inside, ">=", all_next)
-    claim.estimate(f"orthogonal, {heads} head(s): share away from it", outside, ">=", some_away)
-    claim.estimate(f"{heads} head(s), from one start: log10 of the ratio of distances", decades, ">=", 1)
+    claim.at_least(f"mixture, {heads} head(s): share next to the teacher", estimate(inside), all_next)
+    claim.at_least(f"orthogonal, {heads} head(s): share away from it", estimate(outside), some_away)
+    claim.at_least(f"{heads} head(s), from one start: log10 of the ratio of distances", estimate(decades), 1)
 away = [far > 0.1 for heads, _, far in mixture if heads > 1]
-claim.estimate("mixture, 2 to 8 heads: share away from the teacher", away, ">=", some_away, role="control")
-claim.check("exact fits of one head on orthogonal tables: largest distance", farthest[1], "<=", 1e-9)
-claim.control("exact fits of two heads: largest distance", farthest[2], "<=", 1e-9)
-claim.check("teacher and hidden head: outputs on orthogonal tables, difference", unlike["orthogonal"], "<=", 1e-12)
-claim.check("teacher and hidden head: outputs on Gaussian tables, difference", unlike["gaussian"], ">=", 1)
+claim.control.at_least("mixture, 2 to 8 heads: share away from the teacher", estimate(away), some_away)
+claim.at_most("exact fits of one head on orthogonal tables: largest distance", farthest[1], 1e-9)
+claim.control.at_most("exact fits of two heads: largest distance", farthest[2], 1e-9)
+claim.at_most("teacher and hidden head: outputs on orthogonal tables, difference", unlike["orthogonal"], 1e-12)
+claim.at_least("teacher and hidden head: outputs on Gaussian tables, difference", unlike["gaussian"], 1)
 claim.verdict()
 
 # %% [markdown]

@@ -43,9 +43,8 @@ from attention_theory.linear_attention.experiments.decoder import DecoderSize
 from attention_theory.linear_attention.experiments.dfa_training import TARGET, Training, data_sets, one_pass
 from attention_theory.linear_attention.experiments.growth import bend, growth_line, simulated_bends
 from attention_theory.randomness import streams
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import student
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_from_error, show
 
 # %% tags=["parameters"]
 protocol = "one pass"  # fresh examples, or fixed sizes as in the paper, one of "data sets", "one pass"
@@ -72,10 +71,10 @@ seed = 0  # seed of weights, automata, words and simulations, at least 0
 
 # %%
 require(protocol=(protocol, {"one pass", "data sets"}), device=(device, {"cpu", "cuda"}), seed=(seed, 0, None))
-require(sizes_states=(sizes_states, 2, None), sizes_word=(sizes_word, 2, None), fixed=(fixed, 2, None))
+require(sizes_states=(Each(sizes_states), 2, None), sizes_word=(Each(sizes_word), 2, None), fixed=(fixed, 2, None))
 require(
     fixed_states=(fixed_states, 2, None),
-    sizes_alphabet=(sizes_alphabet, 2, None),
+    sizes_alphabet=(Each(sizes_alphabet), 2, None),
     runs=(runs, 2, None),
     rate=(rate, 1e-7, 1.0),
     batch=(batch, 4, None),
@@ -85,7 +84,7 @@ require(heads=(heads, 1, None), width=(width, range(2 * heads, 8193, 2 * heads))
 require(
     feed_forward=(feed_forward, 1, None),
     rotary=(rotary, 1.0, None),
-    examples=(examples, 1, None),
+    examples=(Each(examples), 1, None),
     epochs=(epochs, 1, None),
     tested=(tested, 2, None),
     experiments=(experiments, 100, None),
@@ -236,7 +235,7 @@ spread = {panel: logs[panel].var(dim=0).mean().sqrt().item() for panel in lines}
 def intervals(draws):
     """The 99 % interval of the mean of each row, Student's."""
     error = draws.std(dim=-1) / draws.shape[-1] ** 0.5
-    return student(draws.mean(dim=-1).numpy(), error.numpy(), draws.shape[-1] - 1)
+    return interval_from_error(draws.mean(dim=-1).numpy(), error.numpy(), draws.shape[-1] - 1)
 
 
 def reading(panel):
@@ -375,10 +374,10 @@ def execution(claim, ends):
     there = [one for one in ends if one.examples is not None]
     claim.number("runs that did not reach the target", len(ends) - len(there))
     if len(there) > 1:
-        claim.estimate("kept automata: share of right tokens", [one.history for one in there], ">=", 2 * TARGET - 1)
-        claim.estimate("kept automata: share of right states", [one.states for one in there], ">=", 0.9)
+        claim.at_least("kept automata: share of right tokens", estimate([one.history for one in there]), 2 * TARGET - 1)
+        claim.at_least("kept automata: share of right states", estimate([one.states for one in there]), 0.9)
     misled = max(one.other_tables for one in ends)
-    claim.control("another automaton's table shown: share of right tokens", misled, ">=", 2 * TARGET - 1)
+    claim.control.at_least("another automaton's table shown: share of right tokens", misled, 2 * TARGET - 1)
 
 
 # %% [markdown]
@@ -393,13 +392,13 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
     label = f"bend in {panel}: growth rate, largest less smallest"
     if panel in lines:
         line = lines[panel]["power law"]
-        span = student(line.slope, line.error, line.freedom)
-        claim.estimate(f"exponent of the tokens in {panel}", line.slope, ">", 0, interval=span)
-        claim.estimate(label, bends[panel], "<", 0)
+        span = interval_from_error(line.slope, line.error, line.freedom)
+        claim.above(f"exponent of the tokens in {panel}", estimate(line.slope, interval=span), 0)
+        claim.below(label, estimate(bends[panel]), 0)
         claim.number("share of experiments that would tell the power law", here[panel])
-        claim.control("share of experiments that tell it of the exponential", mistaken[panel], ">=", 0.5)
+        claim.control.at_least("share of experiments that tell it of the exponential", mistaken[panel], 0.5)
     else:
-        claim.estimate(label, 0.0, "<", 0, interval=UNKNOWN)
+        claim.below(label, estimate(0.0, interval=UNKNOWN), 0)
     claim.verdict()
 
 # %% [markdown]

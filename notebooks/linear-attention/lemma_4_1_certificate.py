@@ -132,14 +132,12 @@ def rank(tokens):
 
 
 claim = Claim("linear-attention/algorithm-2")
-claim.check(
-    "entries unlike the selection from Algorithm 8", (certificate_features(integers) != selected).sum(), "==", 0
-)
-claim.check("number of features", certificate_features(integers).shape[1], "==", comb(d, 2) * d + d * d)
-claim.check("rank at n = 2", rank(2), "==", psi(d))
-claim.check(f"rank at n = {n}", rank(n), "==", psi(d))
-claim.check("rank at n = 1", rank(1), "==", comb(d + 2, 3))
-claim.control("rank at n = 1", rank(1), "==", psi(d))
+claim.equal("entries unlike the selection from Algorithm 8", (certificate_features(integers) != selected).sum(), 0)
+claim.equal("number of features", certificate_features(integers).shape[1], comb(d, 2) * d + d * d)
+claim.equal("rank at n = 2", rank(2), psi(d))
+claim.equal(f"rank at n = {n}", rank(n), psi(d))
+claim.equal("rank at n = 1", rank(1), comb(d + 2, 3))
+claim.control.equal("rank at n = 1", rank(1), psi(d))
 claim.verdict()
 
 # %% [markdown]
@@ -229,15 +227,15 @@ def gap(first, second, count):
 doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
 
 claim = Claim("linear-attention/corollary-2")
-claim.check("shape of p", str(tuple(p.shape)), "==", str((d, psi(d))))
-claim.check("twin: distance of p", distance(twin, model), "<=", 1e-12 * p.norm())
-claim.check("twin: outputs, n = 2, difference", gap(twin, model, 2), "<=", 1e-12)
-claim.check("twin: outputs, n = 9, difference", gap(twin, model, 9), "<=", 1e-12)
-claim.check("twin: distance of the matrices", (head_matrix(twin) - head_matrix(model)).norm(), ">=", 1)
-claim.check("p moved by 1e-3: outputs, n = 2, difference", gap(near, model, 2), ">=", 1e-6)
-claim.check("p moved unseen by one token: outputs, n = 2", gap(hidden, model, 2), ">=", 1e-3)
-claim.control("p moved unseen by one token: outputs, n = 1", gap(hidden, model, 1), ">=", 1e-12)
-claim.misprint("Eq. 16: outputs, difference", relative_error(doubled.mT, mhla(model, inputs[n])), "<=", 0.1)
+claim.equal("shape of p", str(tuple(p.shape)), str((d, psi(d))))
+claim.at_most("twin: distance of p", distance(twin, model), 1e-12 * p.norm())
+claim.at_most("twin: outputs, n = 2, difference", gap(twin, model, 2), 1e-12)
+claim.at_most("twin: outputs, n = 9, difference", gap(twin, model, 9), 1e-12)
+claim.at_least("twin: distance of the matrices", (head_matrix(twin) - head_matrix(model)).norm(), 1)
+claim.at_least("p moved by 1e-3: outputs, n = 2, difference", gap(near, model, 2), 1e-6)
+claim.at_least("p moved unseen by one token: outputs, n = 2", gap(hidden, model, 2), 1e-3)
+claim.control.at_least("p moved unseen by one token: outputs, n = 1", gap(hidden, model, 1), 1e-12)
+claim.misprint.close("Eq. 16: outputs, difference", doubled.mT, mhla(model, inputs[n]), rtol=0.1)
 claim.number("Eq. 16: largest error", (doubled.mT - mhla(model, inputs[n])).abs().max())
 claim.verdict()
 
@@ -345,21 +343,21 @@ by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
 # %%
 claim = Claim("linear-attention/lemma-4-1")
 eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
-claim.check("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, "<=", 1e-12, of="proof")
+claim.at_most("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, 1e-12, of="proof")
 gap_of_rows = relative_error(one_row.mT, mhla(teacher, fresh))
-claim.misprint("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, "<=", 1e-12, of="proof")
-claim.check("N = 8: least squares and p, distance", (solved - coefficients(teacher)).norm(), "<=", 1e-11, of="proof")
-claim.check("some b: nullity of the features with token b = 1", by_token["first"].nullity, "==", 0, of="proof")
-claim.misprint("on the same data: nullity of those of Eq. 15", by_token["last"].nullity, "==", 0, of="proof")
-claim.check("N = 6: certificate holds", certificates[6].holds, "==", True)
+claim.misprint.at_most("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, 1e-12, of="proof")
+claim.at_most("N = 8: least squares and p, distance", (solved - coefficients(teacher)).norm(), 1e-11, of="proof")
+claim.equal("some b: nullity of the features with token b = 1", by_token["first"].nullity, 0, of="proof")
+claim.misprint.equal("on the same data: nullity of those of Eq. 15", by_token["last"].nullity, 0, of="proof")
+claim.true("N = 6: certificate holds", certificates[6].holds)
 for heads in (1, all_heads):
     distances = found[6, heads]["distances"]
-    claim.check(f"N = 6, {heads} head(s): zero-loss fits", len(distances), ">=", 3)
-    claim.check(f"N = 6, {heads} head(s): largest distance of p", distances.max(), "<=", 1e-11)
+    claim.at_least(f"N = 6, {heads} head(s): zero-loss fits", len(distances), 3)
+    claim.at_most(f"N = 6, {heads} head(s): largest distance of p", distances.max(), 1e-11)
 for heads in (1, all_heads):
     result = found[3, heads]
-    claim.control(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), "<=", 1e-11)
-    claim.control(f"N = 3, {heads} head(s): largest output gap", result["gap"], "<=", 1e-11)
+    claim.control.at_most(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), 1e-11)
+    claim.control.at_most(f"N = 3, {heads} head(s): largest output gap", result["gap"], 1e-11)
     claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
 claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
 claim.verdict()
@@ -388,14 +386,14 @@ built = heads_from_matrix(lift(coefficients(teacher) + null, width))
 claim = Claim("linear-attention/remark-certificate-not-necessary")
 for count in (4, 5):
     one_head, four_heads = found[count, 1]["distances"], found[count, all_heads]["distances"]
-    claim.check(f"N = {count}: λ_min", certificates[count].smallest, "==", 0)
-    claim.check(f"N = {count}, 1 head: zero-loss fits", len(one_head), ">=", 3)
-    claim.check(f"N = {count}, 1 head: largest distance of p", one_head.max(), "<=", 1e-12)
-    claim.control(f"N = {count}, 4 heads: largest distance of p", four_heads.max(), "<=", 1e-12)
+    claim.equal(f"N = {count}: λ_min", certificates[count].smallest, 0)
+    claim.at_least(f"N = {count}, 1 head: zero-loss fits", len(one_head), 3)
+    claim.at_most(f"N = {count}, 1 head: largest distance of p", one_head.max(), 1e-12)
+    claim.control.at_most(f"N = {count}, 4 heads: largest distance of p", four_heads.max(), 1e-12)
 claim.number("N = 5, 4 heads: largest distance of p", found[5, all_heads]["distances"].max())
 built_loss = (mhla(built, data[4]) - mhla(teacher, data[4])).square().sum(dim=1).mean()
-claim.check("built by hand, N = 4: loss", built_loss, "<=", 1e-18)
-claim.control("built by hand, N = 4: output gap", relative_error(mhla(built, fresh), mhla(teacher, fresh)), "<=", 1e-12)
+claim.at_most("built by hand, N = 4: loss", built_loss, 1e-18)
+claim.control.close("built by hand, N = 4: output gap", mhla(built, fresh), mhla(teacher, fresh))
 claim.verdict()
 
 # %% [markdown]
@@ -414,10 +412,10 @@ def largest_gap(result, tokens):
 
 claim = Claim("linear-attention/definition-identifiability")
 for tokens in (1, 2, 5, 9):
-    claim.check(f"λ_min > 0: minimisers on inputs of {tokens}, gap", largest_gap(found[6, 4], tokens), "<=", 1e-10)
-claim.control("λ_min = 0: minimisers on inputs of 5, gap", largest_gap(found[3, 4], 5), "<=", 1e-10)
+    claim.at_most(f"λ_min > 0: minimisers on inputs of {tokens}, gap", largest_gap(found[6, 4], tokens), 1e-10)
+claim.control.at_most("λ_min = 0: minimisers on inputs of 5, gap", largest_gap(found[3, 4], 5), 1e-10)
 anyone = {"models": random_heads(all_heads, width, source, models=(2,))}
-claim.misprint("λ_min > 0: all of Ω in place of the minimisers, gap", largest_gap(anyone, 5), "<=", 1e-10)
+claim.misprint.at_most("λ_min > 0: all of Ω in place of the minimisers, gap", largest_gap(anyone, 5), 1e-10)
 claim.verdict()
 
 # %% [markdown]
@@ -437,9 +435,9 @@ def relative_loss(labels):
 
 claim = Claim("linear-attention/definition-realizability")
 own_loss = (coefficients(teacher) @ certificate_features(tokens).mT - exact.mT).square().mean() / exact.square().mean()
-claim.check("loss of the teacher itself, relative", own_loss, "<=", 1e-14)
-claim.check("loss of least squares, relative", relative_loss(exact), "<=", 1e-14)
-claim.control("noisy labels, loss of least squares, relative", relative_loss(noisy), "<=", 1e-14)
+claim.at_most("loss of the teacher itself, relative", own_loss, 1e-14)
+claim.at_most("loss of least squares, relative", relative_loss(exact), 1e-14)
+claim.control.at_most("noisy labels, loss of least squares, relative", relative_loss(noisy), 1e-14)
 claim.verdict()
 
 # %% [markdown]

@@ -180,21 +180,21 @@ of_one_token = {f"d = {width}": exact(normal, width, 1).nullity for width in (2,
 
 # %%
 claim = Claim("linear-attention/lemma-4-2")
-claim.check("n = 2 and 3, five laws: λ_min", smallest, ">", 1e-6)
+claim.above("n = 2 and 3, five laws: λ_min", smallest, 1e-6)
 of_normal = {f"n = {tokens}": spectra["normal", tokens].smallest for tokens in (2, 3, most_tokens)}
 n_less_1 = {f"n = {tokens}": tokens - 1 for tokens in (2, 3, most_tokens)}
-claim.check("normal, d = 3: λ_min", of_normal, "==", n_less_1, 1e-10)
-claim.check("signs, n = 3: nullity d(d-1)", of_signs, "==", {"d = 2": 2, "d = 3": 6, "d = 4": 12})
+claim.equal("normal, d = 3: λ_min", of_normal, n_less_1, tolerance=1e-10)
+claim.equal("signs, n = 3: nullity d(d-1)", of_signs, {"d = 2": 2, "d = 3": 6, "d = 4": 12})
 lost = {f"d = {width}": psi(width) - comb(width + 2, 3) for width in (2, 3, 4)}
-claim.check("normal, n = 1: nullity", of_one_token, "==", lost)
-claim.control("signs, d = 3, n = 3: λ_min", spectra["signs", 3].smallest, ">", 1e-6)
-claim.check("n = 1: outputs of (V, Q) and (V, Q + B), difference", apart[1], "<=", 1e-12)
-claim.printed("n = 1: such minimisers on inputs of two tokens, difference", apart[2], "<=", 1e-12)
+claim.equal("normal, n = 1: nullity", of_one_token, lost)
+claim.control.above("signs, d = 3, n = 3: λ_min", spectra["signs", 3].smallest, 1e-6)
+claim.at_most("n = 1: outputs of (V, Q) and (V, Q + B), difference", apart[1], 1e-12)
+claim.printed.at_most("n = 1: such minimisers on inputs of two tokens, difference", apart[2], 1e-12)
 scaled = {case: value / (n_less_1[case] + 1) for case, value in of_normal.items()}
 right = {case: 1 - 1 / (value + 1) for case, value in n_less_1.items()}
-claim.check("normal, d = 3: λ_min / n", scaled, "==", right, 1e-10, of="proof")
+claim.equal("normal, d = 3: λ_min / n", scaled, right, tolerance=1e-10, of="proof")
 named = min(normal.moment(2) ** 3, (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2))
-claim.printed("normal, d = 3, n = 2: λ_min / n as named", scaled["n = 2"], "==", named, 1e-10, of="proof")
+claim.printed.equal("normal, d = 3, n = 2: λ_min / n as named", scaled["n = 2"], named, tolerance=1e-10, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -363,23 +363,24 @@ right_values = {name: right for name, (_, _, right) in measured.items()}
 
 # %%
 claim = Claim("linear-attention/lemma-4-2-moments")
-claim.check("correct forms", exact_values, "==", right_values, tolerance=1e-10)
+claim.equal("correct forms", exact_values, right_values, tolerance=1e-10)
 for name, (value, printed, right) in measured.items():
     if name.startswith("normal") and printed not in ("near zero", right):
-        claim.printed(f"as printed: {name}", value, "==", printed, tolerance=1e-10)
+        claim.printed.equal(f"as printed: {name}", value, printed, tolerance=1e-10)
 for name, (value, printed) in other_laws.items():
-    claim.printed(f"as printed, {name}", value, "==", printed, tolerance=1e-10)
-claim.check("linear feature, uniform on -1, 0, 1: m_2³", with_itself, "==", three.moment(2) ** 3, 1e-10)
-claim.misprint("as printed: the same, m_2²", with_itself, "==", three.moment(2) ** 2, 1e-10)
-claim.check("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, "==", spread, 1e-10)
-claim.printed("as printed: the same, 0", with_single, "==", 0, 1e-10)
+    claim.printed.equal(f"as printed, {name}", value, printed, tolerance=1e-10)
+claim.equal("linear feature, uniform on -1, 0, 1: m_2³", with_itself, three.moment(2) ** 3, tolerance=1e-10)
+claim.misprint.equal("as printed: the same, m_2²", with_itself, three.moment(2) ** 2, tolerance=1e-10)
+claim.equal("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, spread, tolerance=1e-10)
+claim.printed.equal("as printed: the same, 0", with_single, 0, tolerance=1e-10)
 pair_due = three.moment(2) ** 3 / 2**0.5
-claim.check("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, "==", pair_due, 1e-10)
-claim.check(
-    "Eq. 51, its first factor, all rows of -1, 0, 1", square.mean() / n, "==", by_printed_step, 1e-10, of="proof"
+claim.equal("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, pair_due, tolerance=1e-10)
+label = "Eq. 51, its first factor, all rows of -1, 0, 1"
+claim.equal(label, square.mean() / n, by_printed_step, tolerance=1e-10, of="proof")
+claim.printed.equal(
+    "Eq. 51, l = j: the mean is that of its factors", eq_51, by_printed_step * m2, tolerance=1e-10, of="proof"
 )
-claim.printed("Eq. 51, l = j: the mean is that of its factors", eq_51, "==", by_printed_step * m2, 1e-10, of="proof")
-claim.check("Eq. 51, l = j: the mean, token by token", eq_51, "==", by_tokens, 1e-10, of="proof")
+claim.equal("Eq. 51, l = j: the mean, token by token", eq_51, by_tokens, tolerance=1e-10, of="proof")
 claim.verdict()
 
 # %% [markdown]

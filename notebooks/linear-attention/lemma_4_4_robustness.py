@@ -101,7 +101,7 @@ from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import generator
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 d = 2  # width of a token in the first part, from 1 to 4
@@ -190,14 +190,14 @@ feature_ratio = {
 }
 
 claim = Claim("linear-attention/lemma-4-4")
-claim.check("squared with 4, by scale: largest ratio", right, "<=", 1 + 1e-9)
-claim.check("one of the two exact, constant 1, by scale: largest ratio", with_exact, "<=", 1 + 1e-9)
-claim.check("d = n = 1: the 4 is attained, ratio", attained, "==", 1, tolerance=1e-9)
-claim.printed("d = n = 1, squared, constant 1 as printed: ratio", 4 * attained, "<=", 1 + 1e-9)
-claim.misprint("as printed, without the square, by scale: largest ratio", printed, "<=", 1)
-claim.printed("Eq. 55: mean squared difference of two models over ε", eq_55, "<=", 1 + 1e-9, of="proof")
-claim.check("Eq. 55 with 4ε: the same over 4ε", eq_55 / 4, "<=", 1 + 1e-9, of="proof")
-claim.check("Eq. 54: squared feature norm over the sixth power", feature_ratio, "<=", 1 + 1e-12, of="proof")
+claim.at_most("squared with 4, by scale: largest ratio", right, 1 + 1e-9)
+claim.at_most("one of the two exact, constant 1, by scale: largest ratio", with_exact, 1 + 1e-9)
+claim.equal("d = n = 1: the 4 is attained, ratio", attained, 1, tolerance=1e-9)
+claim.printed.at_most("d = n = 1, squared, constant 1 as printed: ratio", 4 * attained, 1 + 1e-9)
+claim.misprint.at_most("as printed, without the square, by scale: largest ratio", printed, 1)
+claim.printed.at_most("Eq. 55: mean squared difference of two models over ε", eq_55, 1 + 1e-9, of="proof")
+claim.at_most("Eq. 55 with 4ε: the same over 4ε", eq_55 / 4, 1 + 1e-9, of="proof")
+claim.at_most("Eq. 54: squared feature norm over the sixth power", feature_ratio, 1 + 1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -377,21 +377,21 @@ attained_with_noise = largest_ratio(*ends, single, edge_bound)
 
 # %%
 claim = Claim("linear-attention/lemma-b-2")
-claim.check("L and ‖ζ‖² - ‖Πζ‖², difference", identity, "<=", 1e-12)
-claim.check("ε = L + 0.01: largest ratio", worst, "<=", 1 + 1e-9)
-claim.check("d = n = 1: the bound is attained, ratio", attained_with_noise, "==", 1, tolerance=1e-9)
-claim.printed("d = n = 1, squared, without the factor 4: ratio", 4 * attained_with_noise, "<=", 1 + 1e-9)
+claim.at_most("L and ‖ζ‖² - ‖Πζ‖², difference", identity, 1e-12)
+claim.at_most("ε = L + 0.01: largest ratio", worst, 1 + 1e-9)
+claim.equal("d = n = 1: the bound is attained, ratio", attained_with_noise, 1, tolerance=1e-9)
+claim.printed.at_most("d = n = 1, squared, without the factor 4: ratio", 4 * attained_with_noise, 1 + 1e-9)
 in_the_mean = [draw * count / (sigma2 * width * psi(width)) for draw in draws]
-claim.estimate("‖Πζ‖² over σ² d ψ / N", in_the_mean, "==", 1, tolerance=0.1)
-claim.estimate("draws of ‖Πζ‖² above its bound for δ = 0.05", [draw > proved for draw in draws], "<=", failure)
+claim.equal("‖Πζ‖² over σ² d ψ / N", estimate(in_the_mean), 1, tolerance=0.1)
+claim.at_most("draws of ‖Πζ‖² above its bound for δ = 0.05", estimate([draw > proved for draw in draws]), failure)
 above_printed = [draw > printed_term(small_inputs) for draw in draws]
-claim.estimate("draws of ‖Πζ‖² above B² log(1/δ) / N, scale 0.05", above_printed, "<=", failure, role="printed")
-claim.printed("printed numerator at ε = L, scale 0.05", numerators[0.05], ">=", 0)
+claim.printed.at_most("draws of ‖Πζ‖² above B² log(1/δ) / N, scale 0.05", estimate(above_printed), failure)
+claim.printed.at_least("printed numerator at ε = L, scale 0.05", numerators[0.05], 0)
 claim.number("printed numerator at ε = L, scale 1", numerators[1.0])
 step = {case: value - numerator_of[case] for case, value in apart_on_data.items()}
-claim.printed("Eq. 55 with the printed numerator, excess on the data", step, "<=", 0, of="proof")
+claim.printed.at_most("Eq. 55 with the printed numerator, excess on the data", step, 0, of="proof")
 repaired = {case: value / 0.04 for case, value in apart_on_data.items()}
-claim.check("Eq. 55 with 4 (ε - L), ε = L + 0.01: ratio on the data", repaired, "<=", 1 + 1e-9, of="proof")
+claim.at_most("Eq. 55 with 4 (ε - L), ε = L + 0.01: ratio on the data", repaired, 1 + 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]

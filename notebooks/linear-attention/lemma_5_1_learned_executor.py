@@ -86,8 +86,8 @@ from attention_theory.linear_attention.machines.turing import random_inputs, ran
 from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.features import psi
 from attention_theory.randomness import generator, streams
-from attention_theory.validation import require
-from bookpress import Claim, show
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 states = 2  # most states of a machine at the smallest size, from 2 to 3
@@ -101,9 +101,9 @@ long_counts = [60, 240]  # training machines of two steps, each from 2 to 300
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(states=(states, 2, 3), letters=(letters, 2, 3), word=(word, 1, 2), counts=(counts, 2, 400))
+require(states=(states, 2, 3), letters=(letters, 2, 3), word=(word, 1, 2), counts=(Each(counts), 2, 400))
 require(held_out=(held_out, 100, 500), back_draws=(back_draws, 1, 20))
-require(draws=(draws, 20, 200), long_counts=(long_counts, 2, 300), seed=(seed, 0, None))
+require(draws=(draws, 20, 200), long_counts=(Each(long_counts), 2, 300), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Three sizes
@@ -368,16 +368,16 @@ claim.number("share of outputs missed at a step, less ε there", per_error.max()
 claim.number("share of runs wrong by a step, less 4 Σ ε", by_step.max())
 claim.number("steps with 4 ε below 1 and a miss", telling)
 for name, (_, wrong) in last.items():
-    claim.estimate(f"{name}: runs of new ones wrong", wrong.any(dim=1).tolist(), "<=", 0.1)
+    claim.at_most(f"{name}: runs of new ones wrong", estimate(wrong.any(dim=1).tolist()), 0.1)
     claim.number(f"{name}: runs of {len(wrong)} new ones wrong", wrong.any(dim=1).sum())
 for one in back.values():
     claim.number(f"{one[0, 0]:g} of {one[0, 1]:g} rules kept back: share of runs wrong", one[:, 3].mean())
 for name, (_, wrong) in few.items():
-    claim.estimate(f"{name}: runs wrong", wrong.any(dim=1).tolist(), "<=", 0.1, role="control")
-claim.printed(
-    "four letters, by either rounding: a step misses at most as often as ε, less ε", more_often, "<=", 0, of="proof"
+    claim.control.at_most(f"{name}: runs wrong", estimate(wrong.any(dim=1).tolist()), 0.1)
+claim.printed.at_most(
+    "four letters, by either rounding: a step misses at most as often as ε, less ε", more_often, 0, of="proof"
 )
-claim.check("four letters: ε minus 50/243", error_of_task - 50 / 243, "==", 0, 1e-9, of="proof")
+claim.equal("four letters: ε minus 50/243", error_of_task - 50 / 243, 0, tolerance=1e-9, of="proof")
 if least_missed:
     claim.number("least squared error of an output that is missed", min(least_missed), of="proof")
 claim.number("four letters, the share of misses less 4 ε", max(missed_by.values()) - 4 * error_of_task)
@@ -533,17 +533,17 @@ spread = needed.max().item() / needed.median().item()
 
 # %%
 claim = Claim("linear-attention/lemma-5-1-samples")
-claim.estimate("slope of log ε in log N, over training sets", slopes.tolist(), "<=", -1)
+claim.at_most("slope of log ε in log N, over training sets", estimate(slopes.tolist()), -1)
 claim.number(f"largest of {draws} numbers of machines over the median", spread)
-claim.check("runs inside the span, not rounded: not exact to 1e-9", inside_wrong, "==", 0)
-claim.check("runs inside the span", inside_runs, ">", 0)
+claim.equal("runs inside the span, not rounded: not exact to 1e-9", inside_wrong, 0)
+claim.above("runs inside the span", inside_runs, 0)
 if outside_exact:
-    claim.control("runs outside the span, not rounded: share exact", sum(outside_exact) / len(outside_exact), "==", 1)
-claim.estimate(f"{grid[-1]} machines: share of training sets that fail", (~arrived[:, -1]).tolist(), "<=", 0.25)
-claim.estimate(f"{grid[0]} machines: share that fail", (~arrived[:, 0]).tolist(), "<=", 0.25, role="control")
+    claim.control.equal("runs outside the span, not rounded: share exact", sum(outside_exact) / len(outside_exact), 1)
+claim.at_most(f"{grid[-1]} machines: share of training sets that fail", estimate((~arrived[:, -1]).tolist()), 0.25)
+claim.control.at_most(f"{grid[0]} machines: share that fail", estimate((~arrived[:, 0]).tolist()), 0.25)
 for size, most in enough.items():
     label = f"{named[size]}: machines for 5 wrong runs of 100, over features"
-    claim.check(label, most / psi(widths[size]), "<=", 0.01)
+    claim.at_most(label, most / psi(widths[size]), 0.01)
     claim.number(f"{named[size]}: fewest machines for 5 wrong runs of 100", most)
 claim.verdict()
 
@@ -662,10 +662,10 @@ claim = Claim("linear-attention/corollary-3")
 for (count, t), right in rights.items():
     claim.number(f"{count} machines, t = {t}: 1 - 4 Σ ε less the share right", 1 - bounds[count, t] - right)
 rights_of = {count: (tape_is_right(executed[count].tokens, 2)).tolist() for count in long_counts}
-claim.estimate(f"{long_counts[-1]} machines: tapes right at t = 2", rights_of[long_counts[-1]], ">=", 0.9)
-claim.estimate(f"{long_counts[0]} machines: tapes right at t = 2", rights_of[long_counts[0]], ">=", 0.9, role="control")
+claim.at_least(f"{long_counts[-1]} machines: tapes right at t = 2", estimate(rights_of[long_counts[-1]]), 0.9)
+claim.control.at_least(f"{long_counts[0]} machines: tapes right at t = 2", estimate(rights_of[long_counts[0]]), 0.9)
 claim.number(f"{long_counts[-1]} machines: runs of {len(truth)} that differ in any token", (~exact.exact).sum())
-claim.misprint("pairs of runs with one token [-k_t] and two tapes x^t", pairs, "==", 0)
+claim.misprint.equal("pairs of runs with one token [-k_t] and two tapes x^t", pairs, 0)
 claim.verdict()
 
 # %% [markdown]

@@ -86,7 +86,7 @@ from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import gram, mhla
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -99,7 +99,7 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(states=(states, 1, 2), letters=(letters, 1, 2), steps=(steps, 1, 3), machines=(machines, 20, 2000))
-require(counts=(counts, 2, 200), seed=(seed, 0, None))
+require(counts=(Each(counts), 2, 200), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Data that pass
@@ -226,19 +226,19 @@ print(
 
 # %%
 claim = Claim("linear-attention/lemma-5-2")
-claim.check("bound of the proof on the least eigenvalue, above 0", eta, ">", 0)
-claim.check("bound over the least eigenvalue", eta / smallest, "<=", 1)
-claim.check("coefficients learned less those of the universal machine, largest", gap, "==", 0)
-claim.check(f"{machines} machines: runs that differ in any token", wrong.sum(), "==", 0)
-claim.check("loss 0.999 of the gate: largest change of an output", at_gate.max(), "<", 0.5)
+claim.above("bound of the proof on the least eigenvalue, above 0", eta, 0)
+claim.at_most("bound over the least eigenvalue", eta / smallest, 1)
+claim.equal("coefficients learned less those of the universal machine, largest", gap, 0)
+claim.equal(f"{machines} machines: runs that differ in any token", wrong.sum(), 0)
+claim.below("loss 0.999 of the gate: largest change of an output", at_gate.max(), 0.5)
 claim.number("loss where harm begins, over the gate", harm)
-claim.check("histories: outputs that are determined and missed", determined_missed, "==", 0)
-claim.check("histories: product of the rows of two cells in any token, largest", two_cells, "==", 0)
+claim.equal("histories: outputs that are determined and missed", determined_missed, 0)
+claim.equal("histories: product of the rows of two cells in any token, largest", two_cells, 0)
 claim.number("histories: largest rank", max(one[0] for one in found.values()))
-claim.control(f"histories of {counts[0]} machines: share of runs wrong", found[counts[0]][1].mismatch, "<=", 0)
-claim.control("learned from histories: error on inputs that are none", apart, "<=", 1e-9)
-claim.printed("difference over (ε/η) ‖Z‖⁶, largest", (differences / bounds).max(), "<=", 1, of="proof")
-claim.check("squared difference over (ε/η) ‖Z‖⁶, largest", (differences**2 / bounds).max(), "<=", 1, of="proof")
+claim.control.at_most(f"histories of {counts[0]} machines: share of runs wrong", found[counts[0]][1].mismatch, 0)
+claim.control.at_most("learned from histories: error on inputs that are none", apart, 1e-9)
+claim.printed.at_most("difference over (ε/η) ‖Z‖⁶, largest", (differences / bounds).max(), 1, of="proof")
+claim.at_most("squared difference over (ε/η) ‖Z‖⁶, largest", (differences**2 / bounds).max(), 1, of="proof")
 claim.verdict()
 
 # %% [markdown]

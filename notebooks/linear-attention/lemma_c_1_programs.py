@@ -292,17 +292,17 @@ show.figure(
 
 # %%
 claim = Claim("linear-attention/lemma-c-1")
-claim.check("random tables executed exactly", right["correct"], "==", tables)
-claim.check("heads for one lookup", len(compile_program(program)[0]), "==", 1)
-claim.check("a key held twice returns the sum", str(found_twice), "==", "[2, 0]")
-claim.check("an absent key returns zero", str(found_absent), "==", "[0, 0]")
-claim.printed("two lookups with one destination: least loss of any heads", least_loss, "<=", 1e-12)
-claim.check("one of these lookups by itself: least loss of any heads", least_loss_of_one, "<=", 1e-12)
-claim.control("tables executed with the functions of the next table", others, "==", tables)
-claim.misprint("tables executed with the printed placement", right["printed"], "==", tables, of="proof")
-claim.check("printed matrices, exchanged and transposed, are the right ones", exchanged, "==", True, of="proof")
-claim.check("walks that have positions, with one head more", positions_right, "==", walks, of="proof")
-claim.printed("walks that have positions by the heads of the lookups alone", numbered, "==", walks, of="proof")
+claim.equal("random tables executed exactly", right["correct"], tables)
+claim.equal("heads for one lookup", len(compile_program(program)[0]), 1)
+claim.equal("a key held twice returns the sum", str(found_twice), "[2, 0]")
+claim.equal("an absent key returns zero", str(found_absent), "[0, 0]")
+claim.printed.at_most("two lookups with one destination: least loss of any heads", least_loss, 1e-12)
+claim.at_most("one of these lookups by itself: least loss of any heads", least_loss_of_one, 1e-12)
+claim.control.equal("tables executed with the functions of the next table", others, tables)
+claim.misprint.equal("tables executed with the printed placement", right["printed"], tables, of="proof")
+claim.true("printed matrices, exchanged and transposed, are the right ones", exchanged, of="proof")
+claim.equal("walks that have positions, with one head more", positions_right, walks, of="proof")
+claim.printed.equal("walks that have positions by the heads of the lookups alone", numbered, walks, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -310,10 +310,10 @@ claim.verdict()
 
 # %%
 claim = Claim("linear-attention/algorithm-3")
-claim.check("walks executed token by token", exact, "==", walks)
-claim.check("heads: three lookups and the position", len(compile_program(walk)[0]), "==", 4)
-claim.check("largest entry of any token", history.abs().max(), "==", 1)
-claim.control("walks executed without the head for line 5", exact_bare, "==", walks)
+claim.equal("walks executed token by token", exact, walks)
+claim.equal("heads: three lookups and the position", len(compile_program(walk)[0]), 4)
+claim.equal("largest entry of any token", history.abs().max(), 1)
+claim.control.equal("walks executed without the head for line 5", exact_bare, walks)
 claim.verdict()
 
 # %% [markdown]

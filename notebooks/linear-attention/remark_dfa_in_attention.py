@@ -58,8 +58,8 @@ from attention_theory.linear_attention.machines.automaton_executor import Automa
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.model.features import psi
 from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 states = 3  # q, states of an automaton, from 2 to 4
@@ -70,7 +70,7 @@ held_out = 200  # automata that are not among them, from 20 to 1000
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(states=(states, 2, 4), letters=(letters, 2, 4), word=(word, 1, 6), counts=(counts, 2, 300))
+require(states=(states, 2, 4), letters=(letters, 2, 4), word=(word, 1, 6), counts=(Each(counts), 2, 300))
 require(held_out=(held_out, 20, 1000), seed=(seed, 0, None))
 source = generator(seed)
 
@@ -172,17 +172,16 @@ states_right = (task.states_of(executed[most].tokens) == by_hand(*fresh)).all(di
 
 claim = Claim("linear-attention/remark-dfa-in-attention")
 for kind, q, v, length, width, heads, tried, exact in rows:
-    claim.check(f"{kind}, q = {q}, v = {v}, L = {length}: runs not exact", tried - exact, "==", 0)
-    claim.check(f"q = {q}, v = {v}: heads", heads, "==", v + 3)
-    claim.check(f"q = {q}, v = {v}, L = {length}: width", width, "==", 2 * (q + length) * (1 + v) + 1)
-claim.control("one head left out: largest share of runs exact", max(without), "==", 1)
-claim.estimate(f"learned from {most} automata: new ones run rightly", states_right.tolist(), ">=", 0.95)
+    claim.equal(f"{kind}, q = {q}, v = {v}, L = {length}: runs not exact", tried - exact, 0)
+    claim.equal(f"q = {q}, v = {v}: heads", heads, v + 3)
+    claim.equal(f"q = {q}, v = {v}, L = {length}: width", width, 2 * (q + length) * (1 + v) + 1)
+claim.control.equal("one head left out: largest share of runs exact", max(without), 1)
+claim.at_least(f"learned from {most} automata: new ones run rightly", estimate(states_right.tolist()), 0.95)
 claim.number(f"learned from {most} automata: new ones run wrongly, of {len(states_right)}", (~states_right).sum())
-claim.estimate(f"learned from {least}: runs right", executed[least].exact.tolist(), ">=", 0.95, role="control")
-claim.check(
+claim.control.at_least(f"learned from {least}: runs right", estimate(executed[least].exact.tolist()), 0.95)
+claim.equal(
     "outputs that the data determine and that are missed",
     max(int((one.missed & one.determined).sum()) for one in executed.values()),
-    "==",
     0,
 )
 claim.verdict()

@@ -72,7 +72,7 @@ from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -83,7 +83,7 @@ tokens = 4  # tokens of an input, from 2 to 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(widths=(widths, 2, 6), wide=(wide, 20, 400), samples=(samples, 20, 600), tokens=(tokens, 2, 20))
+require(widths=(Each(widths), 2, 6), wide=(wide, 20, 400), samples=(samples, 20, 600), tokens=(tokens, 2, 20))
 require(seed=(seed, 0, None))
 
 # %% [markdown]
@@ -148,15 +148,15 @@ print(f"d = {wide}: {psi(wide):,} features, rank {big.rank} of {samples} samples
 
 # %%
 claim = Claim("linear-attention/remark-kernel")
-claim.check("kernel and inner products of features, largest difference", max(row[4] for row in rows), "<=", 1e-12)
-claim.check("rank of K less rank of Λ_D, largest", max(abs(row[2] - row[3]) for row in rows), "==", 0)
-claim.check("predictions by kernel and by features, largest difference", max(row[5] for row in rows), "<=", 1e-10)
-claim.check("predictions of the heads, largest difference", max(row[6] for row in rows), "<=", 1e-10)
-claim.check(f"d = {wide}: labels given back, difference", back, "<=", 1e-10)
-claim.check(f"d = {wide}: part of the samples' own features outside the span", seen, "<=", 1e-10)
-claim.check(f"d = {wide}: rank below the number of features", big.rank, "<", psi(wide))
-claim.control("kernel without the last token: predictions, difference", error_without, "<=", 1e-10)
-claim.control(f"d = {wide}: part of new inputs' features outside the span", unseen, "<=", 1e-10)
+claim.at_most("kernel and inner products of features, largest difference", max(row[4] for row in rows), 1e-12)
+claim.equal("rank of K less rank of Λ_D, largest", max(abs(row[2] - row[3]) for row in rows), 0)
+claim.at_most("predictions by kernel and by features, largest difference", max(row[5] for row in rows), 1e-10)
+claim.at_most("predictions of the heads, largest difference", max(row[6] for row in rows), 1e-10)
+claim.at_most(f"d = {wide}: labels given back, difference", back, 1e-10)
+claim.at_most(f"d = {wide}: part of the samples' own features outside the span", seen, 1e-10)
+claim.below(f"d = {wide}: rank below the number of features", big.rank, psi(wide))
+claim.control.at_most("kernel without the last token: predictions, difference", error_without, 1e-10)
+claim.control.at_most(f"d = {wide}: part of new inputs' features outside the span", unseen, 1e-10)
 claim.verdict()
 
 # %% [markdown]

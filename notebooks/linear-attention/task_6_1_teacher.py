@@ -112,13 +112,13 @@ show.figure(
 
 # %%
 claim = Claim("linear-attention/task-6-1")
-claim.check("running sums against every prefix, relative", gap, "<=", 1e-12)
+claim.at_most("running sums against every prefix, relative", gap, 1e-12)
 apart = first["variance"] / first["deviation"] / (width * tokens**1.5)
-claim.check("ratio of the readings over d T^(3/2), relative error", abs(apart - 1), "<=", 1e-9)
+claim.close("ratio of the readings over d T^(3/2), relative error", apart, 1, atol=1e-9)
 claim.number("mean square of the labels, standard deviation", first["deviation"])
 claim.number("mean square of the labels, variance", first["variance"])
-claim.control("the other reading has labels of the same size", first["variance"], "<=", 10 * first["deviation"])
-claim.misprint("shape of the labels by the printed formula", printed_shape, "==", str([tokens, 1]))
+claim.control.at_most("the other reading has labels of the same size", first["variance"], 10 * first["deviation"])
+claim.misprint.equal("shape of the labels by the printed formula", printed_shape, str([tokens, 1]))
 claim.verdict()
 
 # %% [markdown]
@@ -170,11 +170,11 @@ left_out = {
 of_layers = len(set(FIGURE_1["optimizer"]) - set(here["figure_1_depth, laptop"]["optimizer"]))
 claim = Claim("linear-attention/table-d-1")
 taken = {name: left_out[name] for name in ("heads", "layers", "rate", "optimizer")}
-claim.check("printed values that no run of the book takes", taken, "==", 0)
+claim.equal("printed values that no run of the book takes", taken, 0)
 for name in ("width", "batch"):
-    claim.printed(f"{name}: printed values that no run of the book takes", left_out[name], "==", 0)
-claim.printed("optimizer: printed values that the runs with layers leave out", of_layers, "==", 0)
-claim.control("of a rate of 0.005 and 3 layers, outside", len(outside(FIGURE_1, {"rate": 0.005, "layers": 3})), "==", 0)
+    claim.printed.equal(f"{name}: printed values that no run of the book takes", left_out[name], 0)
+claim.printed.equal("optimizer: printed values that the runs with layers leave out", of_layers, 0)
+claim.control.equal("of a rate of 0.005 and 3 layers, outside", len(outside(FIGURE_1, {"rate": 0.005, "layers": 3})), 0)
 claim.verdict()
 
 # %% [markdown]

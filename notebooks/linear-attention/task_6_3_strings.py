@@ -106,13 +106,13 @@ print(f"{strings} strings of {form.length} tokens, {form.table} of them for the 
 print(" ".join("#" if token == form.vocabulary - 1 else str(token) for token in written[0].tolist()))
 
 claim = Claim("linear-attention/task-6-3")
-claim.check("tokens of the table", form.table, "==", 5 * states * letters)
-claim.check("tables read back", right_tables, "==", strings)
-claim.check("words read back", right_words, "==", strings)
-claim.check("histories that are the automaton's run from state 0", right_runs, "==", strings)
-claim.check("last triplets with the letter w_(L-1) that follow the table", last[word - 1], "==", strings)
-claim.misprint("last triplets with the letter w_L, as printed, that follow it", last[word], "==", strings)
-claim.control("the start state's rules changed: histories that follow the table", agree, "==", strings)
+claim.equal("tokens of the table", form.table, 5 * states * letters)
+claim.equal("tables read back", right_tables, strings)
+claim.equal("words read back", right_words, strings)
+claim.equal("histories that are the automaton's run from state 0", right_runs, strings)
+claim.equal("last triplets with the letter w_(L-1) that follow the table", last[word - 1], strings)
+claim.misprint.equal("last triplets with the letter w_L, as printed, that follow it", last[word], strings)
+claim.control.equal("the start state's rules changed: histories that follow the table", agree, strings)
 claim.verdict()
 
 # %% [markdown]

@@ -54,7 +54,7 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.trends import exponent
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 d = 3  # width of a token, from 2 to 4
@@ -116,13 +116,13 @@ shuffled = torch.cat([z[:-1].flip(0), z[-1:]])
 rescaled, both = Heads(3 * model.values, model.queries / 3), Heads(3 * model.values, 3 * model.queries)
 
 claim = Claim("linear-attention/definition-mhla")
-claim.check("every column of Eq. 1: difference", every_column, "<=", 1e-12)
-claim.check("Eq. 2 and the last of them: difference", last_column, "<=", 1e-12)
-claim.check("f(2Z) = 8 f(Z), difference", relative_error(mhla(model, 2 * z), 8 * y), "<=", 1e-12)
-claim.check("first n-1 tokens reversed, difference", relative_error(mhla(model, shuffled), y), "<=", 1e-12)
-claim.check("(cV, Q/c), difference", relative_error(mhla(rescaled, z), y), "<=", 1e-12)
-claim.control("all tokens reversed, difference", relative_error(mhla(model, z.flip(0)), y), "<=", 1e-12)
-claim.control("(cV, cQ), difference", relative_error(mhla(both, z), y), "<=", 1e-12)
+claim.at_most("every column of Eq. 1: difference", every_column, 1e-12)
+claim.at_most("Eq. 2 and the last of them: difference", last_column, 1e-12)
+claim.close("f(2Z) = 8 f(Z), difference", mhla(model, 2 * z), 8 * y)
+claim.close("first n-1 tokens reversed, difference", mhla(model, shuffled), y)
+claim.close("(cV, Q/c), difference", mhla(rescaled, z), y)
+claim.control.close("all tokens reversed, difference", mhla(model, z.flip(0)), y)
+claim.control.close("(cV, cQ), difference", mhla(both, z), y)
 claim.verdict()
 
 # %% [markdown]
@@ -179,11 +179,9 @@ transposed = Heads(model.values, model.queries.mT)
 printed_features = cubic_features(z, form="printed")
 
 claim = Claim("linear-attention/definition-feature-map")
-claim.check("column k d + l, difference", relative_error(outputs(model, cubic_features(z)), y), "<=", 1e-12)
-claim.misprint("columns as printed, difference", relative_error(outputs(model, printed_features), y), "<=", 0.1)
-claim.check(
-    "as printed, Q transposed, difference", relative_error(outputs(transposed, printed_features), y), "<=", 1e-12
-)
+claim.close("column k d + l, difference", outputs(model, cubic_features(z)), y)
+claim.misprint.close("columns as printed, difference", outputs(model, printed_features), y, rtol=0.1)
+claim.close("as printed, Q transposed, difference", outputs(transposed, printed_features), y)
 claim.verdict()
 
 # %% [markdown]
@@ -194,11 +192,11 @@ integers = torch.randint(-9, 10, (n, d), generator=source).double()
 loops = cubic_features_by_loops(integers)
 
 claim = Claim("linear-attention/algorithm-8")
-claim.check("entries unlike the three loops", (cubic_features(integers) != loops).sum(), "==", 0)
+claim.equal("entries unlike the three loops", (cubic_features(integers) != loops).sum(), 0)
 returned = cubic_features(integers, form="printed")
-claim.misprint("Eq. 68, which line 13 returns: entries unlike the loops", (returned != loops).sum(), "==", 0)
+claim.misprint.equal("Eq. 68, which line 13 returns: entries unlike the loops", (returned != loops).sum(), 0)
 backwards = cubic_features(integers.flip(0))
-claim.control("last token first: entries unlike the loops", (backwards != loops).sum(), "==", 0)
+claim.control.equal("last token first: entries unlike the loops", (backwards != loops).sum(), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -272,19 +270,19 @@ show.table(
 # %%
 target = mhla(teacher, fresh)
 claim = Claim("linear-attention/algorithm-1")
-claim.check("outputs on fresh inputs, difference", relative_error(mhla(learned.heads, fresh), target), "<=", 1e-12)
-claim.check("heads", learned.heads.count, "<=", d * d)
-claim.check("heads of the minimiser of least norm", learned.heads.count, "==", d * d)
+claim.close("outputs on fresh inputs, difference", mhla(learned.heads, fresh), target)
+claim.at_most("heads", learned.heads.count, d * d)
+claim.equal("heads of the minimiser of least norm", learned.heads.count, d * d)
 round_trip = relative_error(head_matrix(learned.heads), learned.matrix)
-claim.check("heads back to the matrix, difference", round_trip, "<=", 1e-12)
+claim.at_most("heads back to the matrix, difference", round_trip, 1e-12)
 few = tokens[: psi(d) - 1], labels[: psi(d) - 1]
 by_letter = relative_error(learn(*few).matrix, literal_regression(*few))
-claim.check("fewer samples than ψ: matrix and Eq. 10 at least norm, difference", by_letter, "<=", 1e-9)
-claim.misprint("columns as in Eq. 8, difference", relative_error(mhla(printed, fresh), target), "<=", 0.1)
+claim.at_most("fewer samples than ψ: matrix and Eq. 10 at least norm, difference", by_letter, 1e-9)
+claim.misprint.close("columns as in Eq. 8, difference", mhla(printed, fresh), target, rtol=0.1)
 repaired = Heads(printed.values, printed.queries.mT)
-claim.check("the same, Q transposed, difference", relative_error(mhla(repaired, fresh), target), "<=", 1e-12)
-claim.control("singular values on one side, difference", relative_error(mhla(unsplit, fresh), target), "<=", 0.1)
-claim.control("the matrix itself, difference", relative_error(learned.matrix, head_matrix(teacher)), "<=", 0.1)
+claim.close("the same, Q transposed, difference", mhla(repaired, fresh), target)
+claim.control.close("singular values on one side, difference", mhla(unsplit, fresh), target, rtol=0.1)
+claim.control.close("the matrix itself, difference", learned.matrix, head_matrix(teacher), rtol=0.1)
 claim.number("distance of the matrices", (learned.matrix - head_matrix(teacher)).norm())
 claim.verdict()
 
@@ -572,23 +570,23 @@ show.table(
 
 # %%
 claim = Claim("linear-attention/theorem-2-1")
-claim.check("loss of Algorithm 1 less least squares, relative", abs(of_algorithm / least - 1), "<=", 1e-10)
+claim.close("loss of Algorithm 1 less least squares, relative", of_algorithm / least, 1, atol=1e-10)
 best_of_heads = min(values.min().item() for values in losses)
-claim.check("Eq. 32: least squares less the best fit by heads", least - best_of_heads, "<=", 1e-9, of="proof")
-claim.check("Eq. 33: loss of Algorithm 1 above the least loss", of_algorithm - least, "<=", 1e-9, of="proof")
-claim.misprint("Eq. 33 to the letter: training loss at most 0.1", of_algorithm, "<=", 0.1, of="proof")
-claim.check("d² heads: best fit above least squares", losses[-1].min().item() - least, "<=", 1e-9)
-claim.control("one head: best fit above least squares", losses[0].min().item() - least, "<=", 1e-9)
-claim.check("the matrix by other regressions, difference", other_ways, "<=", 1e-10)
-claim.check("test error", {"N = ψ": recovery[psi(d)], "lengths 2 to 9": of_lengths}, "<=", 1e-9)
-claim.control("N = ψ - 1, test error", recovery[psi(d) - 1], "<=", 1e-9)
+claim.at_most("Eq. 32: least squares less the best fit by heads", least - best_of_heads, 1e-9, of="proof")
+claim.at_most("Eq. 33: loss of Algorithm 1 above the least loss", of_algorithm - least, 1e-9, of="proof")
+claim.misprint.at_most("Eq. 33 to the letter: training loss at most 0.1", of_algorithm, 0.1, of="proof")
+claim.at_most("d² heads: best fit above least squares", losses[-1].min().item() - least, 1e-9)
+claim.control.at_most("one head: best fit above least squares", losses[0].min().item() - least, 1e-9)
+claim.at_most("the matrix by other regressions, difference", other_ways, 1e-10)
+claim.at_most("test error", {"N = ψ": recovery[psi(d)], "lengths 2 to 9": of_lengths}, 1e-9)
+claim.control.at_most("N = ψ - 1, test error", recovery[psi(d) - 1], 1e-9)
 for name, draws in rates.items():
-    claim.estimate(name, draws, "==", -1, tolerance=0.2)
+    claim.equal(name, estimate(draws), -1, tolerance=0.2)
 for width, draws in constants.items():
-    claim.estimate(f"d = {width}: N · excess / dψ at N = 128 ψ", draws, "==", 1, tolerance=0.25)
+    claim.equal(f"d = {width}: N · excess / dψ at N = 128 ψ", estimate(draws), 1, tolerance=0.25)
 claim.number("share of runs above the bound for δ = 0.05, with fewer samples than it asks for", sum(above) / len(above))
-claim.estimate(f"{heavy}: slope of the median", broken[heavy], "==", -1, tolerance=0.2, role="printed")
-claim.estimate(f"{cauchy}: slope of the median", broken[cauchy], "==", -1, tolerance=0.2, role="control")
+claim.printed.equal(f"{heavy}: slope of the median", estimate(broken[heavy]), -1, tolerance=0.2)
+claim.control.equal(f"{cauchy}: slope of the median", estimate(broken[cauchy]), -1, tolerance=0.2)
 claim.verdict()
 
 # %% [markdown]
@@ -907,15 +905,15 @@ dependent = {f"d = {width}": losses[-1] / accuracies[-1] for width, (_, losses) 
 
 # %%
 claim = Claim("linear-attention/theorem-2-1-runtime")
-claim.check("condition number of the preconditioned features", conditions, "<=", 4)
-claim.check("after the steps of the proof: loss above the least, over ε", excess_ratio, "<=", 1)
-claim.check("multiplications with the sketch over N d⁴ n / ε", time_ratio, "<=", 1)
-claim.check("one token, dependent features: the same loss over ε = 1e-5", dependent, "<=", 1)
-claim.control("no preconditioner, last entries times 0.001: the same loss over ε = 1e-5", without, "<=", 1)
-claim.check("a step of gradient descent, counted by torch, and 2 N d⁴", counted, "==", one_step)
-claim.check("steps of gradient descent over their bound", over_bound, "<=", 1)
-claim.check("its multiplications over N d⁴ n max(1, κ) / ε", descent_ratio, "<=", 2)
-claim.control("last entries times 0.1, ε = 1e-5: its multiplications over N d⁴ n / ε", badly_scaled, "<=", 2)
+claim.at_most("condition number of the preconditioned features", conditions, 4)
+claim.at_most("after the steps of the proof: loss above the least, over ε", excess_ratio, 1)
+claim.at_most("multiplications with the sketch over N d⁴ n / ε", time_ratio, 1)
+claim.at_most("one token, dependent features: the same loss over ε = 1e-5", dependent, 1)
+claim.control.at_most("no preconditioner, last entries times 0.001: the same loss over ε = 1e-5", without, 1)
+claim.equal("a step of gradient descent, counted by torch, and 2 N d⁴", counted, one_step)
+claim.at_most("steps of gradient descent over their bound", over_bound, 1)
+claim.at_most("its multiplications over N d⁴ n max(1, κ) / ε", descent_ratio, 2)
+claim.control.at_most("last entries times 0.1, ε = 1e-5: its multiplications over N d⁴ n / ε", badly_scaled, 2)
 claim.number("direct solver, ε up to n / d²: multiplications over N d⁴ n / ε, largest", max(direct.values()))
 claim.number("λ_max ‖W*‖², d = 3", size(problems[3, 1.0], 3))
 claim.number("λ_max ‖W*‖², d = 3, last entries times 0.1", size(problems[3, 0.1], 3))

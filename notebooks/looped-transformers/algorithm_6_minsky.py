@@ -178,13 +178,13 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/algorithm-6")
-claim.check("halting machines translated wrong", len(halting) - right["corrected"], "==", 0)
-claim.check("the same with two instructions for five", len(halting) - right["two for five"], "==", 0)
-claim.check("wrong in the ten-layer machine", inside["corrected"][0], "==", 0)
-claim.check("wrong in the ten-layer machine, two instructions", inside["two for five"][0], "==", 0)
-claim.check("programs run there whose registers fit the bits", fits, "==", inside["corrected"][2])
-claim.misprint("halting machines translated wrong by the printed order", len(halting) - right["as printed"], "==", 0)
-claim.control(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, "==", 0)
+claim.equal("halting machines translated wrong", len(halting) - right["corrected"], 0)
+claim.equal("the same with two instructions for five", len(halting) - right["two for five"], 0)
+claim.equal("wrong in the ten-layer machine", inside["corrected"][0], 0)
+claim.equal("wrong in the ten-layer machine, two instructions", inside["two for five"][0], 0)
+claim.equal("programs run there whose registers fit the bits", fits, inside["corrected"][2])
+claim.misprint.equal("halting machines translated wrong by the printed order", len(halting) - right["as printed"], 0)
+claim.control.equal(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, 0)
 claim.number("share right by the printed order", right["as printed"] / len(halting))
 claim.verdict()
 
@@ -232,10 +232,10 @@ print(f"{top - 1} + 1 = {counted(top - 1)}, {top} + 1 = {counted(top)}")
 # %%
 claim = Claim("looped-transformers/turing-completeness")
 run_rightly = inside["corrected"][2] - inside["corrected"][0]
-claim.check("halting machines that the transformer runs as they are", run_rightly, "==", inside["corrected"][2])
-claim.check("the largest integer is reached", counted(top - 1), "==", top)
+claim.equal("halting machines that the transformer runs as they are", run_rightly, inside["corrected"][2])
+claim.equal("the largest integer is reached", counted(top - 1), top)
 true_sum = interpret_minsky(over, [top], 5).registers[0]
-claim.control(f"{top} + 1 in {bits} bits, as the Minsky machine has it", counted(top), "==", true_sum)
+claim.control.equal(f"{top} + 1 in {bits} bits, as the Minsky machine has it", counted(top), true_sum)
 claim.stand_in("machines with limited memory for one without limits")
 claim.verdict()
 

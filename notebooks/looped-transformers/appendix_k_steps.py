@@ -132,13 +132,13 @@ agrees = {place: in_program(form={place: "printed"}) for place in ("pointers", "
 
 # %%
 claim = Claim("looped-transformers/fleq-step-1")
-claim.check("addresses, all columns and widths, largest error", {k: one[0] for k, one in errors.items()}, "<=", 1e-9)
-claim.check("masks, all columns and widths, largest error", {k: one[1] for k, one in errors.items()}, "<=", 1e-9)
-claim.misprint("addresses with a+i, largest error", printed_offset[0], "<=", 1e-9)
-claim.misprint("first mask with 2d + width, largest error", printed_mask[1], "<=", 1e-9)
-claim.check("in a program: its counters are right", in_program(), "==", True, of="proof")
-claim.misprint("a+i in a program: its counters are right", agrees["pointers"], "==", True, of="proof")
-claim.misprint("2d + width in a program: its counters are right", agrees["first mask"], "==", True, of="proof")
+claim.at_most("addresses, all columns and widths, largest error", {k: one[0] for k, one in errors.items()}, 1e-9)
+claim.at_most("masks, all columns and widths, largest error", {k: one[1] for k, one in errors.items()}, 1e-9)
+claim.misprint.at_most("addresses with a+i, largest error", printed_offset[0], 1e-9)
+claim.misprint.at_most("first mask with 2d + width, largest error", printed_mask[1], 1e-9)
+claim.true("in a program: its counters are right", in_program(), of="proof")
+claim.misprint.true("a+i in a program: its counters are right", agrees["pointers"], of="proof")
+claim.misprint.true("2d + width in a program: its counters are right", agrees["first mask"], of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -206,15 +206,13 @@ show.figure(
 # %%
 claim = Claim("looped-transformers/fleq-steps-2-5")
 in_block = (in_add[: 2 * d] - operands[: 2 * d]).abs().max()
-claim.check("operands in the scratchpad, largest error", (data[: 3 * d] - operands).abs().max(), "<=", 1e-12)
-claim.check("operands in the block, largest error", in_block, "<=", 1e-12)
-claim.check("entries in the other block that are not 0", in_transpose.count_nonzero(), "==", 0)
-claim.check(
-    "Eq. (13) as printed: masked addresses of c, largest error", (masked - c_codes).abs().max(), "<=", 1e-12, of="proof"
-)
-claim.check("result in c's columns, largest error", (returned - (a + b)).abs().max(), "<=", 1e-11)
-claim.control("another function's number: entries that reach add", other.count_nonzero(), "!=", 0)
-claim.control("gate of half the largest entry: entries in the other block", leak.count_nonzero(), "==", 0)
+claim.close("operands in the scratchpad, largest error", data[: 3 * d], operands, atol=1e-12)
+claim.at_most("operands in the block, largest error", in_block, 1e-12)
+claim.equal("entries in the other block that are not 0", in_transpose.count_nonzero(), 0)
+claim.close("Eq. (13) as printed: masked addresses of c, largest error", masked, c_codes, atol=1e-12, of="proof")
+claim.close("result in c's columns, largest error", returned, a + b, atol=1e-11)
+claim.control.unequal("another function's number: entries that reach add", other.count_nonzero(), 0)
+claim.control.equal("gate of half the largest entry: entries in the other block", leak.count_nonzero(), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -296,16 +294,16 @@ except RuntimeError:
 # %%
 claim = Claim("looped-transformers/fleq-step-6")
 correct, elsewhere = writes["correct"]
-claim.check("c after the write, error", correct, "<=", 1e-11)
-claim.check("all other cells, largest change", elsewhere, "<=", 1e-12)
+claim.at_most("c after the write, error", correct, 1e-11)
+claim.at_most("all other cells, largest change", elsewhere, 1e-12)
 same_rows = writes["into the rows of the result, as printed"][0]
-claim.check("into the rows of the result, as printed: error in c", same_rows, "<=", 1e-11)
-claim.control("gate C(b - 1): error in c", writes["gate C(b - 1) with C = 1e9"][0], "<=", 1e-11)
+claim.at_most("into the rows of the result, as printed: error in c", same_rows, 1e-11)
+claim.control.at_most("gate C(b - 1): error in c", writes["gate C(b - 1) with C = 1e9"][0], 1e-11)
 plus_sign = writes["second ReLU added, as printed in Lemma 4"][0]
-claim.misprint("second ReLU added, as printed: error in c", plus_sign, "<=", 1e-11)
-claim.check("entries of key and query unlike the row [0 0 I I]", unlike, "==", 0, of="proof")
+claim.misprint.at_most("second ReLU added, as printed: error in c", plus_sign, 1e-11)
+claim.equal("entries of key and query unlike the row [0 0 I I]", unlike, 0, of="proof")
 label = "a column of blocks, as printed: columns of the state that get a key"
-claim.misprint(label, keys_as_printed, "==", len(state), of="proof")
+claim.misprint.equal(label, keys_as_printed, len(state), of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -342,10 +340,10 @@ uncleared = in_program(cleared=False)
 # %%
 claim = Claim("looped-transformers/fleq-step-7")
 wrong = sum(found[case] != due[case] for case in due)
-claim.check("flags from -2 to 2 that lead to the wrong instruction", wrong, "==", 0)
-claim.check("layers", sum(name.startswith("7") for name in moments), "==", 4)
-claim.check("Appendix B.3 as printed: flags that lead to the wrong instruction", wrong, "==", 0, of="proof")
-claim.control("instruction not cleared: counters are the interpreter's", uncleared, "==", True)
+claim.equal("flags from -2 to 2 that lead to the wrong instruction", wrong, 0)
+claim.equal("layers", sum(name.startswith("7") for name in moments), 4)
+claim.equal("Appendix B.3 as printed: flags that lead to the wrong instruction", wrong, 0, of="proof")
+claim.control.true("instruction not cleared: counters are the interpreter's", uncleared)
 claim.verdict()
 
 # %% [markdown]

@@ -166,21 +166,21 @@ many = {f"ε = {epsilon}, n = {n}": corrected(epsilon, n) / epsilon for epsilon 
 
 # %%
 claim = Claim("looped-transformers/appendix-l-multiplication")
-claim.check("corrected choice: distance over ε", many, "<=", 1.0)
-claim.check("ε = 0.15, C₂ = 1, near 1/n, as printed: distance", as_printed(0.15), "<=", 0.15)
-claim.check("n = 2 to 5, C₂ = 1, ε from 0.6/n to 0.99, as printed: distance over ε", few, "<=", 1.0)
-claim.printed("ε = 0.9, n = 6, as printed, worst scores: distance over ε", at_worst(0.9, 6), "<=", 1.0)
-claim.printed("ε = 0.9, n = 4, C₂ = 10¹², as printed, worst scores: the same", at_worst(0.9, 4, 1e12), "<=", 1.0)
+claim.at_most("corrected choice: distance over ε", many, 1.0)
+claim.at_most("ε = 0.15, C₂ = 1, near 1/n, as printed: distance", as_printed(0.15), 0.15)
+claim.at_most("n = 2 to 5, C₂ = 1, ε from 0.6/n to 0.99, as printed: distance over ε", few, 1.0)
+claim.printed.at_most("ε = 0.9, n = 6, as printed, worst scores: distance over ε", at_worst(0.9, 6), 1.0)
+claim.printed.at_most("ε = 0.9, n = 4, C₂ = 10¹², as printed, worst scores: the same", at_worst(0.9, 4, 1e12), 1.0)
 for constant, name in ((1.0, "1"), (1e12, "10¹²")):
-    claim.printed(f"ε = 0.001, C₂ = {name}, as printed: distance", as_printed(1e-3, constant), "<=", 1e-3)
+    claim.printed.at_most(f"ε = 0.001, C₂ = {name}, as printed: distance", as_printed(1e-3, constant), 1e-3)
 for epsilon, n in ((0.9, 8), (0.5, 8), (0.25, 16), (0.5, 64)):
-    claim.printed(f"ε = {epsilon}, n = {n}, as printed: distance", as_printed(epsilon, n=n), "<=", epsilon)
-claim.control("c G = 1 in place of √ε, ε = 0.001: distance", distance(1.0, math.log(8 / 1e-3)), "<=", 1e-3)
+    claim.printed.at_most(f"ε = {epsilon}, n = {n}, as printed: distance", as_printed(epsilon, n=n), epsilon)
+claim.control.at_most("c G = 1 in place of √ε, ε = 0.001: distance", distance(1.0, math.log(8 / 1e-3)), 1e-3)
 claim.number("as printed, n = 64: from what nε on the bound holds", min(band))
 claim.number("and up to what nε", max(band))
-claim.check("curvature over u²/2 exp|u|", above, "<=", 1.0, of="proof")
-claim.printed("distance over the last bound of the proof, at ε₁/C₁ = 1/2", last_step, "<=", 1.0, of="proof")
-claim.printed("the same at c near 0, where nothing is curved, n = 8", no_curve, "<=", 1.0, of="proof")
+claim.at_most("curvature over u²/2 exp|u|", above, 1.0, of="proof")
+claim.printed.at_most("distance over the last bound of the proof, at ε₁/C₁ = 1/2", last_step, 1.0, of="proof")
+claim.printed.at_most("the same at c near 0, where nothing is curved, n = 8", no_curve, 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -328,18 +328,18 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/appendix-l-accumulation")
-claim.check("norm 1: error that a product adds over the law, largest", kept_added.max() / law, "<=", 1.0)
-claim.check("norm 1.5: the same", grown_added.max() / law, "<=", 1.0)
-claim.check(f"norm 1: distance over T times the law, largest of {len(kept)}", (kept / bound).max(), "<=", 1.0)
-claim.control("norm 1.5: distance over T times the law, at T = 20", grown[-1] / (20 * law), "<=", 1.0)
-claim.check("norm 1.5: growth from T = 10 to 20 over 1.5^10", growth / 1.5**10, "==", 1.0, 0.5)
+claim.at_most("norm 1: error that a product adds over the law, largest", kept_added.max() / law, 1.0)
+claim.at_most("norm 1.5: the same", grown_added.max() / law, 1.0)
+claim.at_most(f"norm 1: distance over T times the law, largest of {len(kept)}", (kept / bound).max(), 1.0)
+claim.control.at_most("norm 1.5: distance over T times the law, at T = 20", grown[-1] / (20 * law), 1.0)
+claim.equal("norm 1.5: growth from T = 10 to 20 over 1.5^10", growth / 1.5**10, 1.0, tolerance=0.5)
 for name, largest in spread.items():
-    claim.printed(f"{name} by sigmoids: an error that goes in comes out larger, at most by", largest, "<=", 1.0)
+    claim.printed.at_most(f"{name} by sigmoids: an error that goes in comes out larger, at most by", largest, 1.0)
 steps_kept = (kept[1:] / (kept[:-1] + kept_added[1:])).max()
-claim.check("norm 1: error after a product over that before plus its own", steps_kept, "<=", 1 + 1e-6, of="proof")
-claim.check("a column copied to 8: largest column sum over that before", column_sums, "<=", 1 + 1e-12, of="proof")
-claim.control("the same in the spectral norm", spectral, "<=", 1.0, of="proof")
-claim.printed("functions: error after a step over that before plus its own", later, "<=", 1.0, of="proof")
+claim.at_most("norm 1: error after a product over that before plus its own", steps_kept, 1 + 1e-6, of="proof")
+claim.at_most("a column copied to 8: largest column sum over that before", column_sums, 1 + 1e-12, of="proof")
+claim.control.at_most("the same in the spectral norm", spectral, 1.0, of="proof")
+claim.printed.at_most("functions: error after a step over that before plus its own", later, 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]

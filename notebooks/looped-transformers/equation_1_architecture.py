@@ -134,16 +134,16 @@ consistent = (state @ (tall_key @ query) @ state.mT - (state @ key.mT) @ (state 
 
 # %%
 claim = Claim("looped-transformers/definition-architecture")
-claim.check("entries changed by a layer without values and units", changed(idle), "==", 0)
+claim.equal("entries changed by a layer without values and units", changed(idle), 0)
 cleared = clearing.dense.feed_forward(1e6 * state).abs().max()
-claim.check("largest entry left by x - relu(x) + relu(-x)", cleared, "==", 0.0)
-claim.check("largest distance of a softmax sum from 1", (weights.sum(1) - 1).abs().max(), "<=", 1e-14)
-claim.check("a head against (1a) by columns, lambda = 0.1 and 0.5: largest error", literal, "<=", 1e-10)
-claim.check("with a d x k matrix K the printed scores are (K'X)' Q X: largest difference", consistent, "<=", 1e-12)
-claim.misprint("the printed product K Q of two k x d matrices can be formed", product is not None, "==", True)
-claim.misprint("where k = d: largest difference of X' K Q X from (K X)' Q X", (printed - meant).abs().max(), "<=", 1e-9)
-claim.control("a head at lambda = 0.5 against (1a) without lambda: largest error", unheated, "<=", 1e-10)
-claim.control("entries changed by a layer with one hidden unit", changed(bent), "==", 0)
+claim.equal("largest entry left by x - relu(x) + relu(-x)", cleared, 0.0)
+claim.close("largest distance of a softmax sum from 1", weights.sum(1), 1, atol=1e-14)
+claim.at_most("a head against (1a) by columns, lambda = 0.1 and 0.5: largest error", literal, 1e-10)
+claim.at_most("with a d x k matrix K the printed scores are (K'X)' Q X: largest difference", consistent, 1e-12)
+claim.misprint.true("the printed product K Q of two k x d matrices can be formed", product is not None)
+claim.misprint.close("where k = d: largest difference of X' K Q X from (K X)' Q X", printed, meant, atol=1e-9)
+claim.control.at_most("a head at lambda = 0.5 against (1a) without lambda: largest error", unheated, 1e-10)
+claim.control.equal("entries changed by a layer with one hidden unit", changed(bent), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -210,12 +210,12 @@ unpacked = machine.memory(loaded, source_program).tolist()
 shifted = machine.memory(loaded.roll(1, dims=0), source_program).tolist()
 used = loaded[0].count_nonzero()
 claim = Claim("looped-transformers/definition-input-format")
-claim.check("memory read back", str(unpacked), "==", str(list(source_program.memory)))
-claim.check("commands read back", str(code.tolist()), "==", str([list(one) for one in source_program.code]))
-claim.check("the counter points at the first command", machine.counter(loaded, source_program), "==", 0)
+claim.equal("memory read back", str(unpacked), str(list(source_program.memory)))
+claim.equal("commands read back", str(code.tolist()), str([list(one) for one in source_program.code]))
+claim.equal("the counter points at the first command", machine.counter(loaded, source_program), 0)
 label = "rows used in the scratchpad at the start: counter and indicator"
-claim.check(label, used, "==", machine.address_bits + 1)
-claim.control("memory read one column further on", str(shifted), "==", str(list(source_program.memory)))
+claim.equal(label, used, machine.address_bits + 1)
+claim.control.equal("memory read one column further on", str(shifted), str(list(source_program.memory)))
 claim.verdict()
 
 # %% [markdown]
@@ -254,13 +254,13 @@ print("memory at the end:", ", ".join(f"{name} = {result[place]}" for name, plac
 
 # %%
 claim = Claim("looped-transformers/figure-1")
-claim.check("columns of the state", len(loaded), "==", 1 + cells + len(source_program.code))
-claim.check("command columns changed by the whole run", touched[first_command:].sum(), "==", 0)
-claim.check("memory columns changed", touched[1:first_command].sum(), ">", 0)
-claim.check("the scratchpad column is changed", bool(touched[0]), "==", True)
-claim.check("memory at the end, the interpreter's", str(result), "==", str(wanted))
-claim.control("command columns changed if constants act in every column", leaked[first_command:].sum(), "==", 0)
-claim.control("memory columns changed without the scratchpad's indicator", kept[1:first_command].sum(), ">", 0)
+claim.equal("columns of the state", len(loaded), 1 + cells + len(source_program.code))
+claim.equal("command columns changed by the whole run", touched[first_command:].sum(), 0)
+claim.above("memory columns changed", touched[1:first_command].sum(), 0)
+claim.true("the scratchpad column is changed", bool(touched[0]))
+claim.equal("memory at the end, the interpreter's", str(result), str(wanted))
+claim.control.equal("command columns changed if constants act in every column", leaked[first_command:].sum(), 0)
+claim.control.above("memory columns changed without the scratchpad's indicator", kept[1:first_command].sum(), 0)
 claim.verdict()
 
 # %% [markdown]

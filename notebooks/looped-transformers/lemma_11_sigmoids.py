@@ -107,15 +107,15 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/lemma-11")
-claim.check("largest error, all functions and inputs", error(), "<=", 1e-13)
-claim.check("20 more columns, all counted: largest error", error(spare=20), "<=", 1e-13)
-claim.check("layers (3 claimed)", size.layers, "<=", 3)
-claim.check("heads (m claimed)", size.heads, "<=", terms)
-claim.check("bias +log(3d-1), n = 3d, in the proof's matrices: largest error", error(), "<=", 1e-13, of="proof")
-claim.misprint("bias -log(3d-1), n = 3d: largest error", error(form="printed"), "<=", 1e-13, of="proof")
-claim.control("result's column not cleared before the copy: largest error", error(cleared=False), "<=", 1e-13)
-claim.control("20 columns not counted: largest error", error(spare=20, counted=3 * d), "<=", 1e-13)
-claim.control("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), "<=", 1e-13)
+claim.at_most("largest error, all functions and inputs", error(), 1e-13)
+claim.at_most("20 more columns, all counted: largest error", error(spare=20), 1e-13)
+claim.at_most("layers (3 claimed)", size.layers, 3)
+claim.at_most("heads (m claimed)", size.heads, terms)
+claim.at_most("bias +log(3d-1), n = 3d, in the proof's matrices: largest error", error(), 1e-13, of="proof")
+claim.misprint.at_most("bias -log(3d-1), n = 3d: largest error", error(form="printed"), 1e-13, of="proof")
+claim.control.at_most("result's column not cleared before the copy: largest error", error(cleared=False), 1e-13)
+claim.control.at_most("20 columns not counted: largest error", error(spare=20, counted=3 * d), 1e-13)
+claim.control.at_most("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), 1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -225,14 +225,14 @@ bent, wanted_bend = along_blind_direction()
 # %%
 off, off_printed = (head.sigmoids(x) - wanted).abs().max(), (printed_weights - wanted).abs().max()
 claim = Claim("looped-transformers/lemma-12")
-claim.check("any matrices, no zero column: second differences of the output along v", bent, "<=", 1e-12)
-claim.printed("the same of the sigmoids, which the output is to be", wanted_bend, "<=", 1e-12)
-claim.check("largest error of a sigmoid, C = 50", off, "<=", 1e-12)
+claim.at_most("any matrices, no zero column: second differences of the output along v", bent, 1e-12)
+claim.printed.at_most("the same of the sigmoids, which the output is to be", wanted_bend, 1e-12)
+claim.at_most("largest error of a sigmoid, C = 50", off, 1e-12)
 within = all(ours <= bound + 1e-15 for ours, bound in zip(errors, bounds, strict=True))
-claim.check("errors within (d-1) exp(u-C) for all C", within, "==", True)
-claim.check("with the zero column, the proof's weights: error", off, "<=", 1e-12, of="proof")
-claim.printed("the proof's weights, without the zero column: largest error", off_printed, "<=", 1e-12, of="proof")
-claim.control("C = 5: largest error", errors[0], "<=", 1e-12)
+claim.true("errors within (d-1) exp(u-C) for all C", within)
+claim.at_most("with the zero column, the proof's weights: error", off, 1e-12, of="proof")
+claim.printed.at_most("the proof's weights, without the zero column: largest error", off_printed, 1e-12, of="proof")
+claim.control.at_most("C = 5: largest error", errors[0], 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -308,22 +308,22 @@ in_fresh_row = (sums - total).abs().max()
 
 # %%
 claim = Claim("looped-transformers/corollary-2")
-claim.check("on d columns, sum in every column: largest error", (own.sums(x) - total).abs().max(), "<=", 1e-12)
-claim.check("with a column of zeros, as in the proof: largest error", in_fresh_row, "<=", 1e-12)
-claim.check("layers (3 claimed)", {name: one.layers for name, one in sizes.items()}, "<=", 3)
-claim.check("heads (1 claimed)", {name: one.heads for name, one in sizes.items()}, "<=", 1)
-claim.check(
+claim.close("on d columns, sum in every column: largest error", own.sums(x), total, atol=1e-12)
+claim.at_most("with a column of zeros, as in the proof: largest error", in_fresh_row, 1e-12)
+claim.at_most("layers (3 claimed)", {name: one.layers for name, one in sizes.items()}, 3)
+claim.at_most("heads (1 claimed)", {name: one.heads for name, one in sizes.items()}, 1)
+claim.close(
     "sum added to the sigmoids' row, less the sigmoid there: largest error",
-    (same_row - wanted * weights - total).abs().max(),
-    "<=",
-    1e-11,
+    same_row - wanted * weights,
+    total,
+    atol=1e-11,
 )
-claim.check("the proof's three layers, sum in a fresh row: error", in_fresh_row, "<=", 1e-12, of="proof")
+claim.at_most("the proof's three layers, sum in a fresh row: error", in_fresh_row, 1e-12, of="proof")
 label = "sum added to the sigmoids' row: largest error"
-claim.printed(label, (same_row - total).abs().max(), "<=", 1e-12, of="proof")
-claim.control("without the copies: largest error", (uncopied - total).abs().max(), "<=", 1e-12)
+claim.printed.close(label, same_row, total, atol=1e-12, of="proof")
+claim.control.close("without the copies: largest error", uncopied, total, atol=1e-12)
 label = "Lemma 12 without the zero column: largest error"
-claim.printed(label, (unfinished - total).abs().max(), "<=", 1e-12, of="proof")
+claim.printed.close(label, unfinished, total, atol=1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -247,20 +247,20 @@ show.table(["d", "rows of the block"], list(block_rows.items()))
 
 # %%
 claim = Claim("looped-transformers/lemma-14")
-claim.check(f"law at {len(exactly)} points where rounding is small: largest relative misfit", max(exactly), "<=", 0.1)
-claim.check(f"with rounding, the other {len(rounded)}: largest factor off, log2", max(rounded), "<=", 1.0)
-claim.check("c z²/2, c = 1e-2 to 1e-5: relative misfit", max(curvature), "<=", 0.1)
-claim.check("-exp(-C)(1 + n0/2d)/c: relative misfit of the mean", max(shifts), "<=", 0.1)
-claim.check("layers (2 claimed)", sizes.layers, "<=", 2)
-claim.check("heads (1 claimed)", sizes.heads, "<=", 1)
-claim.check("rows, growth when d doubles", doubling, "<=", 2)
-claim.check("best error, C = 40", min(errors[40.0]), "<=", 1e-6)
-claim.control("c = 1: error", error(slope=1.0), "<=", 0.1)
-claim.control("C = 0: error at c = 1e-3", error(slope=1e-3, height=0.0), "<=", 0.1)
-claim.check("the proof's matrices, result in rows of its own: error of the next", kept_next, "<=", 1e-3, of="proof")
-claim.printed("result in the rows of the ones: error of the next product", lost_next, "<=", 1e-3, of="proof")
-claim.printed("the same, ones back in their columns: error of the next", restored_next, "<=", 1e-3, of="proof")
-claim.check("the same: error of the first product", lost_first, "<=", 1e-3, of="proof")
+claim.at_most(f"law at {len(exactly)} points where rounding is small: largest relative misfit", max(exactly), 0.1)
+claim.at_most(f"with rounding, the other {len(rounded)}: largest factor off, log2", max(rounded), 1.0)
+claim.at_most("c z²/2, c = 1e-2 to 1e-5: relative misfit", max(curvature), 0.1)
+claim.at_most("-exp(-C)(1 + n0/2d)/c: relative misfit of the mean", max(shifts), 0.1)
+claim.at_most("layers (2 claimed)", sizes.layers, 2)
+claim.at_most("heads (1 claimed)", sizes.heads, 1)
+claim.at_most("rows, growth when d doubles", doubling, 2)
+claim.at_most("best error, C = 40", min(errors[40.0]), 1e-6)
+claim.control.at_most("c = 1: error", error(slope=1.0), 0.1)
+claim.control.at_most("C = 0: error at c = 1e-3", error(slope=1e-3, height=0.0), 0.1)
+claim.at_most("the proof's matrices, result in rows of its own: error of the next", kept_next, 1e-3, of="proof")
+claim.printed.at_most("result in the rows of the ones: error of the next product", lost_next, 1e-3, of="proof")
+claim.printed.at_most("the same, ones back in their columns: error of the next", restored_next, 1e-3, of="proof")
+claim.at_most("the same: error of the first product", lost_first, 1e-3, of="proof")
 for height in heights:
     claim.number(f"best error, C = {height:.0f}, log10", math.log10(min(errors[height])))
 claim.verdict()
@@ -317,15 +317,19 @@ kept_all, kept_one = (spread.exp().mean(1) + 1) * math.exp(-8), spread[:, 0].exp
 
 # %%
 claim = Claim("looped-transformers/equation-11")
-claim.check("corrected form less the softmax entry", (direct - factored).abs().max(), "<=", 1e-12)
-claim.misprint("first line as printed less the softmax entry", (direct - printed).abs().max(), "<=", 1e-12)
-claim.check("softmax entry less 1, over cx: distance to 1", ((direct - 1) / scores - 1).abs().max(), "<=", 1e-3)
-claim.check("scores 0, n = 8, C = 8: 1 less the entry, over 2 exp(-C)", lacking / (2 * math.exp(-8)), "==", 1.0, 0.01)
-claim.printed("the same over exp(-C)/n, the second line as printed", lacking * 8 / math.exp(-8), "==", 1.0, 0.01)
+claim.close("corrected form less the softmax entry", direct, factored, atol=1e-12)
+claim.misprint.close("first line as printed less the softmax entry", direct, printed, atol=1e-12)
+claim.close("softmax entry less 1, over cx: distance to 1", (direct - 1) / scores, 1, atol=1e-3)
+claim.equal(
+    "scores 0, n = 8, C = 8: 1 less the entry, over 2 exp(-C)", lacking / (2 * math.exp(-8)), 1.0, tolerance=0.01
+)
+claim.printed.equal(
+    "the same over exp(-C)/n, the second line as printed", lacking * 8 / math.exp(-8), 1.0, tolerance=0.01
+)
 misfit = ((over - 1 + kept_all).abs() / kept_all**2).max()
-claim.check("1/(1 + s) less 1 - s, over s²", misfit, "<=", 1.0, of="proof")
+claim.at_most("1/(1 + s) less 1 - s, over s²", misfit, 1.0, of="proof")
 misfit = ((over - 1 + kept_one).abs() / kept_all**2).min()
-claim.printed("the same with one term in place of s", misfit, "<=", 1.0, of="proof")
+claim.printed.at_most("the same with one term in place of s", misfit, 1.0, of="proof")
 claim.number("softmax entry at x = 5/7", direct[6])
 claim.number("first line as printed", printed[6])
 claim.verdict()
@@ -375,13 +379,11 @@ def misfit_of(which, kept=None):
 
 for number, which in ((3, "ba"), (4, "bb"), (5, "aa")):
     claim = Claim(f"looped-transformers/corollary-{number}")
-    claim.check("error law, relative misfit", misfit_of(which), "<=", 0.1)
+    claim.at_most("error law, relative misfit", misfit_of(which), 0.1)
     if which == "aa":
-        claim.control(
-            "operands exchanged: misfit to A^T A", (product(b, a, product="aa")[0] - a.mT @ a).abs().max(), "<=", 1e-2
-        )
+        claim.control.close("operands exchanged: misfit to A^T A", product(b, a, product="aa")[0], a.mT @ a, atol=1e-2)
     else:
-        claim.control("rows of A kept: relative misfit", misfit_of(which, "a"), "<=", 0.1)
+        claim.control.at_most("rows of A kept: relative misfit", misfit_of(which, "a"), 0.1)
     claim.verdict()
 
 # %% [markdown]
@@ -458,13 +460,11 @@ one = grid[:1, None, None]
 for_numbers = [summarise(run_block(ProductBlock(), one, one, spare=spare).machine) for spare in (0, 60, 600)]
 for claim_id, (misfits, far) in found.items():
     claim = Claim(f"looped-transformers/{claim_id}")
-    claim.check("error law, misfit over the largest error", misfits, "<=", 0.1)
-    claim.check("layers (2 claimed)", for_numbers[0].layers, "<=", 2)
-    claim.check("heads (1 claimed)", for_numbers[0].heads, "<=", 1)
-    claim.check(
-        "numbers: counts of rows, of three numbers of columns", len({one.width for one in for_numbers}), "==", 1
-    )
-    claim.control("c = 1: largest error", far, "<=", 0.1)
+    claim.at_most("error law, misfit over the largest error", misfits, 0.1)
+    claim.at_most("layers (2 claimed)", for_numbers[0].layers, 2)
+    claim.at_most("heads (1 claimed)", for_numbers[0].heads, 1)
+    claim.equal("numbers: counts of rows, of three numbers of columns", len({one.width for one in for_numbers}), 1)
+    claim.control.at_most("c = 1: largest error", far, 0.1)
     claim.number("rows of the block for numbers", for_numbers[0].width)
     claim.verdict()
 
@@ -476,11 +476,11 @@ s = torch.full((batch,), 0.7, dtype=torch.float64)
 identity = s[:, None, None] * torch.eye(d, dtype=torch.float64)
 by_matrix, by_number = product(identity, b)[0], product(scalars(s), b)[0]
 claim = Claim("looped-transformers/remark-scalar-matrix")
-claim.check("sI as first operand: distance to sB", (by_matrix - 0.7 * b).abs().max(), "<=", 1e-5)
+claim.close("sI as first operand: distance to sB", by_matrix, 0.7 * b, atol=1e-5)
 off_first = (by_number[:, 0] - 0.7 * b[:, 0]).abs().max()
-claim.check("a number: distance to s times the first row of B", off_first, "<=", 1e-5)
-claim.check("a number: largest entry below that row", by_number[:, 1:].abs().max(), "<=", 1e-5)
-claim.control("a number as first operand: distance to sB", (by_number - 0.7 * b).abs().max(), "<=", 1e-5)
+claim.at_most("a number: distance to s times the first row of B", off_first, 1e-5)
+claim.at_most("a number: largest entry below that row", by_number[:, 1:].abs().max(), 1e-5)
+claim.control.close("a number as first operand: distance to sB", by_number, 0.7 * b, atol=1e-5)
 claim.verdict()
 
 # %% [markdown]
@@ -631,24 +631,23 @@ exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) fo
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
-claim.check("distance to x² over 1/8(w + 1)²ᴸ", tried, ">=", 1.0)
-claim.control("two softplus units in one layer: the same", smooth / least_distance(2, 1), ">=", 1.0)
-claim.check("pieces of a zigzag over (w + 1)ᴸ", counts, "<=", 1.0)
-claim.check(
+claim.at_least("distance to x² over 1/8(w + 1)²ᴸ", tried, 1.0)
+claim.control.at_least("two softplus units in one layer: the same", smooth / least_distance(2, 1), 1.0)
+claim.at_most("pieces of a zigzag over (w + 1)ᴸ", counts, 1.0)
+claim.equal(
     "one layer of w units: distance times 8w²",
     {f"w = {one.width}": far[e] * 8 * one.width**2 for e, one in wide.items()},
-    "==",
     1.0,
-    1e-3,
+    tolerance=1e-3,
 )
-claim.check("3 units, ½ log₂(1/8ε) layers: distance over ε", enough, "<=", 1.0)
+claim.at_most("3 units, ½ log₂(1/8ε) layers: distance over ε", enough, 1.0)
 for eps in accuracies:
-    claim.printed(f"one layer is too shallow for ε = {eps}: distance of {wide[eps].width} units", far[eps], ">", eps)
-claim.check("attention: error law, misfit over the largest error", squares, "<=", 0.1)
-claim.check("layers (2 claimed)", blocks[0].layers, "<=", 2)
-claim.check("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), "==", 1)
-claim.check(f"in 60 digits: error over 1/8(w + 1)²ᴸ, w = {widest}", exact / least_distance(widest, 2), "<", 1)
-claim.control("c = 1: largest error", at_one, "<=", 0.1)
+    claim.printed.above(f"one layer is too shallow for ε = {eps}: distance of {wide[eps].width} units", far[eps], eps)
+claim.at_most("attention: error law, misfit over the largest error", squares, 0.1)
+claim.at_most("layers (2 claimed)", blocks[0].layers, 2)
+claim.equal("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), 1)
+claim.below(f"in 60 digits: error over 1/8(w + 1)²ᴸ, w = {widest}", exact / least_distance(widest, 2), 1)
+claim.control.at_most("c = 1: largest error", at_one, 0.1)
 claim.verdict()
 
 # %% [markdown]

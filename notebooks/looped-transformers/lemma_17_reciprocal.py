@@ -120,15 +120,13 @@ show.table(
 claim = Claim("looped-transformers/lemma-17")
 for error, least, most, intervals, bound, steps, _, printed, _, other_side in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
-    claim.check(f"{label}: largest error of the steps", steps, "<=", error)
-    claim.check(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, "<=", error)
-    claim.check(f"{label}: intervals within the bound", intervals, "<=", bound)
-    claim.check(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", steps, "<=", error, of="proof")
-    claim.misprint(f"{label}: second indicator as printed, largest error", printed, "<=", error, of="proof")
+    claim.at_most(f"{label}: largest error of the steps", steps, error)
+    claim.at_most(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, error)
+    claim.at_most(f"{label}: intervals within the bound", intervals, bound)
+    claim.at_most(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", steps, error, of="proof")
+    claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
 coarse = reciprocal_partition(0.2, 0.1, 10.0)
-claim.control(
-    "half the intervals: largest error", (coarse(grid(0.1, 10.0)) - 1 / grid(0.1, 10.0)).abs().max(), "<=", 0.1
-)
+claim.control.close("half the intervals: largest error", coarse(grid(0.1, 10.0)), 1 / grid(0.1, 10.0), atol=0.1)
 claim.verdict()
 
 # %% [markdown]
@@ -138,11 +136,11 @@ claim.verdict()
 claim = Claim("looped-transformers/lemma-18")
 for error, least, most, intervals, bound, _, smooth, _, late, _ in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
-    claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
-    claim.check(f"{label}: sigmoids m within the bound", intervals, "<=", bound)
+    claim.at_most(f"{label}: largest error of the sigmoids", smooth, error)
+    claim.at_most(f"{label}: sigmoids m within the bound", intervals, bound)
     claim.number(f"{label}: largest error of the sigmoids", smooth)
-    claim.control(f"{label}: first knot at δ, largest error", late, "<=", error)
-    claim.check(f"{label}: that error times 2δ", late * 2 * least, "==", 1.0, 0.01)
+    claim.control.at_most(f"{label}: first knot at δ, largest error", late, error)
+    claim.equal(f"{label}: that error times 2δ", late * 2 * least, 1.0, tolerance=0.01)
 claim.verdict()
 
 # %% [markdown]
@@ -221,16 +219,16 @@ inverter = summarise(run_block(SigmoidSumBlock("f", reciprocal_sigmoids(0.3, 0.3
 # %%
 claim = Claim("looped-transformers/corollary-8")
 shares = max(heads / m for m, heads, *_ in reciprocal)
-claim.check("heads used, over m", shares, "<=", 1.0)
-claim.check("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), "<=", 1.5)
-claim.check("interval up to eᵐ, m from 9 to 400: sigmoids over m", fit, "<=", 1.0)
-claim.check("the same, four of them: error of the sum times √m", far, "<=", 1.5)
-claim.check("layers (3 claimed)", inverter.layers, "<=", 3)
-claim.check("heads for a reach of 1e9 rather than 10", more_heads, "<=", squarings + 1)
+claim.at_most("heads used, over m", shares, 1.0)
+claim.at_most("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), 1.5)
+claim.at_most("interval up to eᵐ, m from 9 to 400: sigmoids over m", fit, 1.0)
+claim.at_most("the same, four of them: error of the sum times √m", far, 1.5)
+claim.at_most("layers (3 claimed)", inverter.layers, 3)
+claim.at_most("heads for a reach of 1e9 rather than 10", more_heads, squarings + 1)
 worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)
-claim.control("about half the heads: error times √m, smallest", worst_half, "<=", 1.5)
-claim.check("Lemma 18 with ε = δ = 1.5/√m: error of the sum over ε", of_sum, "<=", 1.0, of="proof")
-claim.check("Lemma 11: the block less the sum, largest difference", of_block, "<=", 1e-9, of="proof")
+claim.control.at_most("about half the heads: error times √m, smallest", worst_half, 1.5)
+claim.at_most("Lemma 18 with ε = δ = 1.5/√m: error of the sum over ε", of_sum, 1.0, of="proof")
+claim.at_most("Lemma 11: the block less the sum, largest difference", of_block, 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -276,12 +274,12 @@ for error, most, _ in root_cases:
 claim = Claim("looped-transformers/lemma-19")
 for (error, most, count), (intervals, steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
-    claim.check(f"{label}: largest error of the steps", steps, "<=", error * (1 + 1e-9))
-    claim.check(f"{label}: intervals", intervals, "<=", count)
-    claim.control(f"{label}: half the intervals, largest error", coarse, "<=", error)
+    claim.at_most(f"{label}: largest error of the steps", steps, error * (1 + 1e-9))
+    claim.at_most(f"{label}: intervals", intervals, count)
+    claim.control.at_most(f"{label}: half the intervals, largest error", coarse, error)
     right = "second indicator x >= (i + 1)² ε²"
-    claim.check(f"{label}: the proof's intervals, {right}", steps, "<=", error * (1 + 1e-9), of="proof")
-    claim.misprint(f"{label}: second indicator as printed, largest error", printed, "<=", error, of="proof")
+    claim.at_most(f"{label}: the proof's intervals, {right}", steps, error * (1 + 1e-9), of="proof")
+    claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -291,12 +289,12 @@ claim.verdict()
 claim = Claim("looped-transformers/lemma-20")
 for (error, most, count), (_, _, smooth, *_) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
-    claim.check(f"{label}: largest error of the sigmoids", smooth, "<=", error)
-    claim.check(f"{label}: sigmoids", root_sigmoids(error, most).terms, "<=", count)
+    claim.at_most(f"{label}: largest error of the sigmoids", smooth, error)
+    claim.at_most(f"{label}: sigmoids", root_sigmoids(error, most).terms, count)
     claim.number(f"{label}: largest error of the sigmoids", smooth)
     x = grid(0.0, most)
     half = (root_sigmoids(2 * error, most)(x) - x.sqrt()).abs().max()
-    claim.control(f"{label}: half the sigmoids, twice as high, largest error", half, "<=", error)
+    claim.control.at_most(f"{label}: half the sigmoids, twice as high, largest error", half, error)
 claim.verdict()
 
 # %% [markdown]
@@ -450,16 +448,16 @@ too_few = [
     root_error(root_at_scales(k // 2, float(m**2), 1 / m), m**2) * m for k, m in zip(fewest, counts, strict=True)
 ]
 claim = Claim("looped-transformers/corollary-9")
-claim.check("on [0, m²], m = 25 to 400 sigmoids: largest error times m", max(times_m), "<=", 1.0)
-claim.check("as a transformer, m = 25, 50, 100 heads: largest error times m", max(run_times_m), "<=", 1.0)
-claim.check("heads for 1/m over log² m, largest", max(shares), "<=", 3.0)
-claim.check("layers (3 claimed)", built.layers, "<=", 3)
-claim.check("heads for m = 25 (m claimed)", built.heads, "<=", 25)
-claim.control("half the sigmoids for 1/m: smallest error times m", min(too_few), "<=", 1.0)
-claim.check("terms left out at both ends over ε/2, largest", ends, "<=", 1.0, of="proof")
-claim.check("sum of the coefficients over their bound", growth, "<=", 1 + 1e-9, of="proof")
+claim.at_most("on [0, m²], m = 25 to 400 sigmoids: largest error times m", max(times_m), 1.0)
+claim.at_most("as a transformer, m = 25, 50, 100 heads: largest error times m", max(run_times_m), 1.0)
+claim.at_most("heads for 1/m over log² m, largest", max(shares), 3.0)
+claim.at_most("layers (3 claimed)", built.layers, 3)
+claim.at_most("heads for m = 25 (m claimed)", built.heads, 25)
+claim.control.at_most("half the sigmoids for 1/m: smallest error times m", min(too_few), 1.0)
+claim.at_most("terms left out at both ends over ε/2, largest", ends, 1.0, of="proof")
+claim.at_most("sum of the coefficients over their bound", growth, 1 + 1e-9, of="proof")
 step_times_m = [error * m for error, m in zip(steps, counts, strict=True)]
-claim.printed("m equal steps, from Lemma 20: smallest error times m", min(step_times_m), "<=", 1.0, of="proof")
+claim.printed.at_most("m equal steps, from Lemma 20: smallest error times m", min(step_times_m), 1.0, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -196,9 +196,9 @@ late = first_changes(changed_by_layer(trace(writes_last, machine.load(source), t
 
 # %%
 claim = Claim("looped-transformers/figure-4")
-claim.check("layers that read, read, subtract, write, branch", str(order), "==", str(sorted(order)))
-claim.check("each block of the figure has layers of its own", len(set(order)), "==", 5)
-claim.control("the same with the writing layer moved to the end", str(late), "==", str(sorted(late)))
+claim.equal("layers that read, read, subtract, write, branch", str(order), str(sorted(order)))
+claim.equal("each block of the figure has layers of its own", len(set(order)), 5)
+claim.control.equal("the same with the writing layer moved to the end", str(late), str(sorted(late)))
 claim.verdict()
 
 # %% [markdown]
@@ -468,23 +468,23 @@ everywhere = controls["constants in every column"]
 # %%
 claim = Claim("looped-transformers/lemma-1")
 for label, (value, bound) in at_most.items():
-    claim.check(label, value, "<=", bound)
-claim.check("real rows: rows", widths, "==", expected_rows)
-claim.check(f"real rows: wrong programs, of {literal}", real_wrong, "==", 0)
-claim.check(f"{loop_title}: cycles before one is wrong", lasted, "==", cycles)
-claim.check("real rows, not rounded: hidden units that longer integers take", grown, "==", 0)
-claim.control(f"{loop_title}, not rounded: cycles before one is wrong", drift, "==", cycles)
+    claim.at_most(label, value, bound)
+claim.equal("real rows: rows", widths, expected_rows)
+claim.equal(f"real rows: wrong programs, of {literal}", real_wrong, 0)
+claim.equal(f"{loop_title}: cycles before one is wrong", lasted, cycles)
+claim.equal("real rows, not rounded: hidden units that longer integers take", grown, 0)
+claim.control.equal(f"{loop_title}, not rounded: cycles before one is wrong", drift, cycles)
 for label, value in broken.items():
-    claim.control(f"real rows: wrong programs {label}", value, "==", 0)
-claim.check("bit by bit", sizes, "==", {"layers": 10, "heads": 2, "rows": 73}, of="proof")
-claim.check(title, bit_by_bit, "==", 0, of="proof")
-claim.check("entries unlike those of the dense matrices, 20 cycles", differing, "==", 0, of="proof")
+    claim.control.equal(f"real rows: wrong programs {label}", value, 0)
+claim.equal("bit by bit", sizes, {"layers": 10, "heads": 2, "rows": 73}, of="proof")
+claim.equal(title, bit_by_bit, 0, of="proof")
+claim.equal("entries unlike those of the dense matrices, 20 cycles", differing, 0, of="proof")
 for name in ("write as printed", "flag as printed"):
-    claim.misprint(f"wrong programs, of 20, {name}", controls[name], "==", 0, of="proof")
-claim.printed("wrong programs, of 20, with constants in every column", everywhere, "==", 0, of="proof")
-claim.printed("bit by bit: within the printed rows", size.width, "<=", 8 * 4 + 2 * 3 + 1, of="proof")
-claim.control("wrong programs, of 20, with the gate C = 1", controls["gate C = 1"], "==", 0, of="proof")
-claim.control("right programs, of 20, at lambda = 1", by_temperature[1.0], "==", 20, of="proof")
+    claim.misprint.equal(f"wrong programs, of 20, {name}", controls[name], 0, of="proof")
+claim.printed.equal("wrong programs, of 20, with constants in every column", everywhere, 0, of="proof")
+claim.printed.at_most("bit by bit: within the printed rows", size.width, 8 * 4 + 2 * 3 + 1, of="proof")
+claim.control.equal("wrong programs, of 20, with the gate C = 1", controls["gate C = 1"], 0, of="proof")
+claim.control.equal("right programs, of 20, at lambda = 1", by_temperature[1.0], 20, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -557,16 +557,16 @@ moved = int((machine.memory(unsettled, source) != machine.memory(broken, source)
 
 # %%
 claim = Claim("looped-transformers/equation-5-input")
-claim.check("product of 7 and 9", machine.memory(finished, source)[source.cells["product"]], "==", 63)
-claim.check("counter at the last instruction", machine.counter(finished, source), "==", source.end)
-claim.check("entries that a further cycle changes", (again != finished).sum(), "==", 0)
+claim.equal("product of 7 and 9", machine.memory(finished, source)[source.cells["product"]], 63)
+claim.equal("counter at the last instruction", machine.counter(finished, source), source.end)
+claim.equal("entries that a further cycle changes", (again != finished).sum(), 0)
 step_7 = machine.counter(again, source)
-claim.check("Step 7 as printed: the counter after a further cycle", step_7, "==", source.end, of="proof")
-claim.check("entries other than -1, 0 and 1", (~((finished.abs() == 1) | (finished == 0))).sum(), "==", 0)
+claim.equal("Step 7 as printed: the counter after a further cycle", step_7, source.end, of="proof")
+claim.equal("entries other than -1, 0 and 1", (~((finished.abs() == 1) | (finished == 0))).sum(), 0)
 left = 2 * math.ceil(math.log2(machine.bits)) + 1
-claim.printed("rows of 8 log n + 2 log N + 1 left for three numbers of N bits", left, ">=", 3 * machine.bits)
-claim.control("cells that change at the last instruction if the reserved cells hold 1 and 7", moved, "==", 0)
-claim.control("where the counter is after it", machine.counter(unsettled, source), "==", source.end)
+claim.printed.at_least("rows of 8 log n + 2 log N + 1 left for three numbers of N bits", left, 3 * machine.bits)
+claim.control.equal("cells that change at the last instruction if the reserved cells hold 1 and 7", moved, 0)
+claim.control.equal("where the counter is after it", machine.counter(unsettled, source), source.end)
 claim.verdict()
 
 # %% [markdown]

@@ -163,17 +163,17 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/lemma-2")
-claim.check("bits of sums compared", right.numel(), "==", bits * 4**bits)
+claim.equal("bits of sums compared", right.numel(), bits * 4**bits)
 wrong_bits = (found != right).sum()
-claim.check("bits that are wrong, of all pairs", wrong_bits, "==", 0)
-claim.check(f"random sums of {wide_bits} bits that are wrong", (wide != (x + y) % 2**wide_bits).sum(), "==", 0)
-claim.check("hidden units for each bit, the residual's two included", len(adder(bits)[1].units) / bits, "==", 8)
-claim.check("error of the last bit over the law", error[-1] / law, "==", 1.0, tolerance=0.01)
-claim.misprint("sums from 2ᵈ to 2ᵈ⁺¹ that come out as they are", as_they_are, "==", beyond.sum())
-claim.check("the proof's windows over the lowest bits: bits that are wrong", wrong_bits, "==", 0, of="proof")
-claim.misprint("the same with bit i counted from the top, as printed", turned, "==", 0, of="proof")
-claim.control("wrong bits without the last two units", (without != right).sum(), "==", 0)
-claim.check("pairs it gets wrong although no place carries", (~carries & (without != right).any(dim=1)).sum(), "==", 0)
+claim.equal("bits that are wrong, of all pairs", wrong_bits, 0)
+claim.equal(f"random sums of {wide_bits} bits that are wrong", (wide != (x + y) % 2**wide_bits).sum(), 0)
+claim.equal("hidden units for each bit, the residual's two included", len(adder(bits)[1].units) / bits, 8)
+claim.equal("error of the last bit over the law", error[-1] / law, 1.0, tolerance=0.01)
+claim.misprint.equal("sums from 2ᵈ to 2ᵈ⁺¹ that come out as they are", as_they_are, beyond.sum())
+claim.equal("the proof's windows over the lowest bits: bits that are wrong", wrong_bits, 0, of="proof")
+claim.misprint.equal("the same with bit i counted from the top, as printed", turned, 0, of="proof")
+claim.control.equal("wrong bits without the last two units", (without != right).sum(), 0)
+claim.equal("pairs it gets wrong although no place carries", (~carries & (without != right).any(dim=1)).sum(), 0)
 claim.verdict()
 
 # %% [markdown]

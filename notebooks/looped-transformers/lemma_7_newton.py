@@ -116,14 +116,16 @@ square_law = [
 
 # %%
 claim = Claim("looped-transformers/algorithm-3")
-claim.check("Gaussian matrices that converge, from A^T", converged["correct"], "==", matrices)
-claim.check("residual after a step over its square", max(square_law), "<=", 1.01)
-claim.check("rotation by a right angle, from A^T: residual", newton_residuals(turn, 8)[-1], "<=", 1e-12)
-claim.printed("Gaussian matrices that converge, from A", converged["printed"], "==", matrices)
-claim.printed("rotation, from A: residual", newton_residuals(turn, 8, "printed")[-1].nan_to_num(torch.inf), "<=", 1e-12)
-claim.check("rotation beside a 1, from A^T: residual", newton_residuals(both, 8)[-1], "<=", 1e-12)
+claim.equal("Gaussian matrices that converge, from A^T", converged["correct"], matrices)
+claim.at_most("residual after a step over its square", max(square_law), 1.01)
+claim.at_most("rotation by a right angle, from A^T: residual", newton_residuals(turn, 8)[-1], 1e-12)
+claim.printed.equal("Gaussian matrices that converge, from A", converged["printed"], matrices)
+claim.printed.at_most(
+    "rotation, from A: residual", newton_residuals(turn, 8, "printed")[-1].nan_to_num(torch.inf), 1e-12
+)
+claim.at_most("rotation beside a 1, from A^T: residual", newton_residuals(both, 8)[-1], 1e-12)
 at_best = min(of_scale)
-claim.printed(f"the same from ε A, {len(scales)} values of ε of either sign: least residual", at_best, "<", 1.0)
+claim.printed.below(f"the same from ε A, {len(scales)} values of ε of either sign: least residual", at_best, 1.0)
 claim.number("share that converges from A", converged["printed"] / matrices)
 claim.verdict()
 
@@ -180,10 +182,10 @@ def ideal(matrix, form="correct", count=20):
 
 
 claim = Claim("looped-transformers/algorithm-9")
-claim.check("symmetric matrix: ||AX - I|| / d", ideal(symmetric) / d, "<=", 1e-14)
-claim.check("other matrix: ||AX - I|| / d", ideal(skewed) / d, "<=", 1e-14)
-claim.check("printed lines, symmetric matrix: ||AX - I||", ideal(symmetric, "printed", 14), "<=", 1e-9)
-claim.printed("printed lines, other matrix: ||AX - I||", ideal(skewed, "printed", 14), "<=", 1e-9)
+claim.at_most("symmetric matrix: ||AX - I|| / d", ideal(symmetric) / d, 1e-14)
+claim.at_most("other matrix: ||AX - I|| / d", ideal(skewed) / d, 1e-14)
+claim.at_most("printed lines, symmetric matrix: ||AX - I||", ideal(symmetric, "printed", 14), 1e-9)
+claim.printed.at_most("printed lines, other matrix: ||AX - I||", ideal(skewed, "printed", 14), 1e-9)
 claim.verdict()
 
 # %% [markdown]
@@ -373,19 +375,19 @@ found, exact = variable(hard_program, hard_run.memory, "x"), variable(hard_progr
 
 # %%
 claim = Claim("looped-transformers/lemma-7")
-claim.check("matrices with a wrong counter in any cycle, of those with a finite bound", wrong_counters, "==", 0)
-claim.check("error of X over its bound, largest of all matrices", (off / bounds)[kept].max(), "<=", 1)
-claim.check("layers (13 claimed)", sizes.layers, "<=", 13)
-claim.check("heads of the widest layer (1 claimed)", sizes.heads, "==", 1)
-claim.check("rows, growth when d doubles, from 4 to 32", doubling, "<=", 2)
+claim.equal("matrices with a wrong counter in any cycle, of those with a finite bound", wrong_counters, 0)
+claim.at_most("error of X over its bound, largest of all matrices", (off / bounds)[kept].max(), 1)
+claim.at_most("layers (13 claimed)", sizes.layers, 13)
+claim.equal("heads of the widest layer (1 claimed)", sizes.heads, 1)
+claim.at_most("rows, growth when d doubles, from 4 to 32", doubling, 2)
 growth = math.log10(floors[1e-4] / floors[1e-6])  # the error of a product is proportional to c where rounding is small
-claim.check("deviation at c = 1e-4 over that at 1e-6, powers of ten", growth, "==", 2.0, math.log10(3))
+claim.equal("deviation at c = 1e-4 over that at 1e-6, powers of ten", growth, 2.0, tolerance=math.log10(3))
 least_hot = min(hotter.values())
-claim.printed("the same weights, a higher temperature: error of a product over that before", least_hot, "<=", 0.5)
-claim.check("condition 1e8: ||AX - I|| of the exact program", residual(exact), "<=", 1e-4)
-claim.control("condition 1e8: ||AX - I|| in the machine", residual(found), "<=", 1e-2)
-claim.check("the repaired program: matrices with a wrong counter", wrong_counters, "==", 0, of="proof")
-claim.printed("printed program, not symmetric: ||AX - I||", printed_residual, "<=", 1e-3, of="proof")
+claim.printed.at_most("the same weights, a higher temperature: error of a product over that before", least_hot, 0.5)
+claim.at_most("condition 1e8: ||AX - I|| of the exact program", residual(exact), 1e-4)
+claim.control.at_most("condition 1e8: ||AX - I|| in the machine", residual(found), 1e-2)
+claim.equal("the repaired program: matrices with a wrong counter", wrong_counters, 0, of="proof")
+claim.printed.at_most("printed program, not symmetric: ||AX - I||", printed_residual, 1e-3, of="proof")
 claim.number("matrices for which the bound is finite", int(kept.sum()))
 claim.number("largest condition number", condition.max())
 claim.number("gate of the machine", gate)

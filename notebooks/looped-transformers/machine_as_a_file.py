@@ -266,14 +266,14 @@ show.table(["what is too much", "what is said"], said.items())
 
 # %%
 claim = Claim("looped-transformers/remark-programmable")
-claim.check("product of 7 and 9, without torch", product, "==", 63)
-claim.check(f"programs with a wrong cycle in the file, of {programs}", wrong, "==", 0)
-claim.check("one instruction: largest difference to torch", apart, "<=", 1e-12)
-claim.check("functions on matrices, no products: largest difference to torch", without, "<=", 1e-11)
-claim.check("functions on matrices, with products: largest difference to torch", with_products, "<=", 1e-5)
+claim.equal("product of 7 and 9, without torch", product, 63)
+claim.equal(f"programs with a wrong cycle in the file, of {programs}", wrong, 0)
+claim.at_most("one instruction: largest difference to torch", apart, 1e-12)
+claim.at_most("functions on matrices, no products: largest difference to torch", without, 1e-11)
+claim.at_most("functions on matrices, with products: largest difference to torch", with_products, 1e-5)
 unnamed = [name for name, text in said.items() if name not in text]
-claim.check("what does not fit and is not refused by name", len(unnamed), "==", 0)
-claim.control(f"the sign of one weight turned: programs with a wrong cycle, of {programs}", wrong_altered, "==", 0)
+claim.equal("what does not fit and is not refused by name", len(unnamed), 0)
+claim.control.equal(f"the sign of one weight turned: programs with a wrong cycle, of {programs}", wrong_altered, 0)
 claim.number("parameters in the file", size["parameters"])
 claim.verdict()
 

@@ -98,11 +98,11 @@ flat, _ = one_head(root_sigmoids(0.2, 6.0), x, form={"empty column": "printed"})
 
 # %%
 claim = Claim("looped-transformers/remark-2")
-claim.check("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), "<=", 1.0)
-claim.check("heads", max(row[3] for row in rows), "==", 1)
+claim.at_most("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), 1.0)
+claim.equal("heads", max(row[3] for row in rows), 1)
 falls = all(rows[i + 2][4] < rows[i][4] and rows[i + 2][2] > rows[i][2] for i in range(4))
-claim.check("error falls as rows grow, both functions", falls, "==", True)
-claim.control("without the empty column: largest error of the root", (flat - x.sqrt()).abs().max(), "<=", 0.2)
+claim.true("error falls as rows grow, both functions", falls)
+claim.control.close("without the empty column: largest error of the root", flat, x.sqrt(), atol=0.2)
 claim.verdict()
 
 # %% [markdown]
@@ -225,22 +225,19 @@ of_half = min(halved[d][1] / found[d][1][1] for d in halved)
 
 # %%
 claim = Claim("looped-transformers/remark-2-calculator")
-claim.check("heads of the widest layer, every d", max(one[3].heads for one in found.values()), "==", 1)
-claim.check("layers (12 claimed)", {f"d = {d}": one[3].layers for d, one in found.items()}, "<=", 12)
-claim.check("1/x: error over what its sum allows", shares[0], "<=", 1)
-claim.check("root: the same", shares[1], "<=", 1)
-claim.check("errors times the columns m, over 2/δ + √C", rates, "<=", 1)
-claim.check("machine less the sums evaluated plainly", max(one[2] for one in found.values()), "<=", 1e-6)
-claim.check(
-    "own rows of a sum of d² sigmoids, over log₂ d",
-    {f"d = {d}": n / math.log2(d) for d, n in own_rows.items()},
-    "<=",
-    5,
+claim.equal("heads of the widest layer, every d", max(one[3].heads for one in found.values()), 1)
+claim.at_most("layers (12 claimed)", {f"d = {d}": one[3].layers for d, one in found.items()}, 12)
+claim.at_most("1/x: error over what its sum allows", shares[0], 1)
+claim.at_most("root: the same", shares[1], 1)
+claim.at_most("errors times the columns m, over 2/δ + √C", rates, 1)
+claim.at_most("machine less the sums evaluated plainly", max(one[2] for one in found.values()), 1e-6)
+claim.at_most(
+    "own rows of a sum of d² sigmoids, over log₂ d", {f"d = {d}": n / math.log2(d) for d, n in own_rows.items()}, 5
 )
-claim.check("Algorithm 7, d = 8: largest difference in budgets", max(over), "<=", 1.0)
-claim.check("Algorithm 7: machine against the same sums evaluated plainly", against.deviation, "<=", 1e-5)
-claim.control("half the columns: error of the root over what all allow", of_half, "<=", 1.0)
-claim.control("10 columns not counted: root less its sum evaluated plainly", off_by_ten, "<=", 1e-6)
+claim.at_most("Algorithm 7, d = 8: largest difference in budgets", max(over), 1.0)
+claim.at_most("Algorithm 7: machine against the same sums evaluated plainly", against.deviation, 1e-5)
+claim.control.at_most("half the columns: error of the root over what all allow", of_half, 1.0)
+claim.control.at_most("10 columns not counted: root less its sum evaluated plainly", off_by_ten, 1e-6)
 claim.verdict()
 
 # %% [markdown]

@@ -235,13 +235,13 @@ show.table(
 # %%
 claim = Claim("looped-transformers/remark-one-head")
 for name in programs:
-    claim.check(f"{name}: heads of the widest layer", counts[name].heads, "==", 1)
-    claim.check(f"{name}: layers", counts[name].layers, "<=", 13)
-    claim.check(f"{name}: counter right in every cycle", ours[name].counters_agree, "==", True)
+    claim.equal(f"{name}: heads of the widest layer", counts[name].heads, 1)
+    claim.at_most(f"{name}: layers", counts[name].layers, 13)
+    claim.true(f"{name}: counter right in every cycle", ours[name].counters_agree)
     ratio = ours[name].deviation / plain[name].deviation
-    claim.check(f"{name}: deviation over that of the plain reading", ratio, "<=", 2)
+    claim.at_most(f"{name}: deviation over that of the plain reading", ratio, 2)
 off = {name: one.deviation if one.counters_agree else torch.inf for name, one in mixed.items()}
-claim.control("merged without the selection: deviation, least of four", min(off.values()), "<=", 1e-3)
+claim.control.at_most("merged without the selection: deviation, least of four", min(off.values()), 1e-3)
 claim.number("heads of the plain reading, widest layer of all", max(one.heads for one in wide.values()))
 claim.number("rows of the plain reading, back-propagation", wide["SGD, two layers"].width)
 claim.number("rows with one head, back-propagation", counts["SGD, two layers"].width)
@@ -302,17 +302,17 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/remark-depth-bounds")
-claim.check("layers of the paper's SUBLEQ machine", summarise(machines[10]).layers, "==", 10)
+claim.equal("layers of the paper's SUBLEQ machine", summarise(machines[10]).layers, 10)
 for depth in (10, 6, 4):
-    claim.check(f"wrong programs, {depth} layers, of {batches * batch_size}", agreement[depth][0], "==", 0)
-claim.check("wrong programs of six and four layers on literal layers", sum(on_layers), "==", 0)
-claim.check("layers less those claimed, five programs", too_deep, "<=", 0)
-claim.check("layers around the blocks", around, "==", 9)
-claim.check("layers without weights", idle, "==", 0)
-claim.check("layers of the deepest block", max(block.depth for block in blocks.values()), "<=", 4)
-claim.check("layers of the deepest machine", max(one.layers for one in counts.values()), "<=", 13)
-claim.control("wrong programs, of 40, four layers at lambda = 2", cold, "==", 0)
-claim.control("wrong programs, of 10, with one layer left out, fewest", min(left_out.values()), "==", 0)
+    claim.equal(f"wrong programs, {depth} layers, of {batches * batch_size}", agreement[depth][0], 0)
+claim.equal("wrong programs of six and four layers on literal layers", sum(on_layers), 0)
+claim.at_most("layers less those claimed, five programs", too_deep, 0)
+claim.equal("layers around the blocks", around, 9)
+claim.equal("layers without weights", idle, 0)
+claim.at_most("layers of the deepest block", max(block.depth for block in blocks.values()), 4)
+claim.at_most("layers of the deepest machine", max(one.layers for one in counts.values()), 13)
+claim.control.equal("wrong programs, of 40, four layers at lambda = 2", cold, 0)
+claim.control.equal("wrong programs, of 10, with one layer left out, fewest", min(left_out.values()), 0)
 claim.verdict()
 
 # %% [markdown]

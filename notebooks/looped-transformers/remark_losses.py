@@ -205,15 +205,15 @@ rough = machine_descent(huber_loss(1.0, 1), x, y)[0][-1]
 with_sum = descent(w, x, y, rate, epochs, huber.sigmoids)[-1]
 wrong = [(one - with_sum).norm() / table["Huber", False][3] for one in (squares[-1], rough)]
 claim = Claim("looped-transformers/remark-losses")
-claim.check("counter right in every cycle, of four runs", sum(run[1] for run in runs.values()), "==", 4)
-claim.check("distance to the exact descent over its bound", {names[k]: v[0] / v[1] for k, v in table.items()}, "<=", 1)
-claim.check("with the sum for f', over its bound", {names[k]: v[2] / v[3] for k, v in table.items()}, "<=", 1)
-claim.check("logistic loss: largest error of its two sigmoids", off["logistic"], "<=", 1e-15)
-claim.check("Huber's loss: largest error of its sigmoids over the bound", off["Huber"] / huber.error, "<=", 1)
-claim.check("layers (13 claimed)", size.layers, "<=", 13)
-claim.check("heads of the widest layer: the sigmoids", size.heads, "==", huber.sigmoids.terms)
-claim.control("the square loss: distance over the bound for products", wrong[0], "<=", 1)
-claim.control("one sigmoid for Huber's: the same", wrong[1], "<=", 1)
+claim.equal("counter right in every cycle, of four runs", sum(run[1] for run in runs.values()), 4)
+claim.at_most("distance to the exact descent over its bound", {names[k]: v[0] / v[1] for k, v in table.items()}, 1)
+claim.at_most("with the sum for f', over its bound", {names[k]: v[2] / v[3] for k, v in table.items()}, 1)
+claim.at_most("logistic loss: largest error of its two sigmoids", off["logistic"], 1e-15)
+claim.at_most("Huber's loss: largest error of its sigmoids over the bound", off["Huber"] / huber.error, 1)
+claim.at_most("layers (13 claimed)", size.layers, 13)
+claim.equal("heads of the widest layer: the sigmoids", size.heads, huber.sigmoids.terms)
+claim.control.at_most("the square loss: distance over the bound for products", wrong[0], 1)
+claim.control.at_most("one sigmoid for Huber's: the same", wrong[1], 1)
 claim.number("Huber's loss, m times the largest error of its sigmoids", off["Huber"] * terms)
 claim.verdict()
 
@@ -303,17 +303,16 @@ show.figure(
 # %%
 whole = loops[rounds]
 claim = Claim("looped-transformers/remark-5-inner-loop")
-claim.check("counter right in every cycle", whole[2], "==", True)
-claim.check("error of the weights, all rounds", loop_off[rounds], "<=", 1e-5)
-claim.check("the interpreter's error, all rounds", (whole[1] - wanted).norm(), "<=", 1e-9)
-claim.control("three rounds: error of the weights", loop_off[3], "<=", 1e-5)
-claim.check("sizes of machine: layers, heads, rows", len({one[3] for one in loops.values()}), "==", 1)
-claim.check("heads of the widest layer", whole[3][1], "==", 1)
-claim.check("layers (13 claimed)", whole[3][0], "<=", 13)
-claim.check(
+claim.true("counter right in every cycle", whole[2])
+claim.at_most("error of the weights, all rounds", loop_off[rounds], 1e-5)
+claim.at_most("the interpreter's error, all rounds", (whole[1] - wanted).norm(), 1e-9)
+claim.control.at_most("three rounds: error of the weights", loop_off[3], 1e-5)
+claim.equal("sizes of machine: layers, heads, rows", len({one[3] for one in loops.values()}), 1)
+claim.equal("heads of the widest layer", whole[3][1], 1)
+claim.at_most("layers (13 claimed)", whole[3][0], 13)
+claim.at_most(
     "sums of m sigmoids: m times the largest error, largest",
     max(m * e for m, e in zip(heads, sum_error, strict=True)),
-    "<=",
     2,
 )
 claim.number("cycles with all rounds", whole[4])

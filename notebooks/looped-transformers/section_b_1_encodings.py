@@ -22,7 +22,7 @@ import math
 import torch
 
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, softmax_law, to_bits
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -34,7 +34,9 @@ integer_bits = 12  # N of the two's complement round trip, from 2 to 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(address_bits=(address_bits, 1, 12), temperatures=(temperatures, 1e-3, None), columns=(columns, 2, 4000))
+require(
+    address_bits=(Each(address_bits), 1, 12), temperatures=(Each(temperatures), 1e-3, None), columns=(columns, 2, 4000)
+)
 require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed, 0, None))
 
 # %% [markdown]
@@ -102,12 +104,12 @@ literal = {(2 * ((number >> number) & 1) - 1,) * address_bits[0] for number in n
 
 # %%
 claim = Claim("looped-transformers/definition-positional-encoding")
-claim.check("gap between the best score and the next, smallest", min(gaps), "==", 2)
-claim.check("gap, largest", max(gaps), "==", 2)
-claim.check("law of the softmax, largest relative error", law_error, "<=", 1e-12)
-claim.check("largest product of two codes less the printed bound L - 1, largest", 1 - min(gaps), "<=", 0)
-claim.misprint("different codes with bit i of i in every entry, as printed", len(literal), "==", len(numbers))
-claim.control("column 0 and column n = 2ᴸ share a code: weight at lambda = 8", aliased, ">=", 0.99)
+claim.equal("gap between the best score and the next, smallest", min(gaps), 2)
+claim.equal("gap, largest", max(gaps), 2)
+claim.at_most("law of the softmax, largest relative error", law_error, 1e-12)
+claim.at_most("largest product of two codes less the printed bound L - 1, largest", 1 - min(gaps), 0)
+claim.misprint.equal("different codes with bit i of i in every entry, as printed", len(literal), len(numbers))
+claim.control.at_least("column 0 and column n = 2ᴸ share a code: weight at lambda = 8", aliased, 0.99)
 claim.verdict()
 
 # %% [markdown]
@@ -139,15 +141,13 @@ half = 2 ** (integer_bits - 1)
 integers = torch.arange(-half, half)
 code = to_bits(integers, integer_bits)
 claim = Claim("looped-transformers/twos-complement")
-claim.check("integers read back wrong", (from_bits(code, signed=True) != integers).sum(), "==", 0)
-claim.check("integers whose last bit is not the sign", ((code[:, -1] > 0) != (integers < 0)).sum(), "==", 0)
-claim.check(
-    "the least integer of N bits, which the stated range leaves out", from_bits(code[0], signed=True), "==", -half
+claim.equal("integers read back wrong", (from_bits(code, signed=True) != integers).sum(), 0)
+claim.equal("integers whose last bit is not the sign", ((code[:, -1] > 0) != (integers < 0)).sum(), 0)
+claim.equal("the least integer of N bits, which the stated range leaves out", from_bits(code[0], signed=True), -half)
+claim.misprint.equal(
+    "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), 0
 )
-claim.misprint(
-    "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), "==", 0
-)
-claim.control("integers read back wrong without a sign", (from_bits(code) != integers).sum(), "==", 0)
+claim.control.equal("integers read back wrong without a sign", (from_bits(code) != integers).sum(), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -247,16 +247,16 @@ def gaussian_error(temperature: float) -> float:
 
 # %%
 claim = Claim("looped-transformers/appendix-l-read-write")
-claim.check("error over the printed bound, largest", (norms / (bound + 1e-12)).max(), "<=", 1.0)
+claim.at_most("error over the printed bound, largest", (norms / (bound + 1e-12)).max(), 1.0)
 middle = (worst / 2 / (columns * (-lam).exp())).max()
-claim.check("the appendix's steps: 1 less the weight, over n exp(-lambda), largest", middle, "<=", 1.0, of="proof")
-claim.check("worst error over the law, largest for lambda from 3 to 14", ratios.max(), "<=", 2.0)
-claim.check("worst error over the law, smallest", ratios.min(), ">=", 0.5)
-claim.check("slope of the logarithm against lambda", slope, "==", -2.0, tolerance=0.02)
+claim.at_most("the appendix's steps: 1 less the weight, over n exp(-lambda), largest", middle, 1.0, of="proof")
+claim.at_most("worst error over the law, largest for lambda from 3 to 14", ratios.max(), 2.0)
+claim.at_least("worst error over the law, smallest", ratios.min(), 0.5)
+claim.equal("slope of the logarithm against lambda", slope, -2.0, tolerance=0.02)
 over_bound = broken / (height * columns**3 * math.exp(-30.0))
-claim.control("two columns of one code, lambda = 30: over the printed bound", over_bound, "<=", 1.0)
+claim.control.at_most("two columns of one code, lambda = 30: over the printed bound", over_bound, 1.0)
 over_law = broken_worst / (2 * bits * math.exp(-60.0))
-claim.control("two columns of one code, lambda = 30: over the law", over_law, "<=", 2.0)
+claim.control.at_most("two columns of one code, lambda = 30: over the law", over_law, 2.0)
 claim.number("error on normal data at lambda = 5", gaussian_error(5.0))
 claim.number("error on normal data at lambda = 10", gaussian_error(10.0))
 claim.verdict()

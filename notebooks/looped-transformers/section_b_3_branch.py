@@ -25,7 +25,7 @@ from attention_theory.looped_transformers.machine.branch import flag_of_bits, fl
 from attention_theory.looped_transformers.machine.codes import position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows
-from attention_theory.validation import Form, require
+from attention_theory.validation import Each, Form, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -33,7 +33,7 @@ lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, eac
 address_bits = 4  # L: all pairs of counter and target, from 2 to 7
 
 # %%
-require(lengths=(lengths, 2, 14), address_bits=(address_bits, 2, 7))
+require(lengths=(Each(lengths), 2, 14), address_bits=(address_bits, 2, 7))
 
 # %% [markdown]
 # ## The flag
@@ -73,9 +73,9 @@ unlike = (integer_flags(longest) != formula).sum()
 
 # %%
 claim = Claim("looped-transformers/equation-3-flag")
-claim.check("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), "==", 0)
-claim.check("integers where the layer, as printed, is not the formula", unlike, "==", 0, of="proof")
-claim.control("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, "==", 0)
+claim.equal("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), 0)
+claim.equal("integers where the layer, as printed, is not the formula", unlike, 0, of="proof")
+claim.control.equal("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, 0)
 claim.verdict()
 
 # %% [markdown]
@@ -164,12 +164,12 @@ def wrong_flags(length: int, form: Form = "correct") -> int:
 # %%
 claim = Claim("looped-transformers/equation-4-flag")
 for length in lengths:
-    claim.check(f"numbers of {length} bits with a wrong flag", wrong_flags(length), "==", 0)
-    claim.misprint(f"numbers of {length} bits with a wrong flag as printed", wrong_flags(length, "printed"), "==", 0)
+    claim.equal(f"numbers of {length} bits with a wrong flag", wrong_flags(length), 0)
+    claim.misprint.equal(f"numbers of {length} bits with a wrong flag as printed", wrong_flags(length, "printed"), 0)
     label = f"numbers of {length} bits for which the second term is not 1 at zero alone"
-    claim.check(f"{label}, 1 - N", wrong_terms(length, -1), "==", 0, of="proof")
-    claim.misprint(f"{label}, 1 + N", wrong_terms(length, 1), "==", 0, of="proof")
-claim.control("numbers with a wrong flag if the sign alone is looked at", sign_alone, "==", 0)
+    claim.equal(f"{label}, 1 - N", wrong_terms(length, -1), 0, of="proof")
+    claim.misprint.equal(f"{label}, 1 + N", wrong_terms(length, 1), 0, of="proof")
+claim.control.equal("numbers with a wrong flag if the sign alone is looked at", sign_alone, 0)
 share = wrong_flags(shortest, "printed") / len(every[shortest])
 claim.number("as printed, share of wrong numbers of the shortest length", share)
 claim.verdict()
@@ -261,14 +261,14 @@ middling = next_counters(branch(3), 1, flag=0.5)
 valid = (middling.abs() == 1).all(dim=-1).sum()
 in_three, as_printed = wrong(3), wrong(3, "printed")
 claim = Claim("looped-transformers/branch-select")
-claim.check("wrong next counters, three layers", in_three, "==", 0)
-claim.check("the paper's three networks in a row, flag with 1 - N: wrong next counters", in_three, "==", 0, of="proof")
-claim.misprint("the same with the flag of (4) as printed: wrong next counters", as_printed, "==", 0, of="proof")
+claim.equal("wrong next counters, three layers", in_three, 0)
+claim.equal("the paper's three networks in a row, flag with 1 - N: wrong next counters", in_three, 0, of="proof")
+claim.misprint.equal("the same with the flag of (4) as printed: wrong next counters", as_printed, 0, of="proof")
 in_a_row = wrong(2, abreast=False)
-claim.misprint("three networks in a row in two layers: wrong next counters", in_a_row, "==", 0, of="proof")
-claim.check("wrong next counters, two layers, flag beside increment", wrong(2), "==", 0)
-claim.control("wrong next counters, all in one layer", wrong(1), "==", 0)
-claim.control("pairs for which a flag of 1/2 gives a code", valid, "==", 4**address_bits)
+claim.misprint.equal("three networks in a row in two layers: wrong next counters", in_a_row, 0, of="proof")
+claim.equal("wrong next counters, two layers, flag beside increment", wrong(2), 0)
+claim.control.equal("wrong next counters, all in one layer", wrong(1), 0)
+claim.control.equal("pairs for which a flag of 1/2 gives a code", valid, 4**address_bits)
 claim.verdict()
 
 # %% [markdown]

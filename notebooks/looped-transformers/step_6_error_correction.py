@@ -68,7 +68,7 @@ from attention_theory.looped_transformers.subleq.language import SubleqProgram, 
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
 from attention_theory.trends import slope
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -81,8 +81,8 @@ steps = 12  # steps of each, at least 2
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(margin=(margin, 0.01, 0.49), lengths=(lengths, 3, 45), columns=(columns, 12, 1024))
-require(single_lengths=(single_lengths, 3, 45), programs=(programs, 8, None), steps=(steps, 2, None))
+require(margin=(margin, 0.01, 0.49), lengths=(Each(lengths), 3, 45), columns=(Each(columns), 12, 1024))
+require(single_lengths=(Each(single_lengths), 3, 45), programs=(programs, 8, None), steps=(steps, 2, None))
 require(seed=(seed, 0, None))
 
 # %% [markdown]
@@ -479,21 +479,21 @@ printed = {f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound": on
 # %%
 claim = Claim("looped-transformers/error-correction-step")
 for label, value in zero.items():
-    claim.check(label, value, "==", 0)
+    claim.equal(label, value, 0)
 for label, value in at_most_one.items():
-    claim.check(label, value, "<=", 1.0)
-claim.check("other noise: largest entry left", off_grid, "<=", 1e-15)
-claim.check("the printed ramps, both kinds of noise: largest entry left", of_both, "<=", 1e-15, of="proof")
+    claim.at_most(label, value, 1.0)
+claim.at_most("other noise: largest entry left", off_grid, 1e-15)
+claim.at_most("the printed ramps, both kinds of noise: largest entry left", of_both, 1e-15, of="proof")
 for case, one in printed.items():
-    claim.check(f"{case}: noise of the reads", one["reads"], "<", 0.5, of="proof")
-    claim.printed(f"{case}: noise that arrives", one["arriving"], "<", 0.5, of="proof")
-    claim.printed(f"{case}: cells wrong after a cycle", one["cells wrong"], "==", 0)
-claim.check("noise before the last layer, doublings for each bit: one adder's", growth, "==", 1.0, tolerance=0.15)
-claim.check("two adders, sixty digits: doublings for each bit", of_two, "==", 2.0, tolerance=0.15)
-claim.check("slope of the least temperature over ln 2 / 2", one_adder, "==", 1.0, tolerance=0.15)
-claim.check("least temperature in float64, largest", max(max(values) for values in least.values()), "<=", 20.0)
-claim.control("wrong programs without the correction, lambda from 10 to 15", without, "==", 0)
-claim.control("float32 is exact at the longest length tried", single[-1], "<=", 40.0)
+    claim.below(f"{case}: noise of the reads", one["reads"], 0.5, of="proof")
+    claim.printed.below(f"{case}: noise that arrives", one["arriving"], 0.5, of="proof")
+    claim.printed.equal(f"{case}: cells wrong after a cycle", one["cells wrong"], 0)
+claim.equal("noise before the last layer, doublings for each bit: one adder's", growth, 1.0, tolerance=0.15)
+claim.equal("two adders, sixty digits: doublings for each bit", of_two, 2.0, tolerance=0.15)
+claim.equal("slope of the least temperature over ln 2 / 2", one_adder, 1.0, tolerance=0.15)
+claim.at_most("least temperature in float64, largest", max(max(values) for values in least.values()), 20.0)
+claim.control.equal("wrong programs without the correction, lambda from 10 to 15", without, 0)
+claim.control.at_most("float32 is exact at the longest length tried", single[-1], 40.0)
 for length, value in zip(lengths, least[small, 10], strict=True):
     claim.number(f"least temperature for N = {length}", value)
 claim.verdict()

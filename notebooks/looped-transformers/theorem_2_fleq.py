@@ -192,10 +192,10 @@ def off_pattern(one):
 operands_read = next(moment for moment in trace(machine.transformer, state) if moment.name.startswith("2"))
 for figure_id in ("figure-5", "figure-7"):
     claim = Claim(f"looped-transformers/{figure_id}")
-    claim.check("listed blocks in the paper's order, from the top", starts == sorted(starts), "==", True)
-    claim.check("parts that are not as in the paper's matrix, operands read", off_pattern(operands_read.state), "==", 0)
-    claim.control("the same, at the start of the cycle", off_pattern(state), "==", 0)
-    claim.control("the same, all columns moved on by one", off_pattern(operands_read.state.roll(1, 0)), "==", 0)
+    claim.true("listed blocks in the paper's order, from the top", starts == sorted(starts))
+    claim.equal("parts that are not as in the paper's matrix, operands read", off_pattern(operands_read.state), 0)
+    claim.control.equal("the same, at the start of the cycle", off_pattern(state), 0)
+    claim.control.equal("the same, all columns moved on by one", off_pattern(operands_read.state.roll(1, 0)), 0)
     claim.verdict()
 
 # %% [markdown]
@@ -333,24 +333,24 @@ by_size = {k: FleqLayout(k, 100, 50, blocks, temperature).rows.size for k in (4,
 
 # %%
 claim = Claim("looped-transformers/theorem-2")
-claim.check("layers", counts.layers, "==", 9 + max(block.depth for block in blocks))
-claim.check("heads in the widest layer: at most the blocks' together", counts.heads, "<=", of_blocks)
-claim.check("different numbers of rows for a bit more", len(per_bit), "==", 1)
-claim.check("rows, growth when d doubles, to 32", max(by_size[2 * k] / by_size[k] for k in (4, 8, 16)), "<=", 2)
+claim.equal("layers", counts.layers, 9 + max(block.depth for block in blocks))
+claim.at_most("heads in the widest layer: at most the blocks' together", counts.heads, of_blocks)
+claim.equal("different numbers of rows for a bit more", len(per_bit), 1)
+claim.at_most("rows, growth when d doubles, to 32", max(by_size[2 * k] / by_size[k] for k in (4, 8, 16)), 2)
 agree = {"with products": with_products, "without": without_products, "temperature 20": by_heat[heats.index(20.0)]}
-claim.check("counter right in every cycle", {name: one.counters_agree for name, one in agree.items()}, "==", True)
-claim.check("largest deviation, with products", with_products.deviation, "<=", 1e-5)
-claim.check("largest deviation, without products", without_products.deviation, "<=", 3e-12)
-claim.check(f"random programs with a wrong counter, of {random_programs}", wrong_programs, "==", 0)
-claim.check("random programs, largest error of a product", off["mul"], "<=", 1e-7 * 4**2 / 2 + 1e-7)
-claim.check("random programs, largest error of the others", max(off[name] for name in names[1:]), "<=", 1e-11)
-claim.control("temperature 5: counter right in every cycle", cold.counters_agree and cold.deviation < 1, "==", True)
-claim.control("gate constant 1, below the data: largest deviation", low_gate.deviation, "<=", 1e-5)
-claim.check("memory by the dense matrices, every entry, largest difference", apart, "<=", 1e-6)
-claim.check("the seven steps: counter right in every cycle", several_result.counters_agree, "==", True, of="proof")
-claim.check("the seven steps: largest deviation", several_result.deviation, "<=", 1e-5, of="proof")
+claim.true("counter right in every cycle", {name: one.counters_agree for name, one in agree.items()})
+claim.at_most("largest deviation, with products", with_products.deviation, 1e-5)
+claim.at_most("largest deviation, without products", without_products.deviation, 3e-12)
+claim.equal(f"random programs with a wrong counter, of {random_programs}", wrong_programs, 0)
+claim.at_most("random programs, largest error of a product", off["mul"], 1e-7 * 4**2 / 2 + 1e-7)
+claim.at_most("random programs, largest error of the others", max(off[name] for name in names[1:]), 1e-11)
+claim.control.true("temperature 5: counter right in every cycle", cold.counters_agree and cold.deviation < 1)
+claim.control.at_most("gate constant 1, below the data: largest deviation", low_gate.deviation, 1e-5)
+claim.at_most("memory by the dense matrices, every entry, largest difference", apart, 1e-6)
+claim.true("the seven steps: counter right in every cycle", several_result.counters_agree, of="proof")
+claim.at_most("the seven steps: largest deviation", several_result.deviation, 1e-5, of="proof")
 for label, run in (("pointers p+i", offsets), ("first mask", mask)):
-    claim.misprint(f"{label} as printed: counter right in every cycle", run.counters_agree, "==", True, of="proof")
+    claim.misprint.true(f"{label} as printed: counter right in every cycle", run.counters_agree, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -389,11 +389,11 @@ moved = (run_block(blocks[0], stray, small_b, temperature).result - padded).abs(
 
 # %%
 claim = Claim("looped-transformers/definition-1")
-claim.check("blocks without products, largest difference to the function", worst, "<=", 1e-11)
+claim.at_most("blocks without products, largest difference to the function", worst, 1e-11)
 misfit = (error - law).abs().max() / error.abs().max()
-claim.check("product block at c = 1e-5: misfit of its error law, relative", misfit, "<=", 0.1)
-claim.check("two of d columns used: result beyond them", padded[..., 2:].abs().max(), "<=", 1e-5)
-claim.control("a column beyond the two filled: change of the result", moved, "<=", 1e-5)
+claim.at_most("product block at c = 1e-5: misfit of its error law, relative", misfit, 0.1)
+claim.at_most("two of d columns used: result beyond them", padded[..., 2:].abs().max(), 1e-5)
+claim.control.at_most("a column beyond the two filled: change of the result", moved, 1e-5)
 claim.verdict()
 
 # %% [markdown]
@@ -448,13 +448,13 @@ _, overwritten = one_product(right[:, :1], 1)
 
 # %%
 claim = Claim("looped-transformers/remark-1")
-claim.check("2 by 2 product in a d by d machine, error", (full[:2, :2] - (left.mT @ right)).abs().max(), "<=", 1e-5)
-claim.check("rows of the result beyond 2", full[2:, :2].abs().max(), "<=", 1e-5)
-claim.check("one width for all, packed side by side: change of the neighbour", kept, "<=", 1e-5)
+claim.close("2 by 2 product in a d by d machine, error", full[:2, :2], left.mT @ right, atol=1e-5)
+claim.at_most("rows of the result beyond 2", full[2:, :2].abs().max(), 1e-5)
+claim.at_most("one width for all, packed side by side: change of the neighbour", kept, 1e-5)
 exact = left.mT @ right[:, :1]
-claim.check("2 by 2 with 2 by 1, two columns each: error", (narrow[:2, :1] - exact).abs().max(), "<=", 1e-5)
-claim.check("2 by 2 with 2 by 1, two columns each: change of the neighbour", spared, "<=", 1e-5)
-claim.control("2 by 2 with 2 by 1, one column for the smaller: change of the neighbour", overwritten, "<=", 1e-5)
+claim.close("2 by 2 with 2 by 1, two columns each: error", narrow[:2, :1], exact, atol=1e-5)
+claim.at_most("2 by 2 with 2 by 1, two columns each: change of the neighbour", spared, 1e-5)
+claim.control.at_most("2 by 2 with 2 by 1, one column for the smaller: change of the neighbour", overwritten, 1e-5)
 claim.verdict()
 
 # %% [markdown]
@@ -483,13 +483,13 @@ flagged = FleqMachine(wrong_flag, temperature=temperature).run(wrong_flag, 10)
 
 # %%
 claim = Claim("looped-transformers/corollary-1")
-claim.check("counter right in every cycle", half.counters_agree, "==", True)
-claim.check("instructions executed", half.cycles, "==", 3)
-claim.check("largest deviation in memory", half.deviation, "<=", 1e-11)
+claim.true("counter right in every cycle", half.counters_agree)
+claim.equal("instructions executed", half.cycles, 3)
+claim.at_most("largest deviation in memory", half.deviation, 1e-11)
 in_jumps = torch.stack(half_run.memories).diff(dim=0).abs().max()  # the second and third instruction only jump
-claim.check("dummy operands, as printed: largest change of memory in a jump", in_jumps, "<=", 1e-11, of="proof")
-claim.check("a flag cell of 1, as printed: next instruction", half_run.counters[0], "==", 1, of="proof")
-claim.control("flag cell 0 in place of 1: next instruction", flagged.counters[0], "==", 1)
+claim.at_most("dummy operands, as printed: largest change of memory in a jump", in_jumps, 1e-11, of="proof")
+claim.equal("a flag cell of 1, as printed: next instruction", half_run.counters[0], 1, of="proof")
+claim.control.equal("flag cell 0 in place of 1: next instruction", flagged.counters[0], 1)
 claim.verdict()
 
 # %% [markdown]

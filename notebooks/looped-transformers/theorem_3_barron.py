@@ -82,9 +82,9 @@ settled = fourier_constant(bump_magnitude(further, width), further) / quadrature
 
 # %%
 claim = Claim("looped-transformers/definition-2")
-claim.check("bump: quadrature less closed form", abs(quadrature - constant), "<=", 1e-6)
-claim.check("bump: growth from cutoff 100 to 1000", settled, "<=", 1.1)
-claim.control("step: growth from cutoff 100 to 1000", steps[2] / steps[1], "<=", 1.1)
+claim.close("bump: quadrature less closed form", quadrature, constant, atol=1e-6)
+claim.at_most("bump: growth from cutoff 100 to 1000", settled, 1.1)
+claim.control.at_most("step: growth from cutoff 100 to 1000", steps[2] / steps[1], 1.1)
 claim.verdict()
 
 # %% [markdown]
@@ -120,10 +120,10 @@ largest = max(element(x).abs().max().item() for element in elements)
 
 # %%
 claim = Claim("looped-transformers/definition-3")
-claim.check("largest |value| of 200 elements", largest, "<=", 2 * constant)
-claim.check("elements out of range that are refused", outside, "==", 3)
+claim.at_most("largest |value| of 200 elements", largest, 2 * constant)
+claim.equal("elements out of range that are refused", outside, 3)
 too_high = 2.1 * constant * (10.0 * (x + 1)).sigmoid()
-claim.control("|gamma| of 2.1 C: largest |value|", too_high.max(), "<=", 2 * constant)
+claim.control.at_most("|gamma| of 2.1 C: largest |value|", too_high.max(), 2 * constant)
 claim.verdict()
 
 # %% [markdown]
@@ -181,12 +181,12 @@ show.figure(
 
 # %%
 claim = Claim("looped-transformers/theorem-3")
-claim.check("slope of the root mean square error", mean_slope, "<=", -0.5)
+claim.at_most("slope of the root mean square error", mean_slope, -0.5)
 scaled = max(fit.largest * math.sqrt(m) for m, fit in zip(counts, sharp, strict=True))
-claim.check("largest error times √m, over all m", scaled, "<=", 2 * constant)
+claim.at_most("largest error times √m, over all m", scaled, 2 * constant)
 claim.number("slope of the largest error", largest_slope, printed=-0.5)
-claim.check("largest sum of |gamma|", max(fit.gamma.abs().sum().item() for fit in sharp), "<=", 2 * constant + 1e-9)
-claim.control("sharpness 1: slope of the root mean square error", soft_slope, "<=", -0.5)
+claim.at_most("largest sum of |gamma|", max(fit.gamma.abs().sum().item() for fit in sharp), 2 * constant + 1e-9)
+claim.control.at_most("sharpness 1: slope of the root mean square error", soft_slope, -0.5)
 claim.stand_in("one function for the whole class; the theorem is quoted")
 claim.verdict()
 

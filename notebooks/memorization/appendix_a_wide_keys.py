@@ -29,9 +29,8 @@ import torch
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer, Score
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 heads = 4  # H, at least 1
@@ -53,7 +52,7 @@ require(
     width=(width, 4, None),
     classes=(classes, 2, None),
     examples_count=(examples_count, 10, 1000),
-    budgets=(budgets, 50, None),
+    budgets=(Each(budgets), 50, None),
     seeds=(seeds, 10, 100),
     batch=(batch, 1, None),
     rate=(rate, 1e-6, 1.0),
@@ -135,10 +134,10 @@ show.table(
 
 # %%
 claim = Claim("memorization/remark-wide-heads-train-faster")
-claim.estimate("middling training: memorised by widths beyond n, less by n", early, ">", 0.0)
-claim.estimate("long training: the same less half the earlier lead", late - early / 2, "<", 0.0)
+claim.above("middling training: memorised by widths beyond n, less by n", estimate(early), 0.0)
+claim.below("long training: the same less half the earlier lead", estimate(late - early / 2), 0.0)
 no_lead = lead(changing.accuracy) - early.mean() / 2
-claim.estimate("labels that change every epoch: lead less half the true one", no_lead, ">", 0.0, role="control")
+claim.control.above("labels that change every epoch: lead less half the true one", estimate(no_lead), 0.0)
 claim.number("long training: lead of the widths beyond n", late.mean())
 claim.number("long training: memorised at width n", trained[budgets[-1]].accuracy[1].mean())
 claim.verdict()

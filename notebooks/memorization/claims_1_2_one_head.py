@@ -198,23 +198,24 @@ error_dependent = target_error(fit_targets(dependent, aims), dependent, aims)
 
 # %%
 claim = Claim("memorization/claim-1")
-claim.check("weights less targets, d_h = n", error, "<=", 1e-13)
-claim.check("the same, of the W that the proof writes down", error_of_proof, "<=", 1e-12, of="proof")
-claim.check("weights less targets, n - 1 examples, d_h = n - 1", error_one_fewer, "<=", 1e-13)
+claim.at_most("weights less targets, d_h = n", error, 1e-13)
+claim.at_most("the same, of the W that the proof writes down", error_of_proof, 1e-12, of="proof")
+claim.at_most("weights less targets, n - 1 examples, d_h = n - 1", error_one_fewer, 1e-13)
 rank_of_W = int(numerical_rank(W, rtol=1e-12))
-claim.check("rank of that W less n", rank_of_W - context, "<=", 0, of="proof")
-claim.check("d_h = n - 1: rank of W less d_h", rank_one_fewer - (context - 1), "<=", 0, of="proof")
-claim.check("shared context, n examples, d_h = n - 1: weights less targets", error_narrow, "<=", 1e-12)
-claim.check("shared context, n - 1 examples: singular value of the logits beyond d_h = n - 2", missing_rank, ">", 1e-3)
-claim.check("the same: logits of the last one less the sum of the others'", missing_query, ">", 1e-3)
-claim.control("shared context, n - 1 examples, d_h = n - 2: weights less targets", error_cut, "<=", 1e-12)
-claim.control("the same with one query the sum of the others: weights less targets", error_dependent, "<=", 1e-12)
+claim.at_most("rank of that W less n", rank_of_W - context, 0, of="proof")
+claim.at_most("d_h = n - 1: rank of W less d_h", rank_one_fewer - (context - 1), 0, of="proof")
+claim.at_most("shared context, n examples, d_h = n - 1: weights less targets", error_narrow, 1e-12)
+claim.above("shared context, n - 1 examples: singular value of the logits beyond d_h = n - 2", missing_rank, 1e-3)
+claim.above("the same: logits of the last one less the sum of the others'", missing_query, 1e-3)
+claim.control.at_most("shared context, n - 1 examples, d_h = n - 2: weights less targets", error_cut, 1e-12)
+claim.control.at_most("the same with one query the sum of the others: weights less targets", error_dependent, 1e-12)
 over = {f"{floor:g}": size / least for floor, size, least in zip(floors, sizes_of_W, needed, strict=True)}
-claim.check("near the corners: size of W over what any W needs", over, ">=", 1)
+claim.at_least("near the corners: size of W over what any W needs", over, 1)
 growth = sizes_of_W[floors.index(1e-16)] / sizes_of_W[floors.index(1e-8)]
-claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", growth, "<=", 1.1)
+claim.printed.at_most("corners, met in a limit: size of W for 1e-16 over that for 1e-8", growth, 1.1)
 spread = spreads[floors.index(1e-16)] / spreads[floors.index(1e-8)]
-claim.printed("first sentence, corners have logits: spread for 1e-16 over that for 1e-8", spread, "<=", 1.1, of="proof")
+label = "first sentence, corners have logits: spread for 1e-16 over that for 1e-8"
+claim.printed.at_most(label, spread, 1.1, of="proof")
 claim.verdict()
 
 # %% [markdown]
@@ -310,13 +311,13 @@ gap_in_the_span = closest_pair(column_logits(in_the_span, blind)[n3 : n3 + 1]).m
 
 # %%
 claim = Claim("memorization/lemma-3")
-claim.check("100 draws, largest logit on the silent examples", loudest, "<=", 1e-13)
-claim.check("100 draws, smallest difference of two logits elsewhere", gap, ">", 1e-9)
-claim.check("100 draws, second over first singular value", rank_one, "<=", 1e-15)
-claim.check("printed condition t <= d: smallest product on those", blind_gaps[m3:d3].min(), ">", 1e-9)
-claim.misprint("condition for t <= d: smallest difference", blind_gaps[m3:].min(), ">", 1e-9, of="proof")
-claim.check("condition for t <= T: smallest difference", gap, ">", 1e-9, of="proof")
-claim.control("m = n and a later query in their span", gap_in_the_span, ">", 1e-9)
+claim.at_most("100 draws, largest logit on the silent examples", loudest, 1e-13)
+claim.above("100 draws, smallest difference of two logits elsewhere", gap, 1e-9)
+claim.at_most("100 draws, second over first singular value", rank_one, 1e-15)
+claim.above("printed condition t <= d: smallest product on those", blind_gaps[m3:d3].min(), 1e-9)
+claim.misprint.above("condition for t <= d: smallest difference", blind_gaps[m3:].min(), 1e-9, of="proof")
+claim.above("condition for t <= T: smallest difference", gap, 1e-9, of="proof")
+claim.control.above("m = n and a later query in their span", gap_in_the_span, 1e-9)
 claim.verdict()
 
 # %% [markdown]
@@ -384,12 +385,12 @@ in_the_end = (second_line(60 / lead) - limit).abs().max()
 
 # %%
 claim = Claim("memorization/lemma-4")
-claim.check("slope of -log distance over the lead, less 1", (slopes / lead - 1).abs().max(), "<=", 1e-2)
-claim.check("limits of two different W*, distance", limits.diff(dim=0).abs().max(), "<=", 1e-15)
-claim.check("distance at the c in closed form", from_one_hot(enough).max(), "<=", 1e-6)
-claim.check("proof's second line less the softmax, largest entry", apart, "<=", 1e-12, of="proof")
-claim.check("its limits, entry by entry, less one-hot", in_the_end, "<=", 1e-12, of="proof")
-claim.control("tie for the largest: distance of the limits", tied_limits.diff(dim=0).abs().max(), "<=", 1e-15)
+claim.close("slope of -log distance over the lead, less 1", slopes / lead, 1, atol=1e-2)
+claim.at_most("limits of two different W*, distance", limits.diff(dim=0).abs().max(), 1e-15)
+claim.at_most("distance at the c in closed form", from_one_hot(enough).max(), 1e-6)
+claim.at_most("proof's second line less the softmax, largest entry", apart, 1e-12, of="proof")
+claim.at_most("its limits, entry by entry, less one-hot", in_the_end, 1e-12, of="proof")
+claim.control.at_most("tie for the largest: distance of the limits", tied_limits.diff(dim=0).abs().max(), 1e-15)
 claim.verdict()
 
 # %% [markdown]
@@ -506,17 +507,15 @@ on_targets, from_corners = errors(scale)
 
 # %%
 claim = Claim("memorization/claim-2")
-claim.check("c in closed form: distance of the rest from one-hot", from_corners, "<=", 1e-12)
-claim.check("the same c: weights less targets, over max(c, 1)", on_targets / max(scale, 1.0), "<=", 1e-14)
-claim.check(
-    "all c: weights less targets, over c", max(e / c for e, c in zip(on_fresh, scales, strict=True)), "<=", 1e-14
-)
+claim.at_most("c in closed form: distance of the rest from one-hot", from_corners, 1e-12)
+claim.at_most("the same c: weights less targets, over max(c, 1)", on_targets / max(scale, 1.0), 1e-14)
+claim.at_most("all c: weights less targets, over c", max(e / c for e, c in zip(on_fresh, scales, strict=True)), 1e-14)
 for place, (name, bound) in enumerate(STEPS):
-    claim.check(name, {case: steps[place] for case, steps in by_hand.items()}, "<=", bound, of="proof")
-claim.control("second part not silent, c = 100", loud_error, "<=", 1e-12)
-claim.control("c = 1: distance of the rest from one-hot", on_rest[0], "<=", 1e-12)
-claim.printed("corners, met in a limit: size of W for 1e-16 over that for 1e-8", large / small, "<=", 1.1)
-claim.printed("corners have logits: spread for 1e-16 over that for 1e-8", spread, "<=", 1.1, of="proof")
+    claim.at_most(name, {case: steps[place] for case, steps in by_hand.items()}, bound, of="proof")
+claim.control.at_most("second part not silent, c = 100", loud_error, 1e-12)
+claim.control.at_most("c = 1: distance of the rest from one-hot", on_rest[0], 1e-12)
+claim.printed.at_most("corners, met in a limit: size of W for 1e-16 over that for 1e-8", large / small, 1.1)
+claim.printed.at_most("corners have logits: spread for 1e-16 over that for 1e-8", spread, 1.1, of="proof")
 claim.number("c in closed form", scale)
 claim.verdict()
 

@@ -284,15 +284,15 @@ shared = sample_examples(heads * width + 4, width // 2, width, seed=seed)
 shared_rank = int(numerical_rank(features(random_heads(heads, width, width, seed + 1), shared)))
 
 claim = Claim("memorization/conjecture-i-1")
-claim.check("12 runs at the promised T: largest residual", max(run[2] for run in runs.values()), "<=", 1e-10)
-claim.check("12 runs: examples not in the rank", sum(run[0] - run[1] for run in runs.values()), "==", 0)
-claim.check("worst data, d = 4: in general position, all subsets tried", all(in_general.values()), "==", True)
+claim.at_most("12 runs at the promised T: largest residual", max(run[2] for run in runs.values()), 1e-10)
+claim.equal("12 runs: examples not in the rank", sum(run[0] - run[1] for run in runs.values()), 0)
+claim.true("worst data, d = 4: in general position, all subsets tried", all(in_general.values()))
 beyond = {f"n = {n}": rank - promised[n] for n, rank in zip(lengths, ranks["worst"], strict=True)}
-claim.check("worst data, random heads: rank of Z less the promise", beyond, "==", dict.fromkeys(beyond, 0))
-claim.printed("one token, four heads: largest residual of d + 1 labels", missed.max(), "<=", 1e-10)
+claim.equal("worst data, random heads: rank of Z less the promise", beyond, dict.fromkeys(beyond, 0))
+claim.printed.at_most("one token, four heads: largest residual of d + 1 labels", missed.max(), 1e-10)
 half, asked = ranks["worst"][lengths.index(width // 2)], heads * (width - 1) + 1
-claim.check("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - asked, "<", 0)
-claim.control("one shared context, n = d / 2: rank of Z", shared_rank, ">=", promised[width // 2])
+claim.below("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - asked, 0)
+claim.control.at_least("one shared context, n = d / 2: rank of Z", shared_rank, promised[width // 2])
 over = [T / (4 * H) for H, row in zip(head_counts, fitted[False], strict=True) for T in row]
 claim.number("trained: largest T over Hd, mean", sum(over) / len(over))
 claim.number("worst data, trained: share of the label sets met at T = H(d - 1) + 1", sum(met) / len(met))

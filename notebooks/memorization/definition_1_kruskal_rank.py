@@ -77,9 +77,9 @@ planted = generic.clone()
 planted[-1] = planted[: size - 1].sum(dim=0)  # depends on size - 1 others: one bad subset of that size
 
 claim = Claim("memorization/definition-1")
-claim.check("sets by hand, wrong answers", sum(f != k[2] for k, f in zip(known, found, strict=True)), "==", 0)
-claim.check(f"{vectors} random vectors of width {size}", kruskal_rank(generic), "==", size)
-claim.control("the same with one dependent subset planted", kruskal_rank(planted), "==", size)
+claim.equal("sets by hand, wrong answers", sum(f != k[2] for k, f in zip(known, found, strict=True)), 0)
+claim.equal(f"{vectors} random vectors of width {size}", kruskal_rank(generic), size)
+claim.control.equal("the same with one dependent subset planted", kruskal_rank(planted), size)
 claim.verdict()
 
 # %% [markdown]
@@ -97,9 +97,9 @@ claim.verdict()
 
 # %%
 claim = Claim("memorization/definition-2")
-claim.check("powers of -3, ..., 3 in general position", is_in_general_position(torch.tensor(powers)), "==", True)
-claim.check("random vectors in general position", is_in_general_position(generic), "==", True)
-claim.control("with one dependent subset planted", is_in_general_position(planted), "==", True)
+claim.true("powers of -3, ..., 3 in general position", is_in_general_position(torch.tensor(powers)))
+claim.true("random vectors in general position", is_in_general_position(generic))
+claim.control.true("with one dependent subset planted", is_in_general_position(planted))
 claim.verdict()
 
 # %% [markdown]
@@ -132,10 +132,10 @@ doubled = queries.clone()
 doubled[7] = doubled[2]
 
 claim = Claim("memorization/assumption-1")
-claim.check("Kruskal rank of 12 random queries, n = 4", kruskal_rank(queries), ">=", tokens)
-claim.check("3 queries: Kruskal rank against min(n, T)", kruskal_rank(few), ">=", min(tokens, len(few)))
-claim.misprint("3 queries: Kruskal rank against n, as printed", kruskal_rank(few), ">=", tokens)
-claim.control("12 queries, one of them twice", kruskal_rank(doubled), ">=", tokens)
+claim.at_least("Kruskal rank of 12 random queries, n = 4", kruskal_rank(queries), tokens)
+claim.at_least("3 queries: Kruskal rank against min(n, T)", kruskal_rank(few), min(tokens, len(few)))
+claim.misprint.at_least("3 queries: Kruskal rank against n, as printed", kruskal_rank(few), tokens)
+claim.control.at_least("12 queries, one of them twice", kruskal_rank(doubled), tokens)
 claim.verdict()
 
 # %% [markdown]
@@ -177,11 +177,11 @@ show.table(
 
 # %%
 claim = Claim("memorization/assumption-2")
-claim.check("smallest exact rank of 20 contexts", exact_rank, "==", n)
-claim.check("rank of Z, shared context of rank n", rank_of["as assumed"], "==", capacity(H, n, d))
-claim.control("smallest exact rank with a duplicate token", broken_rank, "==", n)
-claim.control("rank of Z with a duplicate token", rank_of["duplicate"], "==", capacity(H, n, d))
-claim.control("rank of Z with the mean as last token", rank_of["affine"], "==", capacity(H, n, d))
+claim.equal("smallest exact rank of 20 contexts", exact_rank, n)
+claim.equal("rank of Z, shared context of rank n", rank_of["as assumed"], capacity(H, n, d))
+claim.control.equal("smallest exact rank with a duplicate token", broken_rank, n)
+claim.control.equal("rank of Z with a duplicate token", rank_of["duplicate"], capacity(H, n, d))
+claim.control.equal("rank of Z with the mean as last token", rank_of["affine"], capacity(H, n, d))
 claim.number("rank of Z, duplicate or mean", rank_of["affine"])
 claim.number("rank of Z, sum of the others", rank_of["linear"])
 claim.verdict()
@@ -262,14 +262,14 @@ show.figure(
 
 # %%
 claim = Claim("memorization/rank-test-protocol")
-claim.check("sampled less exact share, in standard errors", abs(sampled_share - exact_share) / spread, "<=", 4)
-claim.check("planted subset found by enumeration", dependent_subset(planted, size) is not None, "==", True)
-claim.check("float64, share at k = 40", curves["float64"][-1], ">=", 0.99)
-claim.control("float32, share at k = 40, same vectors", curves["float32"][-1], ">=", 0.99)
-claim.control(
-    "queries of rank n - 1 pass the 99 % rule", satisfied_fraction(crowd * torch.arange(6), 6, 500, seed), ">=", 0.99
+claim.at_most("sampled less exact share, in standard errors", abs(sampled_share - exact_share) / spread, 4)
+claim.true("planted subset found by enumeration", dependent_subset(planted, size) is not None)
+claim.at_least("float64, share at k = 40", curves["float64"][-1], 0.99)
+claim.control.at_least("float32, share at k = 40, same vectors", curves["float32"][-1], 0.99)
+claim.control.at_least(
+    "queries of rank n - 1 pass the 99 % rule", satisfied_fraction(crowd * torch.arange(6), 6, 500, seed), 0.99
 )
-claim.check("one dependent subset among 60 queries: share, which the 99 % rule passes", crowd_share, ">=", 0.99)
+claim.at_least("one dependent subset among 60 queries: share, which the 99 % rule passes", crowd_share, 0.99)
 claim.number("probability that the draws meet it", chance)
 claim.verdict()
 

@@ -15,9 +15,8 @@ import torch
 from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.trends import line_of_the_mean
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -48,16 +47,16 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 require(
     width=(width, 2, None),
     classes=(classes, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 2, None),
-    heads_examples=(heads_examples, 1, None),
-    contexts=(contexts, 1, None),
+    heads_examples=(Each(heads_examples), 1, None),
+    contexts=(Each(contexts), 1, None),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 1, None),
-    key_widths=(key_widths, 1, None),
+    contexts_examples=(Each(contexts_examples), 1, None),
+    key_widths=(Each(key_widths), 1, None),
     keys_heads=(keys_heads, 1, None),
     keys_context=(keys_context, key_widths[1:-1]),
-    keys_examples=(keys_examples, 1, None),
+    keys_examples=(Each(keys_examples), 1, None),
     seeds=(seeds, 3, None),
     contexts_seeds=(contexts_seeds, 2, None),
     keys_seeds=(keys_seeds, 2, None),
@@ -165,9 +164,9 @@ gained = torch.stack([values[-1] - values[0] for values in by_heads.values()]).a
 # %%
 claim = Claim("memorization/figure-2a")
 for size, row in (fits or {heads_examples[0]: [0.0, 1.0]}).items():
-    claim.estimate(f"T = {size}: R² below saturation", row, ">=", 0.98)
-claim.estimate("most heads less fewest, smallest gain over T, seed by seed", gained, ">=", 0.3)
-claim.control("labels that change every epoch: the same gain", changing_gain[0], ">=", 0.3)
+    claim.at_least(f"T = {size}: R² below saturation", estimate(row), 0.98)
+claim.at_least("most heads less fewest, smallest gain over T, seed by seed", estimate(gained), 0.3)
+claim.control.at_least("labels that change every epoch: the same gain", changing_gain[0], 0.3)
 claim.verdict()
 
 # %% [markdown]
@@ -218,12 +217,12 @@ claim = Claim("memorization/figure-2b")
 above_constant = 0.0
 for T, values in by_context.items():
     for place, step in enumerate(values.diff(dim=0)):
-        claim.estimate(f"T = {T}: gain from n = {contexts[place]} to {contexts[place + 1]}", step, ">", 0.0)
-    claim.estimate(f"T = {T}: gain from the first n to the last", values[-1] - values[0], ">=", 0.2)
+        claim.above(f"T = {T}: gain from n = {contexts[place]} to {contexts[place + 1]}", estimate(step), 0.0)
+    claim.at_least(f"T = {T}: gain from the first n to the last", estimate(values[-1] - values[0]), 0.2)
     if contexts[0] == 1:
         above_constant = max(above_constant, (values[0] - constant[T]).max().item())
-claim.check("n = 1: accuracy over the most frequent class", above_constant, "<=", 1e-6)
-claim.control("labels that change every epoch: the same gain", changing_gain[1], ">=", 0.2)
+claim.at_most("n = 1: accuracy over the most frequent class", above_constant, 1e-6)
+claim.control.at_least("labels that change every epoch: the same gain", changing_gain[1], 0.2)
 claim.verdict()
 
 # %% [markdown]
@@ -296,15 +295,16 @@ show.table(
 # %%
 claim = Claim("memorization/figure-2c")
 for T in keys_examples:
-    claim.estimate(f"T = {T}: gain from d_h = {key_widths[0]} to n", up_to_n[T], ">=", 0.0)
-    claim.estimate(f"T = {T}: gain beyond n, less what a column up to n is worth", beyond[T] - column[T], "<=", 0.0)
+    claim.at_least(f"T = {T}: gain from d_h = {key_widths[0]} to n", estimate(up_to_n[T]), 0.0)
+    claim.at_most(f"T = {T}: gain beyond n, less what a column up to n is worth", estimate(beyond[T] - column[T]), 0.0)
     early = by_width[T][at_n + 1 :].mean(dim=0) - by_width[T][0]
     label = f"T = {T}: the same gain, counted from d_h = {key_widths[0]}"
-    claim.estimate(label, early - column[T], "<=", 0.0, role="control")
+    claim.control.at_most(label, estimate(early - column[T]), 0.0)
 for (T, place), step in steps_up.items():
     label = f"T = {T}: step from d_h = {key_widths[place]} to {key_widths[place + 1]}, less a column's worth"
-    claim.estimate(label, step - column[T], ">=", 0.0, role="printed" if place == at_n - 1 else "check")
-claim.control("labels that change every epoch: gain from d_h = 1 to n", changing_gain[2], ">=", 0.1)
+    role = claim.printed if place == at_n - 1 else claim
+    role.at_least(label, estimate(step - column[T]), 0.0)
+claim.control.at_least("labels that change every epoch: gain from d_h = 1 to n", changing_gain[2], 0.1)
 claim.verdict()
 
 # %% [markdown]

@@ -30,8 +30,7 @@ from attention_theory.memorization.saturation import Saturation, saturation, sat
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from bookpress import Claim, estimate, interval_of, show
 from bookpress.layout import Layout
 
 # %% tags=["parameters"]
@@ -233,17 +232,17 @@ half_before = max(share_of_examples(one, H) for (H, _), models in untrained.item
 # %%
 claim = Claim("memorization/figure-3-mask")
 for H, T in sizes.items():
-    role = "printed" if few_heads == H else "check"
-    claim.estimate(f"H = {H}, T = {T}: share of pairs saturated", shares[H, T], ">", 0.5, role=role)
+    role = claim.printed if few_heads == H else claim
+    role.above(f"H = {H}, T = {T}: share of pairs saturated", estimate(shares[H, T]), 0.5)
     label = f"H = {H}, T = {T}: the share on the first examples, less that on all"
-    claim.estimate(label, apart[H], "==", 0.0, tolerance=0.1)
+    claim.equal(label, estimate(apart[H]), 0.0, tolerance=0.1)
     label = f"H = {H}, T = {T}: share of examples with at least half of the heads saturated"
     if few_heads == H:
         claim.number(f"{label}, mean", sum(half_saturated[H]) / seeds)
     else:
-        claim.estimate(label, half_saturated[H], ">", 0.5)
-claim.control("untrained heads: largest share saturated", before_training, ">", 0.5)
-claim.control("untrained heads: largest share of such examples", half_before, ">", 0.5)
+        claim.above(label, estimate(half_saturated[H]), 0.5)
+claim.control.above("untrained heads: largest share saturated", before_training, 0.5)
+claim.control.above("untrained heads: largest share of such examples", half_before, 0.5)
 for label, share in beside.items():
     claim.number(label, share)
 for row in on_record.values():
@@ -312,18 +311,17 @@ show.table(
 # %%
 claim = Claim("memorization/figure-3-counts")
 for H, T in sizes.items():
-    role = "check" if few_heads == H else "printed"
-    claim.estimate(f"H = {H}, T = {T}: examples with a head that is not saturated", free[H, T], ">=", 0.95, role=role)
+    role = claim if few_heads == H else claim.printed
+    role.at_least(f"H = {H}, T = {T}: examples with a head that is not saturated", estimate(free[H, T]), 0.95)
     claim.number(f"H = {H}: the same, less what independent heads would leave, mean", sum(gains[H, T]) / seeds)
-claim.control(
+claim.control.at_least(
     "built heads, sharpened on their own examples too: examples with a free head",
     max(found.share_with_a_free_head for found in sharpened.values()),
-    ">=",
     0.95,
 )
 for row in on_record.values():
     label = f"on record, full size, one seed, H = {row['heads']}: examples with a free head"
-    claim.check(label, row["share_with_a_free_head"], ">=", 0.95)
+    claim.at_least(label, row["share_with_a_free_head"], 0.95)
 claim.verdict()
 
 # %% [markdown]
@@ -370,13 +368,13 @@ show.figure(
 claim = Claim("memorization/figure-3-coefficients")
 for H, T in sizes.items():
     near_1 = [(one.largest > 0.9).double().mean().item() for one in trained[H]]
-    claim.estimate(f"H = {H}, T = {T}: share of the largest weights above 0.9", near_1, ">", 0.5)
+    claim.above(f"H = {H}, T = {T}: share of the largest weights above 0.9", estimate(near_1), 0.5)
     named = accuracy[H, T].mean() * T / capacity(H, context, width)
     claim.number(f"H = {H}, T = {T}: labels named over H(n-1)+1", named)
 built_near_1 = min((one.largest > 0.9).double().mean().item() for one in built.values())
-claim.check("built heads: smallest share above 0.9", built_near_1, ">", 0.5)
+claim.above("built heads: smallest share above 0.9", built_near_1, 0.5)
 before = max((one.largest > 0.9).double().mean().item() for models in untrained.values() for one in models)
-claim.control("untrained heads: largest share above 0.9", before, ">", 0.5)
+claim.control.above("untrained heads: largest share above 0.9", before, 0.5)
 for row in on_record.values():
     H, n, d = row["heads"], recorded["parameters"]["context"], recorded["parameters"]["width"]
     named = row["accuracy"] * row["examples"] / capacity(H, n, d)

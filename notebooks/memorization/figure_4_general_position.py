@@ -15,9 +15,8 @@ import torch
 
 from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.trends import exponent, line_of_the_mean
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -42,12 +41,12 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 require(
     width=(width, 2, None),
     classes=(classes, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 1, width - 1),
-    heads_examples=(heads_examples, 10, None),
-    contexts=(contexts, 1, width - 1),
+    heads_examples=(Each(heads_examples), 10, None),
+    contexts=(Each(contexts), 1, width - 1),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 10, None),
+    contexts_examples=(Each(contexts_examples), 10, None),
     seeds=(seeds, 3, None),
     contexts_seeds=(contexts_seeds, 2, None),
     seed=(seed, 0, None),
@@ -182,11 +181,11 @@ show.table(
 # %%
 claim = Claim("memorization/figure-4")
 for T, draws in (straightness or {heads_examples[0]: [0.0, 1.0]}).items():
-    claim.estimate(f"separate contexts, T = {T}: R² in H below saturation", draws, ">=", 0.98)
-claim.estimate("exponent in n, shared less separate", weaker, ">", 0.0)
-claim.estimate("memorised with separate contexts, less with shared ones, mean over n", more, ">=", 0.05)
+    claim.at_least(f"separate contexts, T = {T}: R² in H below saturation", estimate(draws), 0.98)
+claim.above("exponent in n, shared less separate", estimate(weaker), 0.0)
+claim.at_least("memorised with separate contexts, less with shared ones, mean over n", estimate(more), 0.05)
 no_more = changing[False] - changing[True]
-claim.control(f"labels that change every epoch, n = {contexts[-1]}: the same", no_more, ">=", 0.05)
+claim.control.at_least(f"labels that change every epoch, n = {contexts[-1]}: the same", no_more, 0.05)
 claim.verdict()
 
 # %% [markdown]

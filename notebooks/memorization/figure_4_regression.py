@@ -14,9 +14,8 @@ import torch
 
 from attention_theory.memorization.sweeps import Point, sweep
 from attention_theory.trends import exponent, line_of_the_mean
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -38,12 +37,12 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 # %%
 require(
     width=(width, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 1, width - 1),
-    heads_examples=(heads_examples, 10, None),
-    contexts=(contexts, 1, width - 1),
+    heads_examples=(Each(heads_examples), 10, None),
+    contexts=(Each(contexts), 1, width - 1),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 10, None),
+    contexts_examples=(Each(contexts_examples), 10, None),
     seeds=(seeds, 3, None),
     seed=(seed, 0, None),
     epochs=(epochs, 0, None),
@@ -183,16 +182,16 @@ show.table(
 # %%
 claim = Claim("memorization/figure-4-regression")
 for name, step in falls.items():
-    claim.estimate(f"separate contexts, {name}", step, "<", 0.0)
+    claim.below(f"separate contexts, {name}", estimate(step), 0.0)
 for T, curve in zip(heads_examples, by_heads, strict=True):
-    claim.estimate(f"separate contexts, T = {T}: last error over first", curve[-1] / curve[0], "<=", 0.5)
-claim.estimate(f"separate over shared contexts, n = {contexts[-1]}", ratio, "<=", 0.5)
+    claim.at_most(f"separate contexts, T = {T}: last error over first", estimate(curve[-1] / curve[0]), 0.5)
+claim.at_most(f"separate over shared contexts, n = {contexts[-1]}", estimate(ratio), 0.5)
 no_less = changing[False] / changing[True]
-claim.control(f"labels that change every epoch, n = {contexts[-1]}: the same", no_less, "<=", 0.5)
+claim.control.at_most(f"labels that change every epoch, n = {contexts[-1]}: the same", no_less, 0.5)
 for T, draws in (straightness or {heads_examples[0]: [0.0, 1.0]}).items():
     label = f"separate contexts, T = {T}: R² in H where the error is above 5 % of a constant's"
-    claim.estimate(label, draws, ">=", 0.98, role="printed")
-claim.estimate("exponent in n of what is memorised, shared less separate", weaker, ">", 0.0)
+    claim.printed.at_least(label, estimate(draws), 0.98)
+claim.above("exponent in n of what is memorised, shared less separate", estimate(weaker), 0.0)
 for shared, draws in of_errors.items():
     claim.number(f"exponent in n of the error, {names[shared]}", draws.mean())
 claim.verdict()

@@ -14,9 +14,8 @@ import torch
 from matplotlib.axes import Axes
 
 from attention_theory.memorization.sweeps import Point, sweep
-from attention_theory.validation import require
-from bookpress import Claim, show
-from bookpress.claims.intervals import interval_of
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, interval_of, show
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -38,12 +37,12 @@ device = "cpu"  # where to train, one of "cpu", "cuda"
 # %%
 require(
     width=(width, 2, None),
-    head_counts=(head_counts, 1, None),
+    head_counts=(Each(head_counts), 1, None),
     heads_context=(heads_context, 1, None),
-    heads_examples=(heads_examples, 10, None),
-    contexts=(contexts, 1, None),
+    heads_examples=(Each(heads_examples), 10, None),
+    contexts=(Each(contexts), 1, None),
     contexts_heads=(contexts_heads, 1, None),
-    contexts_examples=(contexts_examples, 10, None),
+    contexts_examples=(Each(contexts_examples), 10, None),
     seeds=(seeds, 2, None),
     seed=(seed, 0, None),
     epochs=(epochs, 0, None),
@@ -148,13 +147,13 @@ show.table(
 # %%
 claim = Claim("memorization/figure-5")
 for name, step in steps_of.items():
-    claim.estimate(f"{name}: change of the error", step, "<", 0.0)
+    claim.below(f"{name}: change of the error", estimate(step), 0.0)
 for axis, sizes, _, errors in panels:
     for T, curve in zip(sizes, errors, strict=True):
-        claim.estimate(f"T = {T}, against {axis}: last error over first", curve[-1] / curve[0], "<=", 0.5)
-    claim.control(f"against {axis}, labels that change every epoch: the same", changing_ratio[axis], "<=", 0.5)
+        claim.at_most(f"T = {T}, against {axis}: last error over first", estimate(curve[-1] / curve[0]), 0.5)
+    claim.control.at_most(f"against {axis}, labels that change every epoch: the same", changing_ratio[axis], 0.5)
 if contexts[0] == 1:
-    claim.estimate("n = 1: error over 1/12", by_context[:, 0].mean(dim=0) * 12, "==", 1.0, tolerance=0.2)
+    claim.equal("n = 1: error over 1/12", estimate(by_context[:, 0].mean(dim=0) * 12), 1.0, tolerance=0.2)
 claim.verdict()
 
 # %% [markdown]

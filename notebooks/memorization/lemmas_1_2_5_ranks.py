@@ -52,9 +52,9 @@ corner = modular_rank(torch.tensor([[0, 1], [0, 0]]))
 whole = modular_rank(torch.eye(3, dtype=torch.long).repeat(2, 2))  # A = B = C = I, and I where the triangle has 0
 
 claim = Claim("memorization/lemma-1")
-claim.check(f"{trials} block triangles, smallest rank X - rank A - rank B", min(slack), ">=", 0)
-claim.check("A = B = 0, C = 1: rank X", corner, "==", 1)
-claim.control("no triangle, all four blocks I: rank X - rank A - rank B", whole - 6, ">=", 0)
+claim.at_least(f"{trials} block triangles, smallest rank X - rank A - rank B", min(slack), 0)
+claim.equal("A = B = 0, C = 1: rank X", corner, 1)
+claim.control.at_least("no triangle, all four blocks I: rank X - rank A - rank B", whole - 6, 0)
 claim.verdict()
 
 # %% [markdown]
@@ -87,14 +87,14 @@ for n in range(1, 21):
         lost.append(n - int(numerical_rank((identity - mean) @ vectors)))
 
 claim = Claim("memorization/lemma-2")
-claim.check("n = 1, ..., 20: determinant less 2", max(deviation), "<=", 1e-12)
-claim.check("n = 1, ..., 20: rank lost", max(kept), "==", 0)
+claim.at_most("n = 1, ..., 20: determinant less 2", max(deviation), 1e-12)
+claim.equal("n = 1, ..., 20: rank lost", max(kept), 0)
 equations = {n: n * torch.eye(n, dtype=torch.long) + 1 for n in range(1, 21)}  # n (b_i + mean of b), row by row
 summed = max(int((rows.sum(dim=0) - 2 * n).abs().max()) for n, rows in equations.items())
 unsolved = max(n - modular_rank(rows) for n, rows in equations.items())
-claim.check("n = 1, ..., 20: sum of the proof's equations less 2n times the mean", summed, "==", 0, of="proof")
-claim.check("n = 1, ..., 20: dimensions left to their solutions", unsolved, "==", 0, of="proof")
-claim.control("mean taken away: smallest rank lost", min(lost), "==", 0)
+claim.equal("n = 1, ..., 20: sum of the proof's equations less 2n times the mean", summed, 0, of="proof")
+claim.equal("n = 1, ..., 20: dimensions left to their solutions", unsolved, 0, of="proof")
+claim.control.equal("mean taken away: smallest rank lost", min(lost), 0)
 claim.verdict()
 
 # %% [markdown]
@@ -158,10 +158,10 @@ show.figure(
 
 # %%
 claim = Claim("memorization/lemma-5")
-claim.check("0.99 of the smallest value, along its singular pair: smallest rank", min(safe), ">=", 5)
-claim.check("a random change of that size: smallest rank", min(generic), ">=", 5)
-claim.check("Weyl: largest move of a singular value less the size of the change", max(moved), "<=", 1e-13, of="proof")
-claim.control("exactly the smallest value, along its singular pair: largest rank", max(exact), ">=", 5)
+claim.at_least("0.99 of the smallest value, along its singular pair: smallest rank", min(safe), 5)
+claim.at_least("a random change of that size: smallest rank", min(generic), 5)
+claim.at_most("Weyl: largest move of a singular value less the size of the change", max(moved), 1e-13, of="proof")
+claim.control.at_least("exactly the smallest value, along its singular pair: largest rank", max(exact), 5)
 claim.verdict()
 
 # %% [markdown]

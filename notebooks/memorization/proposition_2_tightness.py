@@ -50,7 +50,7 @@ from attention_theory.memorization.rank_bounds import (
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.numerics import numerical_rank
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -59,7 +59,7 @@ seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
-require(sizes=([number for pair in sizes for number in pair], 2, None), seed=(seed, 0, None))
+require(sizes=(Each([number for pair in sizes for number in pair]), 2, None), seed=(seed, 0, None))
 require(device=(device, {"cpu", "cuda"}))
 
 
@@ -153,16 +153,16 @@ def proof_steps(claim: Claim, H: int, n: int) -> None:
     ranks = [int(numerical_rank(block)) for block in (first, *differences)]
     null = torch.stack(differences).sum(dim=-1).abs().max()
     Z = int(numerical_rank(features(heads, examples)))
-    claim.check("rows of the differences of two heads, largest sum", null, "<=", 1e-14, of="proof")
-    claim.check("differences, largest rank", max(ranks[1:]), "<=", n - 1, of="proof")
+    claim.at_most("rows of the differences of two heads, largest sum", null, 1e-14, of="proof")
+    claim.at_most("differences, largest rank", max(ranks[1:]), n - 1, of="proof")
     rows, columns = differences[0].shape
-    claim.misprint("a zero eigenvalue: rows of a difference less its columns", rows - columns, "==", 0, of="proof")
+    claim.misprint.equal("a zero eigenvalue: rows of a difference less its columns", rows - columns, 0, of="proof")
     of_theta = int(numerical_rank(Theta))
-    claim.check("rank of Z less that of Theta", Z - of_theta, "<=", 0, of="proof")
-    claim.check("rank of Theta less the sum over the blocks", of_theta - sum(ranks), "<=", 0, of="proof")
+    claim.at_most("rank of Z less that of Theta", Z - of_theta, 0, of="proof")
+    claim.at_most("rank of Theta less the sum over the blocks", of_theta - sum(ranks), 0, of="proof")
     product = Theta @ torch.block_diag(*[examples.context_of_each[0]] * H)
     apart = (features(heads, examples) - product).abs().max()
-    claim.check("Z less Theta times (I ⊗ E)", apart, "<=", 1e-12, of="proof")
+    claim.at_most("Z less Theta times (I ⊗ E)", apart, 1e-12, of="proof")
 
 
 # %% [markdown]
@@ -171,12 +171,12 @@ def proof_steps(claim: Claim, H: int, n: int) -> None:
 # %%
 bounds = {f"({H}, {n})": capacity(H, n, n) for H, n in sizes}
 claim = Claim("memorization/proposition-2")
-claim.check("null vectors times Theta, largest entry", max(nulls), "<=", 1e-14)
-claim.check("singular value after the bound", max(drops), "<=", 1e-14)
-claim.check("random heads: rank", dict(zip(bounds, shared_ranks, strict=True)), "==", bounds)
-claim.check("largest rank over its bound, all heads", max(row[3] - row[2] for row in found), "<=", 0)
-claim.control("separate contexts: rank", dict(zip(bounds, separate_ranks, strict=True)), "<=", bounds)
-claim.control("tanh for softmax: rank", dict(zip(bounds, tanh_ranks, strict=True)), "<=", bounds)
+claim.at_most("null vectors times Theta, largest entry", max(nulls), 1e-14)
+claim.at_most("singular value after the bound", max(drops), 1e-14)
+claim.equal("random heads: rank", dict(zip(bounds, shared_ranks, strict=True)), bounds)
+claim.at_most("largest rank over its bound, all heads", max(row[3] - row[2] for row in found), 0)
+claim.control.at_most("separate contexts: rank", dict(zip(bounds, separate_ranks, strict=True)), bounds)
+claim.control.at_most("tanh for softmax: rank", dict(zip(bounds, tanh_ranks, strict=True)), bounds)
 proof_steps(claim, *sizes[-1])
 if sizes == [[3, 4], [4, 6], [5, 8]]:
     thin_ranks = [row[3] for row in found if row[1] == "d_h = 1"]
@@ -260,17 +260,12 @@ pair_residual = residual_of_two_labels(2)
 
 # %%
 claim = Claim("memorization/remark-tightness")
-claim.check("n = 1: rows of Z less the first", (single_Z - single_Z[0]).abs().max(), "<=", 1e-15)
-claim.check(
-    "n = 1: residual of two labels less half their difference",
-    abs(residual_of_two_labels(1) - 0.5),
-    "<=",
-    1e-12,
-)
-claim.check("n > 1, fixed heads at the bound: residual", fixed_residual[0], "<=", 1e-9)
-claim.control("fixed heads, one above the bound: residual", fixed_residual[1], "<=", 1e-9)
-claim.control("n = 2, two labels: residual less half their difference", abs(pair_residual - 0.5), "<=", 1e-12)
-claim.check("remark: trained heads, twice the bound: residual", trained_residual[3], "<=", 1e-9)
+claim.close("n = 1: rows of Z less the first", single_Z, single_Z[0], atol=1e-15)
+claim.close("n = 1: residual of two labels less half their difference", residual_of_two_labels(1), 0.5, atol=1e-12)
+claim.at_most("n > 1, fixed heads at the bound: residual", fixed_residual[0], 1e-9)
+claim.control.at_most("fixed heads, one above the bound: residual", fixed_residual[1], 1e-9)
+claim.control.close("n = 2, two labels: residual less half their difference", pair_residual, 0.5, atol=1e-12)
+claim.at_most("remark: trained heads, twice the bound: residual", trained_residual[3], 1e-9)
 claim.verdict()
 
 # %% [markdown]

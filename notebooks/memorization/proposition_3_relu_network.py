@@ -150,16 +150,16 @@ show.figure(
 
 # %%
 claim = Claim("memorization/proposition-3")
-claim.check("fold with a plus sign, error", errors["correct"], "<=", 1e-12, of="proof")
-claim.check("parameters counted less formula", folded_size - small[1], "==", 0)
-claim.check(f"hard data: Kruskal rank of all {T} queries", kruskal_rank(whole), "==", context)
-claim.check("hard data: rank of the context", int(numerical_rank(examples.contexts)), "==", context)
+claim.at_most("fold with a plus sign, error", errors["correct"], 1e-12, of="proof")
+claim.equal("parameters counted less formula", folded_size - small[1], 0)
+claim.equal(f"hard data: Kruskal rank of all {T} queries", kruskal_rank(whole), context)
+claim.equal("hard data: rank of the context", int(numerical_rank(examples.contexts)), context)
 bound = {f"d_out = {k}": size for k, size in small.items()}
 largest = {f"d_out = {k}": ranks.max() for k, ranks in hard_ranks.items()}
-claim.check("hard data: largest rank of the derivative", largest, "<=", bound)
-claim.misprint("fold with a minus sign, error", errors["printed"], "<=", 1e-12, of="proof")
-claim.control("generic data, d_out = 1: largest rank of the derivative", generic_ranks[1].max(), "<=", small[1])
-claim.control("one query given twice: Kruskal rank", kruskal_rank(twice), "==", context)
+claim.at_most("hard data: largest rank of the derivative", largest, bound)
+claim.misprint.at_most("fold with a minus sign, error", errors["printed"], 1e-12, of="proof")
+claim.control.at_most("generic data, d_out = 1: largest rank of the derivative", generic_ranks[1].max(), small[1])
+claim.control.equal("one query given twice: Kruskal rank", kruskal_rank(twice), context)
 claim.number("hard data, d_out = 1: largest rank", hard_ranks[1].max())
 claim.number("generic data, d_out = 1: largest rank", generic_ranks[1].max())
 claim.verdict()
@@ -236,15 +236,12 @@ show.table(
 
 # %%
 claim = Claim("memorization/remark-as-powerful")
-claim.check("attention's lower bound over the network's upper bound", ratio, ">=", 1 / 8)
-claim.check(
-    "hard data: labels within reach, attention less network",
-    in_reach["hard data"][0] - in_reach["hard data"][1],
-    ">=",
-    0,
+claim.at_least("attention's lower bound over the network's upper bound", ratio, 1 / 8)
+claim.at_least(
+    "hard data: labels within reach, attention less network", in_reach["hard data"][0] - in_reach["hard data"][1], 0
 )
 over_reach = capacity(H, n, n) / in_reach["generic data"][1]
-claim.control("generic data: attention's lower bound over what the network has in reach", over_reach, ">=", 1 / 8)
+claim.control.at_least("generic data: attention's lower bound over what the network has in reach", over_reach, 1 / 8)
 for name, both in in_reach.items():
     claim.number(f"{name}: within reach of attention", both[0])
     claim.number(f"{name}: within reach of the network", both[1])

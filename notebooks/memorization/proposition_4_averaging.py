@@ -78,12 +78,12 @@ def least_rank(contexts: torch.Tensor) -> int:
 
 # %%
 claim = Claim("memorization/assumption-3")
-claim.check(
-    "random examples: Kruskal rank of query + mean", rank_up_to_n(whole_mean_shifted_queries(generic)), ">=", context
+claim.at_least(
+    "random examples: Kruskal rank of query + mean", rank_up_to_n(whole_mean_shifted_queries(generic)), context
 )
-claim.check("equal queries, own contexts", rank_up_to_n(whole_mean_shifted_queries(class_tokens)), ">=", context)
-claim.control(
-    "equal queries, one shared context", rank_up_to_n(whole_mean_shifted_queries(shared_class_tokens)), ">=", context
+claim.at_least("equal queries, own contexts", rank_up_to_n(whole_mean_shifted_queries(class_tokens)), context)
+claim.control.at_least(
+    "equal queries, one shared context", rank_up_to_n(whole_mean_shifted_queries(shared_class_tokens)), context
 )
 claim.verdict()
 
@@ -156,13 +156,13 @@ for t in range(examples_count):
 rank_change = (modular_ranks(whole_contexts.long()) - modular_ranks(class_tokens.contexts.long())).abs().max()
 
 claim = Claim("memorization/proposition-4")
-claim.check("layer less formula", formula.abs().max(), "<=", 1e-12)
-claim.check("Kruskal rank of the queries before", before, "==", 1)
-claim.check("Kruskal rank of the queries after", rank_up_to_n(whole_queries), ">=", context)
-claim.check("smallest rank of a context after", least_rank(whole_contexts), "==", context)
-claim.check("Eqs. 24 and 25, each token plus the mean by hand", by_hand, "<=", 1e-12, of="proof")
-claim.check("ranks of the contexts, those after less those before", rank_change, "==", 0, of="proof")
-claim.control("one shared context: Kruskal rank after", shared_after, ">=", context)
+claim.at_most("layer less formula", formula.abs().max(), 1e-12)
+claim.equal("Kruskal rank of the queries before", before, 1)
+claim.at_least("Kruskal rank of the queries after", rank_up_to_n(whole_queries), context)
+claim.equal("smallest rank of a context after", least_rank(whole_contexts), context)
+claim.at_most("Eqs. 24 and 25, each token plus the mean by hand", by_hand, 1e-12, of="proof")
+claim.equal("ranks of the contexts, those after less those before", rank_change, 0, of="proof")
+claim.control.at_least("one shared context: Kruskal rank after", shared_after, context)
 claim.verdict()
 
 # %% [markdown]
@@ -253,14 +253,14 @@ least = {kind: min(values) for kind, values in ratios.items()}
 
 # %%
 claim = Claim("memorization/remark-assumption-3-relaxed")
-claim.check("equal queries: Assumption 3 holds", rank_up_to_n(whole_queries), ">=", context)
-claim.check("second token cancels: Assumption 1 holds", holds_1, ">=", context)
-claim.check("second token cancels: contexts keep rank n", least_rank(cancelled.contexts), "==", context)
+claim.at_least("equal queries: Assumption 3 holds", rank_up_to_n(whole_queries), context)
+claim.at_least("second token cancels: Assumption 1 holds", holds_1, context)
+claim.equal("second token cancels: contexts keep rank n", least_rank(cancelled.contexts), context)
 in_its_context = torch.equal(cancelled.contexts[:, 0], cancelled.queries)
-claim.check("self-attention: each query is the first token of its context", in_its_context, "==", True)
-claim.printed("second token cancels: Assumption 3 holds, as a weaker one would", holds_3, ">=", context)
-claim.check("queries of Assumption 1, 60 draws of contexts: smallest singular ratio of n sums", least, ">", 1e-9)
-claim.control("equal queries: Assumption 1 holds", before, ">=", context)
+claim.true("self-attention: each query is the first token of its context", in_its_context)
+claim.printed.at_least("second token cancels: Assumption 3 holds, as a weaker one would", holds_3, context)
+claim.above("queries of Assumption 1, 60 draws of contexts: smallest singular ratio of n sums", least, 1e-9)
+claim.control.at_least("equal queries: Assumption 1 holds", before, context)
 claim.verdict()
 
 # %% [markdown]

@@ -120,12 +120,12 @@ error = (column_logits(weak, fit_targets(weak, targets)).softmax(dim=-1) - targe
 
 # %%
 claim = Claim("memorization/remark-1")
-claim.check("spans of Q dimensions: residual at H (Q - 1) + 1", residuals, "<=", 1e-10)
-claim.check("one query the sum of Q others: residual", sum_residuals, "<=", 1e-10)
+claim.at_most("spans of Q dimensions: residual at H (Q - 1) + 1", residuals, 1e-10)
+claim.at_most("one query the sum of Q others: residual", sum_residuals, 1e-10)
 expected = {f"Q = {Q}": min(width, promised[Q] - 1) for Q in summed}
-claim.check("dimensions that such queries span", query_ranks, "==", expected)
-claim.check("random heads, Q = 1: rank of Z beyond the promise", reached[1], ">", promised[1])
-claim.control("n targets with queries in n - 1 dimensions: error", error, "<=", 1e-10)
+claim.equal("dimensions that such queries span", query_ranks, expected)
+claim.above("random heads, Q = 1: rank of Z beyond the promise", reached[1], promised[1])
+claim.control.at_most("n targets with queries in n - 1 dimensions: error", error, 1e-10)
 claim.number("random heads, Q = 1: rank of Z", reached[1])
 claim.verdict()
 

@@ -68,10 +68,10 @@ decoded_query = examples.queries @ decoding.decode
 
 # %%
 claim = Claim("memorization/skip-layer")
-claim.check("d_out = d, W_D = I: new tokens less e + f", (next_tokens - examples.queries - f).abs().max(), "<=", 1e-13)
-claim.check("d_out = d: numbers of f", f.shape[1], "==", width)
-claim.check("any d_out: skip less plain less decoded query", (skipped - plain - decoded_query).abs().max(), "<=", 1e-13)
-claim.control("the query counted twice", (skipped - plain - 2 * decoded_query).abs().max(), "<=", 1e-13)
+claim.close("d_out = d, W_D = I: new tokens less e + f", next_tokens - examples.queries, f, atol=1e-13)
+claim.equal("d_out = d: numbers of f", f.shape[1], width)
+claim.close("any d_out: skip less plain less decoded query", skipped - plain, decoded_query, atol=1e-13)
+claim.control.close("the query counted twice", skipped - plain, 2 * decoded_query, atol=1e-13)
 claim.number("decoded f of these parameters: numbers, to be added to the d of a token", plain.shape[1])
 claim.verdict()
 
@@ -147,17 +147,17 @@ show.figure(
 # %%
 shifted = {f"d_out = {k}": rows["less the query's first coordinates"].abs().max() for k, rows in errors.items()}
 claim = Claim("memorization/remark-2")
-claim.check("shifted labels: residual", shifted, "<=", 1e-10)
+claim.at_most("shifted labels: residual", shifted, 1e-10)
 first = {k: examples.queries[:, :k] for k in errors}
 once, twice = (
     {f"d_out = {k}": (rows["as they are"] - times * first[k]).abs().max() for k, rows in errors.items()}
     for times in (1, 2)
 )
-claim.check("no shift: residual less e counted once", once, "<=", 1e-12, of="proof")
-claim.misprint("no shift: residual less e counted twice", twice, "<=", 1e-12, of="proof")
+claim.at_most("no shift: residual less e counted once", once, 1e-12, of="proof")
+claim.misprint.at_most("no shift: residual less e counted twice", twice, 1e-12, of="proof")
 for name in ("as they are", "plus them"):
     wrong = {f"d_out = {k}": rows[name].abs().max() for k, rows in errors.items()}
-    claim.control(f"built for the labels {name}: residual", wrong, "<=", 1e-10)
+    claim.control.at_most(f"built for the labels {name}: residual", wrong, 1e-10)
 claim.verdict()
 
 # %% [markdown]

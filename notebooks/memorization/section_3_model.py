@@ -112,12 +112,12 @@ show.figure(
 
 # %%
 claim = Claim("memorization/definition-mha")
-claim.check("batched less one by one", (batched - literal).abs().max(), "<=", 1e-13)
-claim.check("softmax weights, sum less 1", (sums - 1).abs().max(), "<=", 1e-15)
-claim.control("with a mask on the last token", (batched - masked).abs().max(), "<=", 1e-13)
-claim.control("with a skip connection", (batched - skipped).abs().max(), "<=", 1e-13)
+claim.close("batched less one by one", batched, literal, atol=1e-13)
+claim.close("softmax weights, sum less 1", sums, 1, atol=1e-15)
+claim.control.close("with a mask on the last token", batched, masked, atol=1e-13)
+claim.control.close("with a skip connection", batched, skipped, atol=1e-13)
 if head_width > 1:
-    claim.control("with the usual factor on the logits", (batched - scaled).abs().max(), "<=", 1e-13)
+    claim.control.close("with the usual factor on the logits", batched, scaled, atol=1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -143,11 +143,11 @@ claim.verdict()
 Z = features(layer, examples)
 product = matrix_form(Z, readout)
 claim = Claim("memorization/definition-feature-matrix")
-claim.check("matrix form less the model", (product - batched).abs().max(), "<=", 1e-13)
-claim.check("shape of Z", str(tuple(Z.shape)), "==", str((examples_count, heads * width)))
-claim.check("numbers in the product", product.numel(), "==", examples_count * outputs)
-claim.misprint("Eq. 8 as printed, one number for each t: numbers in the product", product.numel(), "==", examples_count)
-claim.control("features in another order", (matrix_form(Z.flip(1), readout) - batched).abs().max(), "<=", 1e-13)
+claim.close("matrix form less the model", product, batched, atol=1e-13)
+claim.equal("shape of Z", str(tuple(Z.shape)), str((examples_count, heads * width)))
+claim.equal("numbers in the product", product.numel(), examples_count * outputs)
+claim.misprint.equal("Eq. 8 as printed, one number for each t: numbers in the product", product.numel(), examples_count)
+claim.control.close("features in another order", matrix_form(Z.flip(1), readout), batched, atol=1e-13)
 claim.verdict()
 
 # %% [markdown]
@@ -181,9 +181,9 @@ twice = examples.take(again)
 other_label = torch.cat([labels, labels[:1] + 1])
 met_twice = predict(layer, solve_readout(features(layer, twice), other_label, heads, values), twice)
 claim = Claim("memorization/definition-memorization")
-claim.check("arbitrary labels memorised", memorises(met, labels), "==", True)
-claim.check("largest residual", (met - labels).abs().max(), "<=", 1e-10)
-claim.control("first example again with another label", memorises(met_twice, other_label), "==", True)
+claim.true("arbitrary labels memorised", memorises(met, labels))
+claim.close("largest residual", met, labels, atol=1e-10)
+claim.control.true("first example again with another label", memorises(met_twice, other_label))
 claim.verdict()
 
 # %% [markdown]
@@ -279,14 +279,12 @@ own_contexts = sample_examples(12, 2, 6, shared=False, law="uniform", seed=seed)
 apart = reachable_dimensions(own_contexts, 2, 6, seed, outputs=6)
 
 claim = Claim("memorization/remark-parameter-count")
-claim.check("formula less count", parameter_count(*sizes) - counted, "==", 0)
-claim.check(
-    "count less printed formula", counted - parameter_count(*sizes, form="printed"), "==", heads * width * values
-)
-claim.check("largest deviation of an exponent", max(abs(a - b) for a, b in exponents.values()), "<=", 0.05)
-claim.check("setting 3, shared context, (H, n, d): labels within reach", reach, "==", promised)
-claim.misprint("printed formula less count", parameter_count(*sizes, form="printed") - counted, "==", 0)
-claim.control("setting 3, separate contexts, (2, 2, 6): labels within reach", apart, "==", promised[str((2, 2, 6))])
+claim.equal("formula less count", parameter_count(*sizes) - counted, 0)
+claim.equal("count less printed formula", counted - parameter_count(*sizes, form="printed"), heads * width * values)
+claim.at_most("largest deviation of an exponent", max(abs(a - b) for a, b in exponents.values()), 0.05)
+claim.equal("setting 3, shared context, (H, n, d): labels within reach", reach, promised)
+claim.misprint.equal("printed formula less count", parameter_count(*sizes, form="printed") - counted, 0)
+claim.control.equal("setting 3, separate contexts, (2, 2, 6): labels within reach", apart, promised[str((2, 2, 6))])
 claim.verdict()
 
 # %% [markdown]
@@ -321,9 +319,9 @@ shapes = {
     "y": (batched[0], (outputs,)),
 }
 claim = Claim("memorization/table-2")
-claim.check("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, shape in shapes.values()), "==", 0)
-claim.misprint("axes of W_D, as printed", readout.decode.ndim, "==", 1)
-claim.control("numbers in a label, as printed", batched[0].numel(), "==", 1)
+claim.equal("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, shape in shapes.values()), 0)
+claim.misprint.equal("axes of W_D, as printed", readout.decode.ndim, 1)
+claim.control.equal("numbers in a label, as printed", batched[0].numel(), 1)
 claim.verdict()
 
 # %% [markdown]

@@ -159,13 +159,13 @@ steps = [by_heads[H + 1] - by_heads[H] for H in range(1, heads)]
 # %%
 claim = Claim("memorization/remark-conclusion-1")
 per_head = (context - 1) * (width + 1)
-claim.check("labels within reach: least gain by a head, less (n - 1)(d + 1)", min(steps) - per_head, "==", 0)
-claim.check("separate contexts: gain by the second head", separate_by_heads[2] - separate_by_heads[1], ">", 0)
+claim.equal("labels within reach: least gain by a head, less (n - 1)(d + 1)", min(steps) - per_head, 0)
+claim.above("separate contexts: gain by the second head", separate_by_heads[2] - separate_by_heads[1], 0)
 enough = width + 2
 least_gain = capacity(enough, context, width) - dimension_count(1, context, width, width, True)
-claim.check("promise for d + 2 heads less what one head has within reach", least_gain, ">", 0)
-claim.check(f"{beyond_one} labels, trained: residual of all heads", many, "<=", 1e-6)
-claim.control(f"{beyond_one} labels, trained: residual of one head", one, "<=", 1e-6)
+claim.above("promise for d + 2 heads less what one head has within reach", least_gain, 0)
+claim.at_most(f"{beyond_one} labels, trained: residual of all heads", many, 1e-6)
+claim.control.at_most(f"{beyond_one} labels, trained: residual of one head", one, 1e-6)
 claim.verdict()
 
 # %% [markdown]
@@ -203,10 +203,10 @@ to_the_short = best_residual(short_context, beyond_short, 2, width)
 
 # %%
 claim = Claim("memorization/remark-conclusion-2")
-claim.check("shared: least gain of labels in reach by a token, less H(d + 1)", min(gains) - 2 * (width + 1), "==", 0)
-claim.check(f"{beyond_short} labels, trained: residual with n = d - 2", to_the_long, "<=", 1e-6)
-claim.control(f"{beyond_short} labels, trained: residual with n = 2", to_the_short, "<=", 1e-6)
-claim.control("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], ">", 0)
+claim.equal("shared: least gain of labels in reach by a token, less H(d + 1)", min(gains) - 2 * (width + 1), 0)
+claim.at_most(f"{beyond_short} labels, trained: residual with n = d - 2", to_the_long, 1e-6)
+claim.control.at_most(f"{beyond_short} labels, trained: residual with n = 2", to_the_short, 1e-6)
+claim.control.above("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], 0)
 claim.number("separate contexts: labels within reach, n = d - 2", level[-1])
 claim.verdict()
 
@@ -295,19 +295,19 @@ reach = {
 
 # %%
 claim = Claim("memorization/remark-conclusion-3")
-claim.check(
-    "shared context, d_h = d brought to n - 1: change of a softmax weight", narrowing_error(context - 1), "<=", 1e-12
+claim.at_most(
+    "shared context, d_h = d brought to n - 1: change of a softmax weight", narrowing_error(context - 1), 1e-12
 )
-claim.control("d_h = d brought to n - 2, change of a softmax weight", narrowing_error(context - 2), "<=", 1e-12)
+claim.control.at_most("d_h = d brought to n - 2, change of a softmax weight", narrowing_error(context - 2), 1e-12)
 for kind, (reached, by_the_count) in reach.items():
-    claim.check(f"{kind}: labels within reach", reached, "==", by_the_count)
-claim.check("shared: within reach at d_h = d less at n - 1", by_width[width] - by_width[context - 1], "==", 0)
-claim.check(f"d_h = 1: best residual, T = {beyond_thin}", trained[1], ">=", 1e-2)
-claim.check(f"d_h = n - 1: best residual, T = {beyond_thin}", trained[context - 1], "<=", 1e-6)
-claim.check("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e-12)), "==", bound)
-claim.control("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), "==", bound)
+    claim.equal(f"{kind}: labels within reach", reached, by_the_count)
+claim.equal("shared: within reach at d_h = d less at n - 1", by_width[width] - by_width[context - 1], 0)
+claim.at_least(f"d_h = 1: best residual, T = {beyond_thin}", trained[1], 1e-2)
+claim.at_most(f"d_h = n - 1: best residual, T = {beyond_thin}", trained[context - 1], 1e-6)
+claim.equal("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e-12)), bound)
+claim.control.equal("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), bound)
 gain = separate_by_width[width] - separate_by_width[context]
-claim.printed("separate contexts: labels within reach, d_h = d less d_h = n", gain, "==", 0)
+claim.printed.equal("separate contexts: labels within reach, d_h = d less d_h = n", gain, 0)
 for name, h in (("n", context), ("d", width)):
     claim.number(f"separate contexts: labels within reach, d_h = {name}", separate_by_width[h])
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])

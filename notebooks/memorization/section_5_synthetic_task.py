@@ -156,14 +156,14 @@ show.figure(
 
 # %%
 claim = Claim("memorization/synthetic-task")
-claim.check("shared contexts: short cut less full layer", short_cut_less_full(shared), "<=", 1e-12)
-claim.check("separate contexts: short cut less full layer", short_cut_less_full(separate), "<=", 1e-12)
-claim.check("chi-square of the class counts", even, "<=", limit)
-claim.check("tokens: mean less 1/2", (shared.queries.mean() - 0.5).abs(), "<=", 0.002)
-claim.check("tokens: variance less 1/12", (shared.queries.var() - 1 / 12).abs(), "<=", 0.002)
+claim.at_most("shared contexts: short cut less full layer", short_cut_less_full(shared), 1e-12)
+claim.at_most("separate contexts: short cut less full layer", short_cut_less_full(separate), 1e-12)
+claim.at_most("chi-square of the class counts", even, limit)
+claim.at_most("tokens: mean less 1/2", (shared.queries.mean() - 0.5).abs(), 0.002)
+claim.at_most("tokens: variance less 1/12", (shared.queries.var() - 1 / 12).abs(), 0.002)
 with_query = short_cut_less_full(shared, query_in_context=True)
-claim.control("query in its own context: difference", with_query, "<=", 1e-12)
-claim.control("unevenly drawn classes: chi-square", chi_square(uneven), "<=", limit)
+claim.control.at_most("query in its own context: difference", with_query, 1e-12)
+claim.control.at_most("unevenly drawn classes: chi-square", chi_square(uneven), limit)
 claim.verdict()
 
 # %% [markdown]

@@ -51,7 +51,7 @@ from attention_theory.memorization.published import load_vision_model
 from attention_theory.memorization.transformer import Layer, cast, random_attention
 from attention_theory.memorization.vision import VisionModel, random_vision_model, train_vision_model
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 from bookpress.layout import Layout
 
 # %% tags=["parameters"]
@@ -191,17 +191,17 @@ alone = sampled_ranks(repeated_queries, n, 100, seed).max()
 # %%
 claim = Claim("memorization/table-1")
 after = [name for name in places if name != "Embedding"]
-claim.check("embedding: most independent queries, of n", found["Embedding", SINGLE]["prefixes"].max(), "==", 1)
-claim.estimate("embedding: share for Assumption 3", assumption_3.tolist(), ">=", 0.99)
+claim.equal("embedding: most independent queries, of n", found["Embedding", SINGLE]["prefixes"].max(), 1)
+claim.at_least("embedding: share for Assumption 3", estimate(assumption_3.tolist()), 0.99)
 for name in after:
-    claim.estimate(f"{name}: share for Assumption 1", found[name, SINGLE]["assumption 1"], ">=", 0.99)
-    claim.estimate(f"{name}: share for general position", found[name, SINGLE]["general position"], "<", 0.99)
+    claim.at_least(f"{name}: share for Assumption 1", estimate(found[name, SINGLE]["assumption 1"]), 0.99)
+    claim.below(f"{name}: share for general position", estimate(found[name, SINGLE]["general position"]), 0.99)
 every = {f"{name}, {dtype}": row["assumption 2"] for (name, dtype), row in found.items()}
-claim.check("share for Assumption 2", every, ">=", 0.99)
+claim.at_least("share for Assumption 2", every, 0.99)
 for name in after:
     label = f"{name}, float64: share for general position"
-    claim.estimate(label, found[name, DOUBLE]["general position"], ">=", 0.99)
-claim.control("one image repeated, random attention: most independent queries, of n", alone, ">=", n)
+    claim.at_least(label, estimate(found[name, DOUBLE]["general position"]), 0.99)
+claim.control.at_least("one image repeated, random attention: most independent queries, of n", alone, n)
 if not (checkpoint and pictures):
     claim.stand_in("crops of two photographs for ImageNet, a small transformer trained on them for published weights")
 claim.verdict()
@@ -304,19 +304,21 @@ one_pixel = satisfied_fraction(pixel_queries, 65, 100, seed)
 
 # %%
 claim = Claim("memorization/figure-1")
-claim.estimate("small size, float32: share at k = n", found["Random attention", SINGLE]["assumption 1"], ">=", 0.99)
-claim.check("small size, float32: largest k of any draw, below d", prefixes.max(), "<", d)
-claim.estimate("recorded, float32: share at k = n", at_n, ">=", 0.99)
-claim.check("recorded, float32: largest k at 99 % over d, 'much smaller'", max(large_k) / large_d, "<=", 0.5)
+claim.at_least("small size, float32: share at k = n", estimate(found["Random attention", SINGLE]["assumption 1"]), 0.99)
+claim.below("small size, float32: largest k of any draw, below d", prefixes.max(), d)
+claim.at_least("recorded, float32: share at k = n", estimate(at_n), 0.99)
+claim.at_most("recorded, float32: largest k at 99 % over d, 'much smaller'", max(large_k) / large_d, 0.5)
 mean_k = sum(large_k) / len(large_k)
 claim.number("recorded, float32: largest k at 99 % over n", mean_k / large_n, printed=235 / 197)
 in_double = min(row["float64"][str(large_d)] for row in recorded["data"])
 claim.number("recorded, float64: share at k = d, few subsets", in_double)
-claim.estimate("small size, float64: share at k = d", found["Random attention", DOUBLE]["general position"], ">=", 0.99)
+claim.at_least(
+    "small size, float64: share at k = d", estimate(found["Random attention", DOUBLE]["general position"]), 0.99
+)
 claim.number("small size, float32: largest k at 99 % over n", small_k / n)
-claim.control("digits, one pixel a patch: share at k = n = 65", one_pixel, ">=", 0.99)
+claim.control.at_least("digits, one pixel a patch: share at k = n = 65", one_pixel, 0.99)
 at_embedding = share_of(found["Embedding", DOUBLE]["assumption 1"])
-claim.control("embedding, float64: share at k = n", at_embedding, ">=", 0.99)
+claim.control.at_least("embedding, float64: share at k = n", at_embedding, 0.99)
 claim.stand_in("crops of two photographs for ImageNet")
 claim.verdict()
 

@@ -50,7 +50,7 @@ from attention_theory.memorization.language import (
 from attention_theory.memorization.published import load_language_model
 from attention_theory.memorization.transformer import cast
 from attention_theory.validation import require
-from bookpress import Claim, show
+from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 gpt_tokens = 64  # n of the small GPT-2, from 8 to gpt_width - 1
@@ -237,19 +237,19 @@ few_subsets = {f"{name} L1, float64: share for {what}": double[name, 1][key] for
 
 # %%
 claim = Claim("memorization/table-3")
-claim.check("BERT L0: rank of n queries", double[BERT, 0]["rank"], "==", 1)
-claim.check("GPT-2 L0: texts that share their last token with another", texts_alike, ">=", 1)
-claim.check("GPT-2 L0: two such queries, difference", alike.diff(dim=0).abs().max(), "==", 0)
-claim.estimate("GPT-2 L1, float32: share for Assumption 1", single[GPT, 1]["assumption 1"], ">=", 0.99)
-claim.estimate("BERT L1, float32: share for Assumption 1", single[BERT, 1]["assumption 1"], "<", 0.99)
+claim.equal("BERT L0: rank of n queries", double[BERT, 0]["rank"], 1)
+claim.at_least("GPT-2 L0: texts that share their last token with another", texts_alike, 1)
+claim.equal("GPT-2 L0: two such queries, difference", alike.diff(dim=0).abs().max(), 0)
+claim.at_least("GPT-2 L1, float32: share for Assumption 1", estimate(single[GPT, 1]["assumption 1"]), 0.99)
+claim.below("BERT L1, float32: share for Assumption 1", estimate(single[BERT, 1]["assumption 1"]), 0.99)
 for (name, depth), row in single.items():
-    claim.estimate(f"{name} L{depth}, float32: share for general position", row["general position"], "<", 0.99)
+    claim.below(f"{name} L{depth}, float32: share for general position", estimate(row["general position"]), 0.99)
 for label, passed in few_subsets.items():
     claim.number(f"{label}, {len(passed)} subsets", share_of(passed))
 every = {f"{name}, L{depth}, {dtype}": share_of(row["assumption 2"]) for (name, depth, dtype), row in found.items()}
-claim.check("share for Assumption 2", every, "==", 1)
-claim.estimate("BERT L0: share for Assumption 1", single[BERT, 0]["assumption 1"], ">=", 0.99, role="control")
-claim.control("generic queries in place of GPT-2's: texts alike", texts_count - len(fresh.unique(dim=0)), ">=", 1)
+claim.equal("share for Assumption 2", every, 1)
+claim.control.at_least("BERT L0: share for Assumption 1", estimate(single[BERT, 0]["assumption 1"]), 0.99)
+claim.control.at_least("generic queries in place of GPT-2's: texts alike", texts_count - len(fresh.unique(dim=0)), 1)
 claim.number("BERT L1, float32: Kruskal rank by the 99 % rule, over n", share, printed=349 / 512)
 claim.stand_in("random weights and Python's standard library for trained weights and Wikipedia; reduced sizes")
 claim.verdict()
@@ -312,10 +312,10 @@ show.table(
 
 # %%
 claim = Claim("memorization/remark-appendix-j-explanation")
-claim.check("random positions at BERT's size: rank", int(torch.linalg.matrix_rank(bert)), "==", bert_tokens)
-claim.check("BERT, random positions: share at L0", shares["BERT, random positions"][0], ">=", 0.99)
-claim.control("BERT without positions: share at L0", shares["BERT, no positions"][0], ">=", 0.99)
-claim.control("GPT-2 without positions: share at L0", shares["GPT-2, no positions"][0], ">=", 0.99)
+claim.equal("random positions at BERT's size: rank", int(torch.linalg.matrix_rank(bert)), bert_tokens)
+claim.at_least("BERT, random positions: share at L0", shares["BERT, random positions"][0], 0.99)
+claim.control.at_least("BERT without positions: share at L0", shares["BERT, no positions"][0], 0.99)
+claim.control.at_least("GPT-2 without positions: share at L0", shares["GPT-2, no positions"][0], 0.99)
 claim.stand_in("random positions for the learned ones of BERT")
 claim.verdict()
 
@@ -426,12 +426,12 @@ else:
 if checkpoint and columns["as trained"].causal:
     claim = Claim("memorization/remark-appendix-j-gpt2")
     label, n = "float32: share of contexts of full rank", numbers.shape[1]
-    claim.check("positions, float32: rank less n", ranks["as trained", SINGLE] - n, "<", 0)
-    claim.estimate(f"L0, {label}", trained["as trained", 0, SINGLE]["assumption 2"], ">=", 0.99)
-    claim.estimate(f"L1, {label}", trained["as trained", 1, SINGLE]["assumption 2"], "<", 0.99)
-    claim.control("random positions, float32: rank less n", ranks["random positions", SINGLE] - n, "<", 0)
+    claim.below("positions, float32: rank less n", ranks["as trained", SINGLE] - n, 0)
+    claim.at_least(f"L0, {label}", estimate(trained["as trained", 0, SINGLE]["assumption 2"]), 0.99)
+    claim.below(f"L1, {label}", estimate(trained["as trained", 1, SINGLE]["assumption 2"]), 0.99)
+    claim.control.below("random positions, float32: rank less n", ranks["random positions", SINGLE] - n, 0)
     without = trained["random positions", 1, SINGLE]["assumption 2"]
-    claim.estimate(f"random positions, L1, {label}", without, "<", 0.99, role="control")
+    claim.control.below(f"random positions, L1, {label}", estimate(without), 0.99)
     claim.number("positions, float64: rank less n", ranks["as trained", DOUBLE] - n)
     few = share_of(trained["as trained", 1, DOUBLE]["assumption 2"])
     claim.number(f"L1, float64: share of contexts of full rank, {contexts_count} contexts", few)

@@ -340,17 +340,17 @@ for H, n, d in [(3, 4, 8), (4, 5, 9), (4, 6, 12)]:
 
 # %%
 claim = Claim("memorization/theorem-1")
-claim.check("residual at the sizes of the parameters", residual, "<=", 1e-10)
-claim.check("28 runs, largest residual", max(r["residual"] for r in runs.values()), "<=", 1e-10)
-claim.check("28 runs, examples not in the rank", sum(r["T"] - r["rank"] for r in runs.values()), "==", 0)
-claim.check("H = 20, n = 32, d = 64, T = 621: residual", large["residual"], "<=", 1e-10)
-claim.control("shared context, H(n - 1) + 2 examples, same heads: residual", one_more, "<=", 1e-10)
+claim.at_most("residual at the sizes of the parameters", residual, 1e-10)
+claim.at_most("28 runs, largest residual", max(r["residual"] for r in runs.values()), 1e-10)
+claim.equal("28 runs, examples not in the rank", sum(r["T"] - r["rank"] for r in runs.values()), 0)
+claim.at_most("H = 20, n = 32, d = 64, T = 621: residual", large["residual"], 1e-10)
+claim.control.at_most("shared context, H(n - 1) + 2 examples, same heads: residual", one_more, 1e-10)
 left_over = beyond_width - out_of_reach
-claim.check("d_out = 5 > d = 3: residual of the best layer less what rank d leaves", left_over, "==", 0, 1e-10)
-claim.misprint("read without d >= d_out, d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
-claim.check("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), "==", 5)
-claim.check("printed induction, six runs: examples not in the rank of Z", short_of_T, "==", 0, of="proof")
-claim.check("the same: residual with the read-out of Step 2", proof_residuals, "<=", 1e-10, of="proof")
+claim.equal("d_out = 5 > d = 3: residual of the best layer less what rank d leaves", left_over, 0, tolerance=1e-10)
+claim.misprint.at_most("read without d >= d_out, d_out = 5 > d = 3: residual of the best layer", beyond_width, 1e-10)
+claim.equal("rank of Z in that example", int(numerical_rank(narrow_heads.Z)), 5)
+claim.equal("printed induction, six runs: examples not in the rank of Z", short_of_T, 0, of="proof")
+claim.at_most("the same: residual with the read-out of Step 2", proof_residuals, 1e-10, of="proof")
 claim.number("T = 621, smallest singular ratio", large["ratio"])
 claim.verdict()
 
@@ -419,14 +419,14 @@ show.table(
 def proof_of_induction(claim: Claim) -> None:
     """The printed steps; random heads must fail Eq. 13."""
     worst_of = {name: max(abs(one[name]) for one in steps) for name in steps[0]}
-    claim.check("rank of Z' less H'(r - 1) + 1", worst_of["k"], "==", 0, of="proof")
-    claim.check("rows of Z'_b + C Z'_a, largest entry", worst_of["cleared"], "<=", 1e-10, of="proof")
-    claim.check("rank of Z''_b + A at the limit less r - 1", worst_of["rank added"], "==", 0, of="proof")
-    claim.check("Eq. 13: largest of its left side over its right one", worst_of["Eq. 13"], "<", 1, of="proof")
-    claim.check("gain of rank by a head less r - 1", worst_of["gain"], "==", 0, of="proof")
-    claim.check("rank of a head's W = W* + cW⁺ less r", max(ranks_of_W.values()), "<=", 0, of="proof")
+    claim.equal("rank of Z' less H'(r - 1) + 1", worst_of["k"], 0, of="proof")
+    claim.at_most("rows of Z'_b + C Z'_a, largest entry", worst_of["cleared"], 1e-10, of="proof")
+    claim.equal("rank of Z''_b + A at the limit less r - 1", worst_of["rank added"], 0, of="proof")
+    claim.below("Eq. 13: largest of its left side over its right one", worst_of["Eq. 13"], 1, of="proof")
+    claim.equal("gain of rank by a head less r - 1", worst_of["gain"], 0, of="proof")
+    claim.at_most("rank of a head's W = W* + cW⁺ less r", max(ranks_of_W.values()), 0, of="proof")
     of_random = max(one["Eq. 13"] for one in random_steps)
-    claim.control("random heads, Eq. 13: the same", of_random, "<", 1, of="proof")
+    claim.control.below("random heads, Eq. 13: the same", of_random, 1, of="proof")
 
 
 # %% [markdown]
@@ -436,17 +436,15 @@ def proof_of_induction(claim: Claim) -> None:
 random_rank = int(numerical_rank(features(random_heads(heads, width, head_width, seed + 3), kept)))
 
 claim = Claim("memorization/proposition-1")
-claim.check("exact ranks below the bound", sum(p.rank < p.bound for p in proved), "==", 0)
-claim.check("smallest lead of a winning logit", min(p.gap for p in proved), ">=", 1e-6)
-claim.check("groups of queries independent, exactly", all(p.queries_independent for p in proved), "==", True)
-claim.check(
-    "28 runs, smallest singular ratio over rounding", min(r["ratio"] for r in runs.values()) / 2.2e-16, ">=", 1e6
-)
-claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
-claim.control("duplicate token: exact rank", duplicate.rank, ">=", proved[1].bound)
+claim.equal("exact ranks below the bound", sum(p.rank < p.bound for p in proved), 0)
+claim.at_least("smallest lead of a winning logit", min(p.gap for p in proved), 1e-6)
+claim.true("groups of queries independent, exactly", all(p.queries_independent for p in proved))
+claim.at_least("28 runs, smallest singular ratio over rounding", min(r["ratio"] for r in runs.values()) / 2.2e-16, 1e6)
+claim.at_most("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), 0)
+claim.control.at_least("duplicate token: exact rank", duplicate.rank, proved[1].bound)
 proof_of_induction(claim)
 left_side, right_side = (int(numerical_rank(Z)) for Z in (built.Z[:, :-width], built.Z))  # of Eq. 9 at the last head
-claim.misprint("Eq. 9: rank of its left side, Z', less that of Z", left_side - right_side, "==", 0, of="proof")
+claim.misprint.equal("Eq. 9: rank of its left side, Z', less that of Z", left_side - right_side, 0, of="proof")
 claim.number("exact rank at (4, 8, 12)", proved[-1].rank)
 claim.number("rank with random heads", random_rank)
 claim.verdict()
@@ -539,14 +537,14 @@ allowed = max(report.distance for report in built.reports)
 claim = Claim("memorization/appendix-b-construction")
 for name in ("fixed blocks", "printed, tolerance 0.01"):
     ratio, largest_residual, weight = worst[name]
-    claim.check(f"{name}, six runs: smallest singular ratio", ratio, ">=", 1e-3)
-    claim.check(f"{name}: largest residual", largest_residual, "<=", 1e-12)
-    claim.check(f"{name}: largest value weight", weight, "<=", 100)
-claim.check("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), "<=", 0)
-claim.check("fixed blocks, all heads: cleared rows against earlier ones", max(leftovers), "<=", 1e-9)
-claim.check("fixed blocks, all heads: smallest singular value of S", min(additions), ">", 1e-6)
+    claim.at_least(f"{name}, six runs: smallest singular ratio", ratio, 1e-3)
+    claim.at_most(f"{name}: largest residual", largest_residual, 1e-12)
+    claim.at_most(f"{name}: largest value weight", weight, 100)
+claim.at_most("28 runs, one-hot error less the allowed distance", max(r["excess"] for r in runs.values()), 0)
+claim.at_most("fixed blocks, all heads: cleared rows against earlier ones", max(leftovers), 1e-9)
+claim.above("fixed blocks, all heads: smallest singular value of S", min(additions), 1e-6)
 loudest = max(2 * (1 - without[t, h].item()) for h, t in other)
-claim.control("saturating part left out: one-hot error on other examples", loudest, "<=", allowed)
+claim.control.at_most("saturating part left out: one-hot error on other examples", loudest, allowed)
 claim.number("printed, tolerance 1e-10: smallest singular ratio", worst["printed, tolerance 1e-10"][0])
 claim.number("printed, tolerance 1e-10: largest residual", worst["printed, tolerance 1e-10"][1])
 claim.verdict()
@@ -582,11 +580,11 @@ for values in (outputs, outputs + 1, width + 3):
 
 # %%
 claim = Claim("memorization/readout-step")
-claim.check("d_v = d_out, d_out + 1, d + 3: largest residual", max(residuals), "<=", 1e-10)
-claim.check("surplus columns of Z W_V", max(surplus), "<=", 1e-10)
-claim.control("d_out = 5 > d = 3: residual of the best layer", beyond_width, "<=", 1e-10)
+claim.at_most("d_v = d_out, d_out + 1, d + 3: largest residual", max(residuals), 1e-10)
+claim.at_most("surplus columns of Z W_V", max(surplus), 1e-10)
+claim.control.at_most("d_out = 5 > d = 3: residual of the best layer", beyond_width, 1e-10)
 passed_on = max(difference.abs().max().item() for difference in stacked)
-claim.check("identities multiplied out by hand: largest residual", passed_on, "<=", 1e-10, of="proof")
+claim.at_most("identities multiplied out by hand: largest residual", passed_on, 1e-10, of="proof")
 claim.verdict()
 
 # %% [markdown]

@@ -19,7 +19,8 @@ def one_hot(
         ParameterError: no symbol, or a width below the number of symbols.
     """
     width = symbols if width is None else width
-    require(symbols=(symbols, 1, None), width=(width, symbols, None))
+    require(symbols=(symbols, 1, None))
+    require(width=(width, symbols, None))
     return torch.eye(symbols, width, dtype=dtype, device=device)
 
 
@@ -31,7 +32,8 @@ def random_orthonormal(
     Raises:
         ParameterError: no symbol, or a width below the number of symbols.
     """
-    require(symbols=(symbols, 1, None), width=(width, symbols, None))
+    require(symbols=(symbols, 1, None))
+    require(width=(width, symbols, None))
     q, r = torch.linalg.qr(normal(width, width, seed=seed, dtype=dtype, device=device))
     return (q * r.diagonal().sign())[:, :symbols].mT.contiguous()
 
@@ -86,7 +88,7 @@ def rotate(
     tokens, width = features.shape[-2:]
     require(base=(base, 1.0, None))
     if width % 2:
-        raise ParameterError(f"width must be even, got {width}")
+        raise ParameterError(f"features must be of an even width, got {width}")
     rates = base ** (-torch.arange(0, width, 2, dtype=features.dtype, device=features.device) / width)
     positions = torch.arange(first, first + tokens, dtype=features.dtype, device=features.device)
     angles = positions[:, None] * rates

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, require
 
 #: How scores become weights. A paper that allows fewer of these refuses the others.
 Rule = Literal["softmax", "hardmax", "linear"]
@@ -52,5 +52,12 @@ def attention(
     """``weights(scale * queries @ keys.T) @ values``, tokens as rows, batch dimensions leading.
 
     ``scale`` multiplies the scores: ``width ** -0.5`` for the usual scaling, an inverse temperature elsewhere.
+
+    Raises:
+        ParameterError: keys of another width than the queries, or values of another number than the keys.
     """
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ParameterError(f"keys must be as wide as queries, {queries.shape[-1]}, got shape {list(keys.shape)}")
+    if keys.shape[-2] != values.shape[-2]:
+        raise ParameterError(f"values must be as many as keys, {keys.shape[-2]}, got shape {list(values.shape)}")
     return attention_weights(scale * (queries @ keys.mT), rule, mask) @ values

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, require, require_finite, require_shape
 
 #: A prime whose products fit in 64-bit integers: 2**31 - 1.
 PRIME = 2_147_483_647
@@ -17,7 +17,9 @@ def relative_error(ours: Tensor, reference: Tensor) -> float:
         ParameterError: two shapes, which would be stretched to fit each other, or no entry at all.
     """
     if ours.shape != reference.shape or not ours.numel():
-        raise ParameterError(f"shapes must be equal, with an entry, got {[*ours.shape]} and {[*reference.shape]}")
+        raise ParameterError(
+            f"reference must have the shape of ours, with an entry, got {[*reference.shape]} and {[*ours.shape]}"
+        )
     scale = reference.abs().max().item() or 1.0
     return (ours - reference).abs().max().item() / scale
 
@@ -26,9 +28,10 @@ def numerical_rank(matrix: Float[Tensor, "... rows columns"], rtol: float = 1e-9
     """The number of singular values above ``rtol`` times the largest.
 
     Raises:
-        ParameterError: ``rtol`` outside [0, 1].
+        ParameterError: values that are not finite; ``rtol`` outside [0, 1].
     """
     require(rtol=(rtol, 0.0, 1.0))
+    require_finite(matrix=matrix)
     values = torch.linalg.svdvals(matrix)
     return (values > rtol * values[..., :1]).sum(dim=-1)
 
@@ -42,9 +45,11 @@ def least_norm_solution(
     torch has no solver for matrices of lower rank, so the work is done on the CPU and the solution moved back.
 
     Raises:
-        ParameterError: ``rtol`` outside [0, 1].
+        ParameterError: sides of another number than the rows, values that are not finite; ``rtol`` outside [0, 1].
     """
     require(rtol=(0.0 if rtol is None else rtol, 0.0, 1.0))
+    require_shape(right=(right, (len(matrix), None)))
+    require_finite(matrix=matrix, right=right)
     return torch.linalg.lstsq(matrix.cpu(), right.cpu(), rcond=rtol, driver="gelsd").solution.to(matrix.device)
 
 

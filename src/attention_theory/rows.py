@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless
 
 #: A linear combination of rows: weight by row.
 Combination = dict[int, float]
@@ -36,7 +36,6 @@ class Rows:
     """
 
     def __init__(self, /, **sizes: int) -> None:
-        require(**{f"rows of {name}": (size, 1, None) for name, size in sizes.items()})
         self.blocks: dict[str, range] = {}
         self.size = 0
         for name, size in sizes.items():
@@ -48,7 +47,7 @@ class Rows:
         Raises:
             ParameterError: the size is not positive, or the name is taken.
         """
-        require(**{f"rows of {name}": (size, 1, None)})
+        refuse_unless(size >= 1, f"rows of {name} must be at least 1, got {size}")
         if name in self.blocks:
             raise ParameterError(f"rows of {name} are given out already")
         self.blocks[name] = range(self.size, self.size + size)

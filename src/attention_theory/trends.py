@@ -10,16 +10,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require_shape
 
 
 def linear_fit_r2(x: Float[Tensor, " points"], y: Float[Tensor, " points"]) -> float:
     """The share of the variance of y that the best straight line explains.
 
     Raises:
-        ParameterError: fewer than three points, which say nothing about a line.
+        ParameterError: points that are not as many in x as in y, or all at one x; fewer than three points, which say
+            nothing about a line.
     """
-    require(points=(len(x), 3, None))
+    refuse_unless(len(x) >= 3, f"x must have at least three points, got {len(x)}")
+    _refuse_unlike(x, y)
     x, y = x.double() - x.double().mean(), y.double() - y.double().mean()
     return ((x @ y) ** 2 / ((x @ x) * (y @ y))).item()
 
@@ -34,7 +36,7 @@ def line_of_the_mean(x: Float[Tensor, " points"], values: Float[Tensor, "points 
         ParameterError: fewer than three points, or than three seeds.
     """
     seeds = values.shape[1]
-    require(seeds=(seeds, 3, None))
+    refuse_unless(seeds >= 3, f"values must have at least three seeds, got {seeds}")
     total = values.sum(dim=1)  # as straight as the mean
     whole, rest = linear_fit_r2(x, total), [total - values[:, seed] for seed in range(seeds)]
     return [seeds * whole - (seeds - 1) * linear_fit_r2(x, one) for one in rest]
@@ -44,16 +46,24 @@ def slope(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " poin
     """The slope of the best straight line through at least two points.
 
     Raises:
-        ParameterError: fewer than two points.
+        ParameterError: points that are not as many in x as in y, or all at one x; fewer than two points.
     """
-    require(points=(len(x), 2, None))
+    refuse_unless(len(x) >= 2, f"x must have at least two points, got {len(x)}")
     x, y = _double(x), _double(y)
+    _refuse_unlike(x, y)
     x = x - x.mean()
     return ((x @ y) / (x @ x)).item()
 
 
 def exponent(x: Float[Tensor, " points"] | Sequence[float], y: Float[Tensor, " points"] | Sequence[float]) -> float:
-    """The exponent p of the best power law ``y = c x^p`` through positive points, by least squares on logarithms."""
+    """The exponent p of the best power law ``y = c x^p`` through positive points, by least squares on logarithms.
+
+    Raises:
+        ParameterError: a point that is not positive.
+    """
+    for name, values in (("x", _double(x)), ("y", _double(y))):
+        least = values.min().item()
+        refuse_unless(least > 0, f"{name} must be positive, the least is {least}")
     return slope(_double(x).log(), _double(y).log())
 
 
@@ -63,7 +73,7 @@ def increments(values: Float[Tensor, "points seeds"]) -> Float[Tensor, " steps"]
     Raises:
         ParameterError: fewer than three seeds.
     """
-    require(seeds=(values.shape[1], 3, None))
+    refuse_unless(values.shape[1] >= 3, f"values must have at least three seeds, got {values.shape[1]}")
     return gain(values[:-1], values[1:])
 
 
@@ -76,3 +86,8 @@ def gain(before: Float[Tensor, "... seeds"], after: Float[Tensor, "... seeds"]) 
 
 def _double(values: Float[Tensor, " points"] | Sequence[float]) -> Float[Tensor, " points"]:
     return values.double() if isinstance(values, Tensor) else torch.tensor(values, dtype=torch.float64)
+
+
+def _refuse_unlike(x: Tensor, y: Tensor) -> None:
+    require_shape(y=(y, x.shape))
+    refuse_unless(bool((x != x[0]).any()), f"x must hold two different points, got {x[0].item()} alone")

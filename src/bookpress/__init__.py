@@ -1,8 +1,8 @@
 """The press: runs notebooks, keeps their evidence, and binds the book. It knows nothing of attention.
 
-A notebook uses three names of it: :class:`Claim` to give evidence, :func:`report` to say numbers that a sweep gathers,
-and :mod:`show` for figures and tables. The last is imported when it is asked for: the command ``book`` starts without
-matplotlib.
+A notebook uses these names: :class:`Claim` to give evidence, :func:`estimate` and the intervals for what is random,
+:func:`report` for numbers that a sweep gathers, and :mod:`show` for figures and tables. The last is imported when it is
+first used, so that the command ``book`` starts without matplotlib.
 """
 
 import importlib
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
-from bookpress.claims.claim import Claim
-from bookpress.claims.report import report
+from bookpress.claims.claim import Claim, report
+from bookpress.claims.intervals import estimate, interval_from_error, interval_of, interval_of_difference
 
 if TYPE_CHECKING:
     from bookpress.claims import show
 
-__all__ = ["Claim", "report", "show"]
+__all__ = ["Claim", "estimate", "interval_from_error", "interval_of", "interval_of_difference", "report", "show"]
 
 
 def __getattr__(name: str) -> Any:

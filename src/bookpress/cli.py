@@ -1,52 +1,46 @@
 """The command ``book``: list, run, show and begin notebooks; bind the pages; keep full-size records."""
 
-import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from bookpress.anywhere import run_anywhere
 from bookpress.claims.panel import panel_text
-from bookpress.claims.record import Record, RecordError
-from bookpress.claims.registry import Registry, RegistryError
-from bookpress.ends import run_end, run_ends
-from bookpress.files import write_whole
-from bookpress.graph.build import BuildError, build_book
-from bookpress.laptop_values import keep_values
+from bookpress.claims.record import Record
+from bookpress.claims.registry import Registry
+from bookpress.exits import Exit, expected
 from bookpress.layout import FULL, LAPTOP, Layout
-from bookpress.mutation import MutationError, run_mutants
-from bookpress.notebooks.exports import ExportError, find_exports, write_export
-from bookpress.notebooks.kernels import end_with_builder
-from bookpress.notebooks.pair import unpaired, write_pairs
-from bookpress.notebooks.profile import ProfileError, settings_for
-from bookpress.notebooks.run import Exit, RunFailed
-from bookpress.notebooks.run import run as run_notebook
-from bookpress.notebooks.skeleton import write_skeleton
-from bookpress.notebooks.source import Notebook, SourceError, faults_of_comments, with_ranges
-from bookpress.site.instruments import InstrumentError
-from bookpress.site.page import StalePage
-from bookpress.sweeps.commands import Drawn, list_points, make_points_again, run_sweep, work_at_points
-from bookpress.sweeps.full_size import CPU, CUDA
-from bookpress.sweeps.sweep import SweepError
-from bookpress.sweeps.work import make_point
+from bookpress.notebooks.profile import load_profile, settings_for
+from bookpress.notebooks.source import Notebook
+
+# What `book run` does not need, each of the other commands imports: a build starts it for every notebook.
+
+#: Devices that a point may need, as sweeps name them; and the longest time that a run of points may be given.
+CPU, CUDA, MOST_HOURS = "cpu", "cuda", 8760.0
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain words, the same on a terminal, in a pipe and in a log
     help="Run the notebooks of the book and see what they found.\n\n"
     "Exit codes: 0 done, 1 the book is not whole, 2 wrong usage, 3 bad parameter, 4 failed check, 5 failed cell, "
     "6 time-out, 7 dead kernel, 8 fault in the claims registry, 9 a file is damaged or cannot be read or written.",
 )
-console = Console(highlight=False)
-errors = Console(stderr=True, highlight=False)
+
+
+def _console(*, stderr: bool) -> Console:
+    """A console that is a terminal where there is one, whatever the environment says; else no line is cut or folded."""
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, force_terminal=terminal, width=None if terminal else 10_000)
+
+
+console, errors = _console(stderr=False), _console(stderr=True)
 
 NotebookName = Annotated[str, typer.Argument(help="a notebook as PAPER/NAME; `book list` shows them all")]
 ProfileName = Annotated[str, typer.Option("--profile", help=f"'{LAPTOP}' for the defaults, '{FULL}' for full size")]
@@ -59,7 +53,21 @@ def _core_count(given: str) -> str:
 
 
 CoreCount = Annotated[str, typer.Option("--cores", help="how many cores to use, or 'all'", callback=_core_count)]
-Hours = Annotated[float | None, typer.Option(help="begin nothing after so many hours", min=0.0)]
+
+
+def _hours(given: float) -> float:
+    if not 0 <= given <= MOST_HOURS:  # nan is neither
+        raise typer.BadParameter(f"{given:g} is not from 0 to {MOST_HOURS:g}")
+    return given
+
+
+Hours = Annotated[float, typer.Option(help="begin nothing after so many hours", callback=_hours)]
+
+
+@app.callback()
+def needs_a_book() -> None:
+    """Refuse every command where there is no book, before anything is read or written."""
+    Layout.here().checked()
 
 
 @app.command("list")
@@ -67,7 +75,7 @@ def list_notebooks() -> None:
     """List the notebooks with the claims they settle and what the last run found."""
     layout = Layout.here()
     registry = Registry.load(layout)
-    table = Table("notebook", "title", "claims", "last run")
+    table = _table("notebook", "title", "claims", "last run")
     for name in layout.notebooks():
         record = Record.of(layout, name, LAPTOP)
         table.add_row(
@@ -86,21 +94,24 @@ def run(
         list[str] | None, typer.Option("-p", "--parameter", help="set a parameter: key=value (repeat for more)")
     ] = None,
     profile: ProfileName = LAPTOP,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="where a run with -p goes")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="the .ipynb of a run of your own, outside of the book")
+    ] = None,
     brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
-    """Run one notebook. With -p the run is your own: it goes to OUTPUT and leaves the book alone."""
+    """Run one notebook. With -p or -o the run is your own: it goes to OUTPUT and leaves the book alone."""
+    from bookpress.notebooks.kernels import end_with_builder
+    from bookpress.notebooks.run import run as run_notebook
+    from bookpress.notebooks.values import values_of
+
     end_with_builder()
     layout = Layout.here()
-    values = dict(_assignment(text) for text in parameter or [])
-    if values:  # digits for a parameter that is text are text
-        typed = {text.partition("=")[0]: text.partition("=")[2] for text in parameter or []}
-        texts = {one.name for one in Notebook(notebook, layout).parameters if isinstance(one.default, str)}
-        values |= {name: typed[name] for name in texts & values.keys() if not isinstance(values[name], str)}
-    if values and output is None:
+    source = Notebook.find(notebook, layout)
+    load_profile(profile, layout)
+    if parameter and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
-    with errors.status(f"running {notebook} ..."), _noted(None if output else layout.failure(notebook, profile)):
-        record = run_notebook(notebook, values, profile, layout, output)
+    with errors.status(f"running {notebook} ..."):
+        record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
     if brief:
         console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
         return
@@ -108,20 +119,21 @@ def run(
         console.print(panel_text(settled), markup=False, soft_wrap=True)
     for name, value in record.numbers.items():
         console.print(f"{name}: {value}", markup=False, soft_wrap=True)
-    console.print(f"{notebook}: done in {record.seconds:.1f} s -> {output or _relative(layout, notebook, profile)}")
+    target = output or layout.executed(notebook, profile).relative_to(layout.root)
+    console.print(f"{notebook}: done in {record.seconds:.1f} s -> {target}", markup=False, soft_wrap=True)
 
 
 @app.command()
 def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     """Show a notebook's parameters and what its last run found."""
     layout = Layout.here()
-    source = Notebook(notebook, layout)
+    source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
-    console.print(f"[bold]{source.title}[/bold]  ({notebook})")
-    table = Table("parameter", "value", "meaning", "range")
+    console.print(f"[bold]{escape(source.title)}[/bold]  ({notebook})", soft_wrap=True)
+    table = _table("parameter", "value", "meaning", "range")
     for one in source.parameters:
         value = repr(settings.parameters.get(one.name, one.default))
-        table.add_row(one.name, value, one.meaning, one.rule.text if one.rule else "")
+        table.add_row(one.name, *map(escape, (value, one.comment, one.rule.text if one.rule else "")))
     console.print(table)
     record = Record.of(layout, notebook, profile)
     if record is None:
@@ -139,6 +151,7 @@ def new(
     slug: Annotated[str, typer.Option(help="words for the file name, e.g. robustness: lemma_4_4_robustness.py")] = "",
 ) -> None:
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
+    from bookpress.notebooks.skeleton import write_skeleton
 
     path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
@@ -149,6 +162,8 @@ def pair(
     check: Annotated[bool, typer.Option("--check", help="change nothing, fail where a pair is off")] = False,
 ) -> None:
     """Write the registry's statements into every notebook and bring its .ipynb in step, without outputs."""
+    from bookpress.notebooks.pair import unpaired, write_pairs
+
     layout = Layout.here()
     if not check:
         console.print(f"{write_pairs(layout)} pairs written")
@@ -159,31 +174,16 @@ def pair(
 
 
 @app.command()
-def ranges(
-    write: Annotated[bool, typer.Option("--write", help="write them into the comments, then pair")] = False,
-) -> None:
-    """Compare the ranges in the comments of parameters with those that the notebooks enforce."""
-    layout = Layout.here()
-    notebooks = [Notebook(name, layout) for name in (*layout.notebooks(), *layout.point_notebooks())]
-    faults = {one: found for one in notebooks if (found := faults_of_comments(one))}
-    if write:
-        for one in faults:
-            write_whole(one.path, with_ranges(one))
-        write_pairs(layout)
-        console.print(f"{sum(map(len, faults.values()))} comments written in {len(faults)} notebooks")
-    elif faults:
-        _fail(Exit.FAILED_CHECK, "\n".join(fault for found in faults.values() for fault in found))
-    else:
-        console.print("every comment states the range that its notebook enforces")
-
-
-@app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
+    from bookpress.graph.engine import the_only_build
+    from bookpress.site.bind import bind_book
 
-    from bookpress.site.bind import bind_book  # what pages are made with, no other command needs
-
-    console.print(bind_book(Layout.here(), profile))
+    layout = Layout.here().checked()
+    with the_only_build(layout) as by_hand:
+        console.print(bind_book(layout, profile))
+        if by_hand:  # the next build binds its own profile again
+            (layout.build / "bound").unlink()
 
 
 @app.command()
@@ -192,55 +192,11 @@ def build(
     cores: CoreCount = "all",
 ) -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
-    layout = Layout.here()
-    build_book(layout, profile, cores, console)
+    from bookpress.graph.build import build_book
+    from bookpress.site.bind import is_whole, site_is_whole
+
+    build_book(Layout.here().checked(), profile, cores, console, is_whole, site_is_whole)
     console.print("the book is at _build/html/index.html; make serve shows it")
-
-
-@app.command()
-def release() -> None:
-    """Pack the sources, the site, the records and the errata as sheets, with checksums, under build/release."""
-
-    from bookpress.site.release import CHECKSUMS, make_release  # what a release is made with, no other command needs
-
-    folder = make_release(Layout.here())
-    console.print((folder / CHECKSUMS).read_text(encoding="utf-8"), end="", soft_wrap=True)
-    console.print(f"the release is at {folder.relative_to(Layout.here().root)}", soft_wrap=True)
-
-
-@app.command()
-def ends(
-    notebooks: Annotated[
-        list[str] | None, typer.Argument(help="notebooks as PAPER/NAME; all where none is named")
-    ] = None,
-    cores: CoreCount = "all",
-) -> None:
-    """Run notebooks at both ends of every range their parameters state, and with other seeds, away from the book."""
-    run_ends(Layout.here(), notebooks or [], cores, console)
-
-
-@app.command(hidden=True)
-def end(notebook: NotebookName, case: str) -> None:
-    """Run one notebook at one end, for the graph."""
-    outcome = run_end(Notebook(notebook, Layout.here()), case)
-    console.print(f"{notebook} {case}: {outcome.code.name.lower().replace('_', ' ')}", soft_wrap=True)
-
-
-@app.command()
-def anywhere(cores: CoreCount = "all") -> None:
-    """Run the short notebooks under ATEN_CPU_CAPABILITY or MKL_CBWR as set, and compare them with the book."""
-    run_anywhere(Layout.here(), cores, console)
-
-
-@app.command()
-def mutants(
-    only: Annotated[str, typer.Argument(help="FILE:LINE or a part of it: these mutants, in place of chosen ones")] = "",
-    seed: Annotated[int, typer.Option(help="chooses the mutants")] = 0,
-    count: Annotated[int, typer.Option(help="how many, in equal shares for the parts of the package", min=1)] = 105,
-    cores: CoreCount = "all",
-) -> None:
-    """Make small wrong changes in a copy of the package, and see whether tests and pages notice each."""
-    run_mutants(Layout.here(), seed, count, only, cores, console)
 
 
 @app.command()
@@ -252,7 +208,7 @@ def sweep(
     across: Annotated[str | None, typer.Option(help="the axis that the picture runs along")] = None,
     number: Annotated[str | None, typer.Option(help="the number that it shows")] = None,
     apart: Annotated[str | None, typer.Option(help="the axis that has a curve for each value")] = None,
-    hours: Hours = None,
+    hours: Hours = MOST_HOURS,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the folder of points, table, picture")] = None,
     profile: ProfileName = LAPTOP,
     cores: CoreCount = "all",
@@ -261,16 +217,17 @@ def sweep(
     ] = None,
 ) -> None:
     """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
-    drawn = Drawn(across, number, apart)
+    from bookpress.sweeps.sweep import run_sweep
+
     run_sweep(
         Layout.here(),
         notebook,
         parameter or [],
         console,
+        shown=(across, number, apart),
         profile=profile,
         cores=cores,
         hours=hours,
-        drawn=drawn,
         folder=output,
         workflow_profile=workflow_profile,
     )
@@ -282,10 +239,12 @@ def points(
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
     again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
     device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
-    hours: Hours = None,
+    hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
     """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
+    from bookpress.sweeps.full_size import list_points, make_points_again, work_at_points
+
     if device not in (CPU, CUDA):
         _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
     if work and again:
@@ -301,8 +260,11 @@ def points(
 @app.command(hidden=True)
 def point(plan: str, number: str) -> None:
     """Make one point of a plan, for the graph."""
+    from bookpress.notebooks.kernels import end_with_builder
+    from bookpress.sweeps.sweep import make_point
+
     end_with_builder()
-    console.print(make_point(Layout.here(), plan, number), markup=False, soft_wrap=True)
+    make_point(Layout.here(), plan, number)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -312,6 +274,9 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
+    from bookpress.files import write_bytes_whole
+    from bookpress.notebooks.exports import find_exports, make_export
+
     layout = Layout.here()
     if not name:
         for one in find_exports(layout).values():
@@ -320,15 +285,17 @@ def export(
         return
     if output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
-    size = write_export(layout, name, context.args, output)
-    console.print(f"wrote {output}: {size} bytes", soft_wrap=True)
+    content = make_export(layout, name, context.args, output.suffix)
+    write_bytes_whole(output, content)
+    console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
 
 
 @app.command()
 def verdicts(profile: ProfileName = LAPTOP) -> None:
     """Print the verdicts and seconds of every notebook that has run."""
     layout = Layout.here()
-    table = Table("notebook", "verdicts", "seconds")
+    load_profile(profile, layout)
+    table = _table("notebook", "verdicts", "seconds")
     total = 0.0
     for name in layout.notebooks():
         record = Record.of(layout, name, profile)
@@ -341,29 +308,10 @@ def verdicts(profile: ProfileName = LAPTOP) -> None:
 
 
 @app.command()
-def values(
-    beside: Annotated[
-        bool,
-        typer.Option(
-            "--beside", help="Widen what is kept: processor or release of Python is another, the code the same."
-        ),
-    ] = False,
-) -> None:
-    """Keep the values of the laptop run in results/laptop, with the ranges of the runs under other arithmetic."""
-    layout = Layout.here()
-    notebooks = layout.notebooks()
-    records = [record for name in notebooks if (record := Record.of(layout, name, LAPTOP))]
-    if len(records) < len(notebooks):
-        _fail(Exit.USAGE, "the book is not built: `make book` first")
-    others = [Record.read(path) for path in sorted((layout.build / "anywhere").rglob("*.json"))]
-    for path in keep_values(layout, records, others, beside=beside):
-        console.print(f"kept {path.relative_to(layout.root)}")
-
-
-@app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
+    Notebook.find(notebook, layout)
     record = Record.of(layout, notebook, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
@@ -376,44 +324,10 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        told = _told(error)
-        if told is None:
+        failure = expected(error)
+        if failure is None:
             raise
-        _fail(*told)
-
-
-def _told(error: Exception) -> tuple[Exit, str] | None:
-    """The exit code and the words for a failure that is to be expected; nothing for a fault of the press itself."""
-    match error:
-        case RunFailed(code=code):
-            return code, str(error)
-        case RegistryError():
-            return Exit.BAD_REGISTRY, str(error)
-        case ExportError() | InstrumentError() | SourceError() | ProfileError() | SweepError():
-            return Exit.USAGE, str(error)
-        case BuildError() | MutationError():
-            return Exit.NOT_WHOLE, str(error)
-        case RecordError() | StalePage() | UnicodeDecodeError():
-            return Exit.BAD_FILE, str(error)
-        case OSError():
-            place = f"{Path(error.filename).name}: " if error.filename else ""
-            return Exit.BAD_FILE, f"{place}{error.strerror or error}"
-    return None
-
-
-@contextmanager
-def _noted(path: Path | None) -> Iterator[None]:
-    """Keep beside a run's target why it failed, for the end of the build; nothing for a reader's own run."""
-    if path is None:
-        yield
-        return
-    path.unlink(missing_ok=True)
-    try:
-        yield
-    except Exception as error:
-        told = _told(error)
-        write_whole(path, (told[1] if told else f"{type(error).__name__}: {error}") + "\n")
-        raise
+        _fail(*failure)
 
 
 def _fail(code: Exit, message: str) -> NoReturn:
@@ -421,21 +335,14 @@ def _fail(code: Exit, message: str) -> NoReturn:
     sys.exit(code)
 
 
-def _assignment(text: str) -> tuple[str, Any]:
-    """``key=value`` with a Python literal for the value, or else plain text."""
-    key, equals, value = text.partition("=")
-    if not (equals and key.isidentifier()):
-        raise RunFailed(Exit.BAD_PARAMETER, f"-p takes key=value, got {text!r}")
-    try:
-        return key, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return key, value
+def _table(*heads: str) -> Table:
+    """A table whose cells are folded, and never cut, on a narrow terminal."""
+    table = Table()
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    return table
 
 
 def _verdicts(record: Record) -> str:
     """How many of each verdict: ``3 holds, 1 refuted``."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())
-
-
-def _relative(layout: Layout, notebook: str, profile: str) -> Path:
-    return layout.executed(notebook, profile).relative_to(layout.root)

@@ -1,4 +1,4 @@
-"""Reading the YAML that people write, writing files whole, and naming content by a short hash."""
+"""Reading the YAML that people write, writing files whole, scratch folders, and naming content by a short hash."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ import socket
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,12 @@ _SCRATCH = "book"
 HOST = socket.gethostname().partition(".")[0]
 
 #: The process of this machine whose it is, in such a name.
-_OWNER = re.compile(rf"(?:^{_SCRATCH}-(\d+)-|\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$)")
+_OWNER = re.compile(
+    rf"(?:^{_SCRATCH}-{re.escape(HOST)}-(\d+)-|^\..*\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$)",
+)
+
+#: A socket's path has at most 107 bytes; the longest name in a scratch folder is a kernel's.
+_LONGEST_SCRATCH = 107 - len("/kernel-5")
 
 
 def digest(*parts: Any) -> str:
@@ -33,8 +39,11 @@ def digest(*parts: Any) -> str:
 
 
 def digest_of_file(path: Path) -> str:
-    """A short hash of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    """A short hash of a file's bytes; of a text, the same however its lines end."""
+    content = path.read_bytes()
+    if b"\r\n" in content and b"\0" not in content:
+        content = content.replace(b"\r\n", b"\n")
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -43,20 +52,47 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_bytes_whole(path: Path, content: bytes) -> None:
-    """The same for any content."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
+    """The same for any content.
+
+    Raises:
+        OSError: it cannot be written; the error names ``path``.
+    """
+    aside = aside_of(path)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(content)
         aside.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def aside_of(path: Path) -> Path:
+    """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
+    return path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
+
+
+def write_manifest(manifest: Path, folder: Path, files: Iterable[Path]) -> None:
+    """Write the hash of every file, by its path from ``folder``."""
+    hashes = {path.relative_to(folder).as_posix(): digest_of_file(path) for path in sorted(files)}
+    write_whole(manifest, json.dumps(hashes, indent=1) + "\n")
+
+
+def matches_manifest(manifest: Path, folder: Path) -> bool:
+    """Whether every file of a manifest is in ``folder`` with the same bytes; false where there is no manifest."""
+    try:
+        hashes = json.loads(manifest.read_text(encoding="utf-8"))
+        return all(digest_of_file(folder / name) == known for name, known in hashes.items())
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
-    """Remove what killed processes of this machine had written aside, here and in the folder for temporary files."""
+    """Remove what killed processes of this machine had written aside, here and in the folders for temporary files."""
     aside = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}")]
-    scratch = Path(tempfile.gettempdir()).glob(f"{_SCRATCH}-[0-9]*-*")
+    scratch = [path for folder in {*_temporary()} for path in folder.glob(f"{_SCRATCH}-{HOST}-*")]
     left = [path for path in [*aside, *scratch] if (owner := _OWNER.search(path.name)) and _is_gone(owner)]
     for path in left:
         if path.is_dir():
@@ -67,16 +103,24 @@ def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
 
 
 def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
-    """A folder for one run, named so that it can be told whose it was."""
-    return tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}-{os.getpid()}-")
+    """A folder for one run, named by its process, and short enough for the sockets in it."""
+    prefix = f"{_SCRATCH}-{HOST}-{os.getpid()}-"
+    chosen, short = _temporary()
+    fits = len(os.fsencode(chosen / prefix)) + 8 <= _LONGEST_SCRATCH
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=chosen if fits else short)
+
+
+def _temporary() -> tuple[Path, Path]:
+    """The folder for temporary files that the reader has chosen, and one whose name is short."""
+    return Path(tempfile.gettempdir()), Path("/tmp")
 
 
 def _is_gone(owner: re.Match[str]) -> bool:
     return not psutil.pid_exists(int(owner[1] or owner[2]))
 
 
-class _EachKeyOnce(yaml.CSafeLoader):
-    """A key that is given twice is an error, in place of the last one winning."""
+class _Strict(yaml.CSafeLoader):
+    """A key that is given twice is an error, and so is a number that YAML 1.1 reads otherwise than Python, as 010."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [key.value for key, _ in node.value]
@@ -84,12 +128,23 @@ class _EachKeyOnce(yaml.CSafeLoader):
             raise yaml.constructor.ConstructorError(None, None, f"the key '{twice[0]}' is given twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if not re.fullmatch(r"[-+]?(0|[1-9][0-9_]*)", node.value):
+            words = f"{node.value!r} is no decimal number; a text is written in quotes"
+            raise yaml.constructor.ConstructorError(None, None, words, node.start_mark)
+        return super().construct_yaml_int(node)
+
+
+_Strict.add_constructor("tag:yaml.org,2002:int", _Strict.construct_yaml_int)
+# YAML 1.1 takes 1e-3 for a text, because it has no point.
+_Strict.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), [*"-+0123456789"])
+
 
 def load_yaml(path: Path) -> Any:
     """The content of a file, ``None`` for an empty one.
 
     Raises:
-        yaml.YAMLError: it is not YAML, or has a key twice.
+        yaml.YAMLError: it is not YAML, has a key twice, or a number such as 010.
         UnicodeDecodeError: it is not UTF-8.
     """
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_EachKeyOnce)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Strict)

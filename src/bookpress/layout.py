@@ -13,6 +13,10 @@ FULL = "full"
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
 
+class LayoutError(Exception):
+    """There is no book where this package looks for one."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from."""
@@ -23,6 +27,18 @@ class Layout:
     def here(cls) -> "Layout":
         named = os.environ.get("BOOKPRESS_ROOT")
         return cls(Path(named).resolve() if named else Path(__file__).resolve().parents[2])
+
+    def checked(self) -> "Layout":
+        """This layout, for what needs a book and not the packages alone.
+
+        Raises:
+            LayoutError: the folder has no claims, as where the packages were installed without a clone.
+        """
+        if not self.claims.is_dir():
+            raise LayoutError(
+                f"there is no book at {self.root}; a clone with `pip install -e .` has one, or BOOKPRESS_ROOT names one"
+            )
+        return self
 
     @cached_property
     def sources(self) -> Path:
@@ -39,12 +55,6 @@ class Layout:
     def module(self, dotted: str) -> str | None:
         """The file of a module of ``src``, from the root; None where there is none."""
         path = self.packages.joinpath(*dotted.split(".")).with_suffix(".py")
-        return path.relative_to(self.root).as_posix() if path.is_file() else None
-
-    def test_of(self, dotted: str) -> str | None:
-        """The file that tests a module: the tests mirror ``src``."""
-        *folders, name = dotted.split(".")
-        path = self.root.joinpath("tests", *folders, f"test_{name}.py")
         return path.relative_to(self.root).as_posix() if path.is_file() else None
 
     @cached_property
@@ -65,6 +75,11 @@ class Layout:
         """Executed notebooks and records, made by running."""
         return self.root / "build"
 
+    @cached_property
+    def matplotlib(self) -> Path:
+        """Settings of matplotlib, which are its defaults, and its list of fonts."""
+        return self.build / "matplotlib"
+
     def source(self, notebook: str) -> Path:
         return self.sources / f"{notebook}.py"
 
@@ -75,20 +90,12 @@ class Layout:
         """What a run got to that ended early."""
         return self.executed(notebook, profile).with_suffix(".failed.ipynb")
 
-    def failure(self, notebook: str, profile: str) -> Path:
-        """Why the last run of a notebook ended early, in words."""
-        return self.executed(notebook, profile).with_suffix(".failed.txt")
+    def log(self, notebook: str, profile: str) -> Path:
+        """The output of a notebook's last run in a build; its end says why a run ended early."""
+        return self.executed(notebook, profile).with_suffix(".log")
 
     def record(self, notebook: str, profile: str) -> Path:
         return self.build / profile / f"{notebook}.json"
-
-    def end(self, notebook: str, case: str) -> Path:
-        """How a run at an end of a parameter's range came out."""
-        return self.build / "ends" / notebook / f"{case}.json"
-
-    def elsewhere(self, notebook: str, setting: str) -> Path:
-        """The record of a run under the arithmetic of another processor."""
-        return self.build / "anywhere" / setting / f"{notebook}.json"
 
     def plan(self, name: str) -> Path:
         """What a run of many points keeps while it lasts."""
@@ -101,10 +108,6 @@ class Layout:
     def points(self, notebook: str) -> Path:
         """The recorded points of a page's full-size figures, kept in git."""
         return self.results / "points" / notebook
-
-    def again(self, notebook: str) -> Path:
-        """Recorded points made anew, to see whether they come out again."""
-        return self.build / "again" / notebook
 
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
@@ -124,7 +127,7 @@ class Layout:
 
     def notebooks(self) -> list[str]:
         """Every notebook as ``paper/name``, in the order of the folders."""
-        return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in self.sources.glob("*/*.py"))
+        return [self._name(path) for path in files_of(self.sources, "*/*.py")]
 
     @staticmethod
     def is_page(notebook: str) -> bool:
@@ -133,5 +136,19 @@ class Layout:
 
     def point_notebooks(self) -> list[str]:
         """Notebooks that make one point of a figure and are no page: ``paper/points/name``."""
-        found = self.sources.glob("*/points/*.py")
-        return sorted(path.relative_to(self.sources).with_suffix("").as_posix() for path in found)
+        return [self._name(path) for path in files_of(self.sources, "*/points/*.py")]
+
+    def profile_names(self) -> list[str]:
+        """The profiles that there are: the laptop run, which needs no file, and those with one."""
+        return [LAPTOP, *(path.stem for path in files_of(self.profiles, "*.yaml"))]
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.sources).with_suffix("").as_posix()
+
+
+def files_of(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder that match a pattern, in order.
+
+    Names with a leading dot are what editors and systems leave: ``.#page.py`` of an unsaved page, ``._page.py``.
+    """
+    return sorted(path for path in folder.glob(pattern) if path.is_file() and not path.name.startswith("."))

@@ -54,18 +54,10 @@ def test_relative_error_is_relative_and_absolute_at_zero() -> None:
 
 def test_equal_values_of_two_shapes_are_not_compared() -> None:
     column = torch.tensor([[1.0], [2.0], [3.0]])
-    with pytest.raises(ParameterError, match=r"shapes must be equal, with an entry, got \[3\] and \[3, 1\]"):
+    with pytest.raises(ParameterError, match="reference must have the shape of ours"):
         relative_error(column[:, 0], column)
     with pytest.raises(ParameterError, match="with an entry"):
         relative_error(torch.ones(0), torch.ones(0))
-
-
-def test_tolerances_and_moduli_out_of_range_are_refused() -> None:
-    with pytest.raises(ParameterError, match="rtol"):
-        numerical_rank(torch.eye(2), rtol=-1.0)
-    for modulus in (1, 2**40):
-        with pytest.raises(ParameterError, match="prime"):
-            modular_rank(torch.eye(2, dtype=torch.int64), modulus)
 
 
 def test_least_norm_solution_is_that_of_the_pseudoinverse() -> None:

@@ -47,13 +47,8 @@ def test_a_generator_gives_new_streams_each_time() -> None:
 @pytest.mark.parametrize("seed", [-1, 2.5, "0", True])
 def test_a_bad_seed_is_refused_by_name(seed: Any) -> None:
     for draw in (lambda: generator(seed), lambda: normal(2, seed=seed), lambda: streams(seed, 1)):
-        with pytest.raises(ParameterError, match="seed must be an integer from 0"):
+        with pytest.raises(ParameterError, match="seed must be a whole number from 0"):
             draw()
-
-
-def test_no_stream_at_all_is_refused() -> None:
-    with pytest.raises(ParameterError, match="count must be an integer, at least 1"):
-        streams(0, 0)
 
 
 def test_the_largest_seed_is_a_seed() -> None:
@@ -61,5 +56,5 @@ def test_the_largest_seed_is_a_seed() -> None:
     assert torch.equal(normal(2, seed=largest), normal(2, seed=largest))
     assert len(streams(largest, 1)) == len(streams(0, 1)) == 1
     for draw in (lambda: generator(largest + 1), lambda: streams(largest + 1, 1)):
-        with pytest.raises(ParameterError, match="seed must be an integer from 0 to 18446744073709551615"):
+        with pytest.raises(ParameterError, match="seed must be a whole number from 0 to 18446744073709551615"):
             draw()

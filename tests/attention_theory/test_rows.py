@@ -27,7 +27,7 @@ def test_blocks_can_be_added_and_are_given_out_once() -> None:
     assert "position" not in rows
     with pytest.raises(ParameterError, match="rows of letter are given out already"):
         rows.add("letter", 1)
-    with pytest.raises(ParameterError, match="rows of empty must be an integer, at least 1"):
+    with pytest.raises(ParameterError, match="rows of empty must be at least 1"):
         rows.add("empty", 0)
 
 

@@ -6,7 +6,6 @@ from torch import Tensor
 
 from attention_theory.randomness import generator, normal
 from attention_theory.training import Adam, Parameters, train_many
-from attention_theory.validation import ParameterError
 
 TARGETS = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
 RATES = torch.tensor([0.1, 0.01, 0.05], dtype=torch.float64)
@@ -54,13 +53,6 @@ def test_the_cosine_is_half_way_down_at_half_the_steps(monkeypatch: pytest.Monke
     monkeypatch.setattr(Adam, "step", lambda self, gradient, share: shares.append(share))
     train_many(loss, {"bias": torch.zeros(1, dtype=torch.float64), "weight": torch.ones(1, 2, 2)}, 4, 0.1, "cosine")
     assert shares[::4] == pytest.approx([1.0, 0.5])
-
-
-def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ParameterError, match="steps must be an integer, at least 1"):
-        train_many(loss, start(), steps=0, rate=0.1)
-    with pytest.raises(ParameterError, match="schedule must be one of"):
-        train_many(loss, start(), steps=1, rate=0.1, schedule="linear")  # type: ignore[arg-type]
 
 
 def test_the_averages_are_those_of_the_library_unless_others_are_given() -> None:

@@ -11,8 +11,7 @@ import yaml
 
 import bookpress
 from bookpress.layout import Layout
-from bookpress.sweeps.points import PointRecord
-from bookpress.sweeps.sweep import Point
+from bookpress.sweeps.points import Point, PointRecord
 
 CLAIMS = """\
 name: demo
@@ -55,6 +54,15 @@ require(n=(n, 1, None))
 # %%
 """
 
+
+def _settling(claim: str, measured: int = 1, control: int = 4) -> str:
+    """A cell that settles a claim by one check and one control, both below ``n``."""
+    return (
+        f'claim = Claim("{claim}")\nclaim.below("c", {measured}, n)\nclaim.control.below("x", {control}, n)\n'
+        "claim.verdict()\n"
+    )
+
+
 BODIES = {
     "good": """\
 fig, axis = show.axes()
@@ -64,20 +72,20 @@ show.table(["a", "b"], [[1, 0.5]])
 
 # %%
 claim = Claim("demo/lemma-1")
-claim.check("one is less", 1 / 3, "<", n)
-claim.control("four is less", 4, "<", n)
+claim.below("one is less", 1 / 3, n)
+claim.control.below("four is less", 4, n)
 claim.verdict()
 """,
-    "failed_check": 'claim = Claim("demo/lemma-2").check("c", 4, "<", n).control("x", 4, "<", n)\nclaim.verdict()\n',
-    "idle_control": 'claim = Claim("demo/lemma-3").check("c", 1, "<", n).control("x", 2, "<", n)\nclaim.verdict()\n',
-    "other_verdict": 'claim = Claim("demo/lemma-4").check("c", 1, "<", n).control("x", 4, "<", n)\nclaim.verdict()\n',
+    "failed_check": _settling("demo/lemma-2", measured=4),
+    "idle_control": _settling("demo/lemma-3", control=2),
+    "other_verdict": _settling("demo/lemma-4"),
     "unknown_claim": 'Claim("demo/lemma-9")\n',
-    "settles_nothing": 'Claim("demo/lemma-6").check("c", 1, "<", n).control("x", 4, "<", n)\n',
-    "settles_another": 'Claim("demo/lemma-1").check("c", 1, "<", n).control("x", 4, "<", n).verdict()\n',
-    "settles_twice": 'claim = Claim("demo/lemma-8").check("c", 1, "<", n).control("x", 4, "<", n)\n'
-    "claim.verdict()\nclaim.verdict()\n",
+    "settles_nothing": _settling("demo/lemma-6").replace("claim.verdict()\n", ""),
+    "settles_another": _settling("demo/lemma-1"),
+    "settles_twice": _settling("demo/lemma-8") + "claim.verdict()\n",
     "prints": "while True:\n    print('y' * 1000)\n",
     "raises": "1 / 0\n",
+    "shouts": "raise ValueError('e' * 10**7)\n",
     "leaves": "raise SystemExit\n",
     "endless": "while True:\n    pass\n",
     "killed": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
@@ -93,7 +101,7 @@ import os
 import signal
 import time
 
-from bookpress.claims import report
+from bookpress import report
 from attention_theory.validation import require
 
 # %% tags=["parameters"]

@@ -1,6 +1,8 @@
 """The command line as a stranger meets it."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,13 +49,13 @@ def test_each_way_to_fail_has_its_exit_code(
     toy.add("good")
     monkeypatch.chdir(tmp_path)
     assert book("run", "demo/good", "-p", "n=0", monkeypatch=monkeypatch) == 3
-    assert "n must be an integer, at least 1, got 0" in capsys.readouterr().err
+    assert "n=0 is out of its range: at least 1" in capsys.readouterr().err
     assert book("run", "demo/good", "-p", "n", monkeypatch=monkeypatch) == 3
     assert "key=value" in capsys.readouterr().err
     assert book("run", "demo/nowhere", monkeypatch=monkeypatch) == 2
-    assert "nowhere.py" in capsys.readouterr().err
+    assert "there is no notebook 'demo/nowhere'" in capsys.readouterr().err
     assert book("run", "demo/good", "--profile", "desk", monkeypatch=monkeypatch) == 2
-    assert "there are: laptop, full" in capsys.readouterr().err
+    assert "there are: laptop" in capsys.readouterr().err
     assert book("new", "demo", "lemma-9", monkeypatch=monkeypatch) == 8
     assert "nearest" in capsys.readouterr().err
 
@@ -108,7 +110,7 @@ def test_a_full_size_record_is_kept(toy: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_no_number_of_cores_is_wrong_usage(
     cores: str, toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert book("ends", "--cores", cores, monkeypatch=monkeypatch) == 2
+    assert book("build", "--cores", cores, monkeypatch=monkeypatch) == 2
     assert "whole number from 1 on" in " ".join(capsys.readouterr().err.replace("│", "").split())
 
 
@@ -124,7 +126,7 @@ def test_an_expected_failure_is_one_line_whatever_it_is(
 ) -> None:
     toy.add("good")
     assert book("show", "demo/goood", monkeypatch=monkeypatch) == 2
-    assert "there is no notebook 'demo/goood' (no demo/goood.py); nearest: demo/good" in capsys.readouterr().err
+    assert "there is no notebook 'demo/goood'; nearest: demo/good" in capsys.readouterr().err
     toy.layout.record("demo/good", "laptop").parent.mkdir(parents=True)
     toy.layout.record("demo/good", "laptop").write_text("{")
     toy.layout.executed("demo/good", "laptop").write_text("{}")
@@ -134,33 +136,90 @@ def test_an_expected_failure_is_one_line_whatever_it_is(
     assert book("show", "demo/good", monkeypatch=monkeypatch) == 2
     assert capsys.readouterr().err == "usage: good.py, line 1: not UTF-8 (byte 0xff)\n"
 
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device", str(tmp_path / "good.ipynb"))
 
-    monkeypatch.setattr(cli, "run_notebook", full)
-    assert book("run", "demo/good", "-o", "mine.ipynb", monkeypatch=monkeypatch) == 9
-    assert capsys.readouterr().err.strip().splitlines()[-1] == "bad file: good.ipynb: No space left on device"
-
-
-def test_a_run_that_fails_says_why_beside_its_target_until_it_passes(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    toy.add("raises", name="good")
-    assert book("run", "demo/good", monkeypatch=monkeypatch) == 5
-    told = toy.layout.failure("demo/good", "laptop")
-    assert "ZeroDivisionError" in told.read_text()
-    toy.add("good")
-    assert book("run", "demo/good", monkeypatch=monkeypatch) == 0
-    assert not told.exists()
-
-
-def test_ranges_are_compared_and_written(
-    toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "name", ["../../outside/victim", "./demo/good", "demo/../demo/good", "demo/good\0", "ABSOLUTE"]
+)
+@pytest.mark.parametrize("command", ["run", "show", "keep"])
+def test_a_name_that_is_not_listed_is_refused_and_nothing_is_touched(
+    toy: Any, command: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = toy.layout.source(toy.add("good"))
-    path.write_text(path.read_text().replace("(n, 1, None)", "(n, 1, 4)"))
-    assert book("ranges", monkeypatch=monkeypatch) == 4
-    assert "which has to be 'n, from 1 to 4'" in capsys.readouterr().err
-    assert book("ranges", "--write", monkeypatch=monkeypatch) == 0
-    assert book("ranges", monkeypatch=monkeypatch) == 0
-    assert book("pair", "--check", monkeypatch=monkeypatch) == 0
-    assert book("show", "demo/good", monkeypatch=monkeypatch) == 0
-    assert "from 1 to 4" in capsys.readouterr().out
+    toy.add("good")
+    victim = toy.layout.build / "laptop" / "../../outside/victim.failed.txt"
+    victim.parent.resolve().mkdir(parents=True)
+    victim.resolve().write_text("mine")
+    before = contents(toy.layout.root)
+    name = name.replace("ABSOLUTE", str(toy.layout.source("demo/good").with_suffix("")))
+    assert book(command, name, monkeypatch=monkeypatch) == 2
+    assert re.fullmatch(r"usage: there is no notebook [^\n]*\n", capsys.readouterr().err)
+    assert contents(toy.layout.root) == before
+
+
+@pytest.mark.parametrize("profile", ["desk", "../x", "full\0", ""])
+@pytest.mark.parametrize("command", [("run", "demo/good"), ("show", "demo/good"), ("verdicts",)])
+def test_a_profile_that_is_not_listed_is_refused_and_nothing_is_touched(
+    toy: Any,
+    command: tuple[str, ...],
+    profile: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    toy.add("good")
+    before = contents(toy.layout.root)
+    assert book(*command, "--profile", profile, monkeypatch=monkeypatch) == 2
+    assert re.fullmatch(r"usage: no profile [^\n]* \(there are: laptop\)\n", capsys.readouterr().err)
+    assert contents(toy.layout.root) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_output_is_in_the_callers_folder(toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy.add("good")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert book("run", "demo/good", "-p", "n=2", "-o", "mine.ipynb", monkeypatch=monkeypatch) == 0
+    assert {path.name for path in Path.cwd().iterdir()} == {"mine.ipynb", "mine.json"}
+
+
+def test_without_a_clone_every_command_says_so_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
+    for command in (
+        ["list"],
+        ["run", "a/b"],
+        ["show", "a/b"],
+        ["new", "a", "b"],
+        ["pair"],
+        ["export"],
+        ["verdicts"],
+        ["keep", "a/b"],
+        ["bind"],
+        ["build"],
+        ["points"],
+    ):
+        assert book(*command, monkeypatch=monkeypatch) == 2
+        assert re.fullmatch(r"usage: there is no book at [^\n]*\n", capsys.readouterr().err)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("settings", [{}, {"FORCE_COLOR": "1"}, {"GITHUB_ACTIONS": "true"}, {"COLUMNS": "40"}])
+def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, settings: dict[str, str]) -> None:
+    name = toy.add("good", name="a_notebook_with_a_name_that_is_longer_than_a_narrow_terminal")
+    plain = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS")}
+    listed, refused, usage = (
+        subprocess.run(
+            [sys.executable, "-m", "bookpress", *arguments],
+            capture_output=True,
+            text=True,
+            env=plain | settings,
+            check=False,
+        )
+        for arguments in (["list"], ["run", "demo/none"], ["run"])
+    )
+    assert name in listed.stdout
+    assert re.fullmatch(r"usage: there is no notebook 'demo/none'[^\x1b\n]*\n", refused.stderr)
+    assert "\x1b" not in listed.stdout + usage.stderr
+    assert "Missing argument" in usage.stderr

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bookpress import files
 from bookpress.files import HOST, digest, digest_of_file, remove_leftovers, scratch_folder, write_whole
 
 #: Above the largest number that Linux gives to a process.
@@ -27,6 +26,15 @@ def test_the_hash_of_a_file_is_of_its_bytes(tmp_path: Path) -> None:
     assert digest_of_file(path) == hashlib.sha256(b"\xff\x00").hexdigest()[:16]
 
 
+def test_the_hash_of_a_text_does_not_depend_on_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "unix").write_bytes(b"a\nb\n")
+    (tmp_path / "windows").write_bytes(b"a\r\nb\r\n")
+    (tmp_path / "data").write_bytes(b"\0a\r\nb\r\n")
+    hashes = [digest_of_file(tmp_path / name) for name in ("unix", "windows")]
+    assert hashes[0] == hashes[1]
+    assert digest_of_file(tmp_path / "data") == hashlib.sha256(b"\0a\r\nb\r\n").hexdigest()[:16]
+
+
 def test_a_file_is_written_with_its_folders_and_nothing_lies_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "a.txt"
     for text in ("first", "s\u00e9cond"):
@@ -37,9 +45,17 @@ def test_a_file_is_written_with_its_folders_and_nothing_lies_beside_it(tmp_path:
 
 def test_what_cannot_be_written_leaves_nothing_aside(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError, match="taken"):
+    with pytest.raises(OSError, match=r"directory: '.*/taken'$"):
         write_whole(tmp_path / "taken", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_a_full_disk_is_named_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    path.with_name(f".a.txt.{HOST}-{os.getpid()}.aside").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=rf"No space left on device: '{path}'"):
+        write_whole(path, "text")
 
 
 def test_while_a_file_is_written_its_name_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,9 +77,10 @@ def test_only_what_ended_processes_of_this_machine_left_is_removed(
         f"book/.c.md.other-machine-{NOBODY}.aside": False,
         f"book/.d.md.{HOST}-{NOBODY}.aside.txt": False,
         f"book/e.md.{HOST}-{NOBODY}.aside": False,
-        f"scratch/book-{NOBODY}-x/inner": True,
-        f"scratch/book-{os.getpid()}-x/inner": False,
-        f"scratch/my-book-{NOBODY}-x/inner": False,
+        f"scratch/book-{HOST}-{NOBODY}-x/inner": True,
+        f"scratch/book-{HOST}-{os.getpid()}-x/inner": False,
+        f"scratch/book-other-machine-{NOBODY}-x/inner": False,
+        f"scratch/my-book-{HOST}-{NOBODY}-x/inner": False,
         f"elsewhere/.f.md.{HOST}-{NOBODY}.aside": False,
     }
     for name in names:
@@ -73,7 +90,7 @@ def test_only_what_ended_processes_of_this_machine_left_is_removed(
     assert {name: not (tmp_path / name).exists() for name in names} == names
     assert [path.relative_to(tmp_path).as_posix() for path in left] == [
         f"book/deep/.a.md.{HOST}-{NOBODY}.aside",
-        f"scratch/book-{NOBODY}-x",
+        f"scratch/book-{HOST}-{NOBODY}-x",
     ]
     assert not left[1].exists()
     assert remove_leftovers([tmp_path / "book"]) == []
@@ -81,7 +98,13 @@ def test_only_what_ended_processes_of_this_machine_left_is_removed(
 
 def test_a_scratch_folder_tells_whose_it_is_and_goes_at_the_end() -> None:
     with scratch_folder() as folder:
-        found = files._OWNER.search(Path(folder).name)
-        assert found is not None
-        assert found[1] == str(os.getpid())
+        assert Path(folder).name.startswith(f"book-{HOST}-{os.getpid()}-")
     assert not Path(folder).exists()
+
+
+def test_the_sockets_of_a_scratch_folder_have_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("d" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with scratch_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(Path(folder, "kernel-5")))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bookpress.layout import Layout
+from bookpress.layout import Layout, LayoutError
 
 ROOT = Path("/a/book")
 NAME = "demo/page"
@@ -16,14 +16,11 @@ def made(layout: Layout) -> list[Path]:
         layout.executed(NAME, "laptop"),
         layout.executed(NAME, "full"),
         layout.failed(NAME, "laptop"),
-        layout.failure(NAME, "laptop"),
+        layout.log(NAME, "laptop"),
         layout.record(NAME, "laptop"),
         layout.record(NAME, "full"),
-        layout.end(NAME, "n-least"),
-        layout.elsewhere(NAME, "default"),
         layout.plan("one"),
         layout.sweep(NAME),
-        layout.again(NAME),
     ]
 
 
@@ -38,21 +35,18 @@ def test_every_kind_of_file_has_a_place_of_its_own() -> None:
     assert all("demo/page" in path.as_posix() for path in [*made(layout), *kept[:3]] if path != layout.plan("one"))
 
 
-def test_a_run_is_told_from_another_by_its_case_setting_or_profile() -> None:
+def test_a_run_is_told_from_another_by_its_profile() -> None:
     layout = Layout(ROOT)
-    for place in (layout.end, layout.elsewhere, layout.record, layout.executed):
+    for place in (layout.record, layout.executed):
         assert place(NAME, "one") != place(NAME, "other")
 
 
-def test_modules_and_their_tests_are_found(tmp_path: Path) -> None:
+def test_modules_are_found(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
-    for path in ("src/toy/room/near.py", "tests/toy/room/test_near.py"):
-        (tmp_path / path).parent.mkdir(parents=True)
-        (tmp_path / path).touch()
+    (tmp_path / "src/toy/room").mkdir(parents=True)
+    (tmp_path / "src/toy/room/near.py").touch()
     assert layout.module("toy.room.near") == "src/toy/room/near.py"
-    assert layout.test_of("toy.room.near") == "tests/toy/room/test_near.py"
     assert layout.module("toy.room.far") is None
-    assert layout.test_of("toy.room.far") is None
 
 
 def test_pages_are_told_from_points(tmp_path: Path) -> None:
@@ -71,3 +65,25 @@ def test_another_book_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert Layout.here().root == tmp_path.resolve()
     monkeypatch.delenv("BOOKPRESS_ROOT")
     assert (Layout.here().root / "pyproject.toml").is_file()
+
+
+def test_what_editors_and_systems_leave_is_no_notebook_and_no_profile(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    for name in ("demo/page", "demo/.#page", "demo/._page", "demo/points/one", "demo/points/._one"):
+        layout.source(name).parent.mkdir(parents=True, exist_ok=True)
+        layout.source(name).touch()
+    layout.source("demo/folder").mkdir()
+    layout.source("demo/.#gone").symlink_to("me@host.1")
+    layout.profiles.mkdir()
+    for name in ("full.yaml", ".#full.yaml"):
+        (layout.profiles / name).touch()
+    assert layout.notebooks() == ["demo/page"]
+    assert layout.point_notebooks() == ["demo/points/one"]
+    assert layout.profile_names() == ["laptop", "full"]
+
+
+def test_without_a_clone_there_is_no_book(tmp_path: Path) -> None:
+    with pytest.raises(LayoutError, match=f"there is no book at {tmp_path}"):
+        Layout(tmp_path).checked()
+    Layout(tmp_path).claims.mkdir(parents=True)
+    assert Layout(tmp_path).checked() == Layout(tmp_path)

@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bookpress.notebooks.pair import write_pairs
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
@@ -47,6 +49,7 @@ def set_up(toy: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_builds_from_clean_folders_are_identical(toy: Any, tmp_path_factory: Any) -> None:
     set_up(toy)
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "book-of-another-name"
@@ -74,6 +77,7 @@ def test_two_builds_from_clean_folders_are_identical(toy: Any, tmp_path_factory:
     assert "canonical" not in page
 
 
+@pytest.mark.slow
 def test_sentences_take_verdicts_and_counts_from_the_records(toy: Any) -> None:
     set_up(toy)
     config = toy.layout.root / "_config.yml"

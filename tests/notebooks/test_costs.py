@@ -8,7 +8,7 @@ import yaml
 
 from bookpress.layout import Layout
 from bookpress.sweeps.full_size import figure_sweeps
-from bookpress.sweeps.sweep import number_of
+from bookpress.sweeps.points import number_of
 
 LAYOUT = Layout.here()
 if not (LAYOUT.profiles / "full.yaml").is_file():

@@ -10,10 +10,10 @@ import torch
 
 from bookpress.claims.evidence import Number, describe
 from bookpress.claims.registry import Registry, Verdict
-from bookpress.laptop_values import Kept, Laptop, is_same, values_of
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.run import run
 from bookpress.notebooks.source import Notebook
+from laptop_values import Kept, Laptop, is_same, values_of
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()

@@ -10,7 +10,7 @@ from attention_theory.memorization.printed_grid import BATCH, CLASSES, RATE, SEE
 from bookpress.layout import FULL, Layout
 from bookpress.notebooks.profile import Settings, load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.sweep import points_of
+from bookpress.sweeps.points import points_of
 
 LAYOUT = Layout.here()
 if not (LAYOUT.profiles / f"{FULL}.yaml").is_file():

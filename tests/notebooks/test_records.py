@@ -5,10 +5,10 @@ import pytest
 from bookpress.claims.evidence import describe
 from bookpress.claims.record import Record
 from bookpress.claims.registry import Registry, Verdict
-from bookpress.laptop_values import Laptop, differences
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.source import Notebook
+from laptop_values import Laptop, differences
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()

@@ -13,9 +13,9 @@ from bookpress.claims.show import brightness_in
 from bookpress.claims.statement import claims_stated
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired
-from bookpress.notebooks.source import Notebook, faults_of_comments
-from bookpress.rules import rhythm_faults, title_faults
+from bookpress.notebooks.source import Notebook
 from bookpress.sweeps.full_size import figure_sweeps
+from page_rules import rhythm_faults, title_faults
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()
@@ -38,12 +38,6 @@ def test_parameters_are_commented_and_refused_by_name(notebook: str) -> None:
         assert parameter.comment, f"{parameter.name} has no comment"
         free_text = isinstance(parameter.default, str) and parameter.name not in checked  # checked by what reads it
         assert free_text or parameter.name in checked, f"{parameter.name} is not checked by require"
-
-
-@pytest.mark.parametrize("notebook", EVERY)
-def test_comments_state_the_ranges_that_are_enforced(notebook: str) -> None:
-    """`book ranges --write` puts them there."""
-    assert faults_of_comments(Notebook(notebook, LAYOUT)) == []
 
 
 @pytest.mark.parametrize("notebook", EVERY)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 
@@ -47,6 +47,7 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no Chromium on this machine: `apt-get install chromium`")
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    flags += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=program, args=flags)
         yield opened
@@ -70,6 +71,11 @@ class Visit:
     faults: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
 
+    def note(self, address: str) -> None:
+        """Keep the address of a request to another host."""
+        if not address.startswith((self.site.address, "data:", "blob:", "file:")):
+            self.strangers.append(address)
+
     def open(self, path: str) -> None:
         self.page.goto(f"{self.site.address}/{path}", wait_until="load")
         self.page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise")
@@ -78,43 +84,53 @@ class Visit:
         self.page.add_style_tag(content=_STAND_STILL)
 
 
-def _visit(browser: Browser, site: Site, scheme: str, width: int = 1300) -> Iterator[Visit]:
-    context = browser.new_context(
-        color_scheme=scheme,  # type: ignore[arg-type]
-        viewport={"width": width, "height": 900},
-        has_touch=width < 600,
-    )
-    visit = Visit(context.new_page(), site)
+class Contexts:
+    """One context per colour scheme and width, so that what every page loads is loaded once."""
 
-    def guard(route: Route) -> None:
-        if route.request.url.startswith((site.address, "data:")):
-            route.continue_()
-        else:
-            visit.strangers.append(route.request.url)
-            route.abort()
+    def __init__(self, browser: Browser, site: Site) -> None:
+        self._browser = browser
+        self._site = site
+        self._contexts: dict[tuple[str, int], BrowserContext] = {}
 
-    context.route("**/*", guard)
-    visit.page.on("console", lambda said: visit.faults.append(said.text) if said.type == "error" else None)
-    visit.page.on("pageerror", lambda error: visit.faults.append(str(error)))
-    yield visit
-    context.close()
+    def visit(self, scheme: str, width: int = 1300) -> Iterator[Visit]:
+        """Open a tab, which finds nothing that an earlier one has stored."""
+        if (scheme, width) not in self._contexts:
+            self._contexts[scheme, width] = self._browser.new_context(
+                color_scheme=scheme,  # type: ignore[arg-type]
+                viewport={"width": width, "height": 900},
+                has_touch=width < 600,
+            )
+        page = self._contexts[scheme, width].new_page()
+        visit = Visit(page, self._site)
+        page.on("request", lambda request: visit.note(request.url))
+        page.on("console", lambda said: visit.faults.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: visit.faults.append(str(error)))
+        yield visit
+        if page.url.startswith(self._site.address):
+            page.evaluate("localStorage.clear()")
+        page.close()
+
+
+@pytest.fixture(scope="session")
+def contexts(browser: Browser, site: Site) -> Contexts:
+    return Contexts(browser, site)
 
 
 @pytest.fixture
-def light(browser: Browser, site: Site) -> Iterator[Visit]:
-    yield from _visit(browser, site, "light")
+def light(contexts: Contexts) -> Iterator[Visit]:
+    yield from contexts.visit("light")
 
 
 @pytest.fixture(params=["light", "dark"])
-def visit(browser: Browser, site: Site, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    yield from _visit(browser, site, request.param)
+def visit(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    yield from contexts.visit(request.param)
 
 
 @pytest.fixture
-def phone(browser: Browser, site: Site) -> Iterator[Visit]:
-    yield from _visit(browser, site, "light", width=390)
+def phone(contexts: Contexts) -> Iterator[Visit]:
+    yield from contexts.visit("light", width=390)
 
 
 @pytest.fixture(params=[("light", 390), ("dark", 390), ("light", 1440), ("dark", 1440)], ids=str)
-def screen(browser: Browser, site: Site, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    yield from _visit(browser, site, *request.param)
+def screen(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    yield from contexts.visit(*request.param)

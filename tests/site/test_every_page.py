@@ -1,5 +1,6 @@
 """Every page, opened once and looked at in the light and in the dark, on a desk and on a phone."""
 
+import json
 from typing import Any
 
 import pytest
@@ -29,8 +30,14 @@ _OFFENDERS = {
 #: What WCAG asks at levels A and AA.
 _WCAG = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
 
-#: What of it can be otherwise in the dark; half of the work.
+#: What of it depends on colours, and is audited on a wide screen in the light and in the dark.
 _COLOURS = ["color-contrast", "link-in-text-block"]
+
+#: The same on every page, of the colour of the text around it, or a row like those above it: audited on a few pages.
+_COMMON = "pre, mjx-container, .bd-sidebar-primary, tr:nth-child(n+4)"
+
+#: Whether scripts have made what scrolls on a screen of this width reachable by the keyboard, a while after a resize.
+_SETTLED = "[...document.querySelectorAll('pre')].every(e => e.scrollWidth <= e.clientWidth || e.tabIndex === 0)"
 
 #: The notebooks of each paper, and all other pages: parts that run side by side.
 PARTS = [*(paper.name for paper in Registry.load().papers), "rest"]
@@ -47,49 +54,53 @@ def _audited_whole(pages: list[str]) -> set[str]:
     return {"index.html", *by_paper.values()}
 
 
-def _violations(page: Any, whole: bool, colours: bool | None = None) -> list[str]:
-    """What axe finds, of colours only or of all but colours, or of both.
-
-    Code cells, whose colours are the same everywhere and slow to audit, are left out on all pages but a few.
-    """
-    options: dict[str, Any] = {"runOnly": _WCAG, "resultTypes": ["violations"]}
-    if colours:
-        options["runOnly"] = {"type": "rule", "values": _COLOURS}
-    elif colours is False:
+def _violations(page: Any, *, colours: bool) -> list[str]:
+    """Describe what axe finds, of colours or of all but colours."""
+    options: dict[str, Any] = {"runOnly": {"type": "rule", "values": _COLOURS} if colours else _WCAG}
+    options |= {"resultTypes": ["violations"], "elementRef": False}
+    if not colours:
         options["rules"] = {name: {"enabled": False} for name in _COLOURS}
-    found = Axe().run(page, context=None if whole else {"exclude": [["pre"]]}, options=options).response["violations"]
-    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
+    violations = Axe().run(page, options=options).response["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in violations for node in rule["nodes"][:3]]
+
+
+def _faults(visit: Any, path: str, whole: bool) -> list[str]:
+    """Everything wrong with one page: as it loads, then on a phone, then its colours on a wide screen."""
+    page = visit.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit.open(path)
+    scripts = ", ".join(f"{json.dumps(name)}: {script}" for name, script in _OFFENDERS.items())
+    faults = [f"{name}: {text}" for name, texts in page.evaluate(f"({{{scripts}}})").items() for text in texts]
+    faults += [*visit.faults, *visit.strangers]
+    page.set_viewport_size({"width": 390, "height": 900})
+    excess = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+    faults += [f"{excess} px too wide for 390"] if excess > 0 else []
+    if whole:
+        page.wait_for_function(_SETTLED)
+    else:
+        page.evaluate("common => document.querySelectorAll(common).forEach(e => e.remove())", _COMMON)
+    faults += [f"390: {text}" for text in _violations(page, colours=False)]
+    page.set_viewport_size({"width": 1440, "height": 900})
+    faults += _violations(page, colours=False) if whole else []
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        faults += [f"{theme}: {text}" for text in _violations(page, colours=True)]
+    return faults
 
 
 def test_every_page_belongs_to_a_part(site: Any) -> None:
     assert {_part(path) for path in site.pages} == set(PARTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_a_page_is_whole_and_accessible_on_every_screen(light: Any, part: str) -> None:
-    """It loads alone, with its formulas and pictures, says nothing on the console and scrolls sideways nowhere.
-
-    A notebook's colours on a phone are those of the wide screen; they are audited there on one of each paper.
-    """
-    page, wrong = light.page, {}
-    audited_whole = _audited_whole(light.site.pages)
+    """It loads alone, with its formulas and pictures, says nothing on the console and scrolls sideways nowhere."""
+    wrong = {}
+    whole = _audited_whole(light.site.pages)
     for path in (path for path in light.site.pages if _part(path) == part):
-        whole = path in audited_whole
-        colours_on_a_phone = whole or _part(path) == "rest"
-        page.set_viewport_size({"width": 1440, "height": 900})
-        light.open(path)
-        faults = [f"{fault}: {one}" for fault, script in _OFFENDERS.items() for one in page.evaluate(script)]
-        faults += [*light.faults, *light.strangers]
-        faults += _violations(page, whole)
-        page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        faults += [f"dark: {one}" for one in _violations(page, whole, colours=True)]
-        page.set_viewport_size({"width": 390, "height": 900})
-        if colours_on_a_phone:
-            faults += [f"dark, 390: {one}" for one in _violations(page, whole, colours=True)]
-        page.evaluate("document.documentElement.dataset.theme = 'light'")
-        faults += [f"390: {one}" for one in _violations(page, whole, None if colours_on_a_phone else False)]
-        excess = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
-        wrong[path] = [*faults, *([f"{excess} px too wide for 390"] if excess > 0 else [])]
+        if faults := _faults(light, path, path in whole):
+            wrong[path] = faults
         light.faults.clear()
         light.strangers.clear()
-    assert {path: faults for path, faults in wrong.items() if faults} == {}
+    assert wrong == {}

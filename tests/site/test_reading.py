@@ -111,12 +111,3 @@ def test_the_scoreboard_is_whole_without_scripts(light: Any) -> None:
     assert page.locator("tr:has(td:nth-child(9))").count() > 300
     assert page.locator(".scoreboard-filters").is_hidden()
     context.close()
-
-
-def test_a_word_of_the_glossary_says_what_it_means(light: Any) -> None:
-    light.open(CHAPTER)
-    word = light.page.locator("a.term").first
-    assert len(word.get_attribute("title")) > 20
-    word.click()
-    light.page.wait_for_url(re.compile(r"glossary\.html#term-"))
-    assert light.page.locator(":target").is_visible()

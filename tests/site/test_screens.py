@@ -86,31 +86,6 @@ def test_the_scoreboard_fits_a_wide_screen(screen: Any) -> None:
     assert screen.page.evaluate(beyond) == []
 
 
-#: The points, brackets and hyphens after formulas that stand on another line than the formula.
-_LEFT_BEHIND = """[...document.querySelectorAll('.with-formula')].filter((span) => {
-    const point = document.createRange(), box = span.querySelector('mjx-container').getBoundingClientRect();
-    point.selectNodeContents(span.lastChild);
-    const { left, width, bottom } = point.getBoundingClientRect();
-    return span.checkVisibility() && width && (left < box.right - 2 || bottom < box.top || bottom > box.bottom + 20);
-}).map((span) => span.innerText)"""
-
-
-def test_a_point_stays_with_its_formula(phone: Any) -> None:
-    phone.open("notebooks/looped-transformers/lemma_17_reciprocal.html")
-    assert phone.page.locator(".with-formula").count() > 20
-
-    def left_behind() -> list[str]:
-        found = []
-        for width in range(360, 440, 8):
-            phone.page.set_viewport_size({"width": width, "height": 900})
-            found += phone.page.evaluate(_LEFT_BEHIND)
-        return found
-
-    assert left_behind() == []
-    phone.page.add_style_tag(content=".with-formula { white-space: normal !important; }")
-    assert left_behind() != []
-
-
 def test_no_bars_that_scroll_stand_under_letters(light: Any) -> None:
     """Where such bars take room, a formula that is wider than its box by a trifle gets one."""
     light.open("notebooks/linear-attention/figure_3_dfa_execution.html")
@@ -235,20 +210,9 @@ def test_an_open_figure_is_accessible(screen: Any) -> None:
 
 
 def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
-    light.page.context.unroute("**/*")
     for path in kinds(light.site.pages):
         light.page.goto((SITE / path).as_uri(), wait_until="load")
         light.page.evaluate("() => window.MathJax?.startup?.promise")
     assert light.faults == []
     icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
     light.page.wait_for_function(icons)
-
-
-def test_the_text_of_small_figures_can_be_read_on_a_phone(phone: Any) -> None:
-    """They are drawn for the column in which they stand."""
-    phone.open("index.html")
-    script = """[...document.querySelectorAll('.small-figure text')].map(e =>
-        parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getScreenCTM().a)"""
-    sizes = phone.page.evaluate(script)
-    assert sizes
-    assert min(sizes) >= 9

@@ -19,7 +19,7 @@ from attention_theory.hyper_attention.language.language_model import (
 )
 from attention_theory.hyper_attention.language.pretraining import Training, train_table
 from attention_theory.measure import matrix_operations
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 from bookpress import report
 
 # %% tags=["parameters"]
@@ -39,7 +39,7 @@ device = "cpu"  # where to train: one of "cpu", "cuda"
 rows = {**BASELINES, **TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
 require(model=(model, set(rows)), layers=(layers, 1, None), width=(width, range(24, 4097, 24)))
 require(window=(window, 2, None), batch=(batch, 1, None), steps=(steps, 1, None), evaluations=(evaluations, 1, steps))
-require(rate=(rate, 1e-7, 1.0), validation_windows=(validation_windows, 1, None), seeds=(seeds, 0, None))
+require(rate=(rate, 1e-7, 1.0), validation_windows=(validation_windows, 1, None), seeds=(Each(seeds), 0, None))
 require(device=(device, {"cpu", "cuda"}))
 
 # %%

@@ -20,7 +20,7 @@ from torch import Tensor
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_tuples
 from attention_theory.numerics import PRIME, modular_rank
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: How a score tensor comes about: any tensor; one query vector times keys of width one; the same with one key for all.
 Scores = Literal["full", "width one", "width one, shared"]
@@ -90,7 +90,8 @@ def exact_features(
     Raises:
         ParameterError: an order below 2, no token or an unknown sum.
     """
-    require(order=(order, 2, None), tokens=(contexts.shape[1], 1, None))
+    require(order=(order, 2, None))
+    require_some(contexts=contexts)
     each = tuple_tokens(contexts, order, sum_over)
     width = queries.shape[1]
     by_query = torch.einsum("tq,hqx->thx", queries, scores.unflatten(1, (width, -1)))
@@ -122,7 +123,8 @@ def softmax_features(
     Raises:
         ParameterError: an order below 2, no token or an unknown sum.
     """
-    require(order=(order, 2, None), tokens=(contexts.shape[1], 1, None))
+    require(order=(order, 2, None))
+    require_some(contexts=contexts)
     each = tuple_tokens(contexts, order, sum_over)
     by_query = torch.einsum("tq,hqx->thx", queries, scores.unflatten(1, (queries.shape[1], -1)))
     weights = torch.einsum("thx,tjx->thj", by_query, each).softmax(dim=-1)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape, require_some
 
 
 def products(tokens: Num[Tensor, "... width"], scaled: bool = True) -> Num[Tensor, "... pairs"]:
@@ -50,7 +50,8 @@ def hyper_features(
     Raises:
         ParameterError: an order below 2, no token, or an unknown sum.
     """
-    require(order=(order, 2, None), tokens=(tokens.shape[-2], 1, None))
+    require(order=(order, 2, None))
+    require_some(tokens=tokens)
     each = products(tokens, scaled)
     allowed = _allowed(tokens, sum_over).to(each.dtype)
     run = each
@@ -73,7 +74,8 @@ def score_value_features(
     Raises:
         ParameterError: as :func:`hyper_features`.
     """
-    require(order=(order, 2, None), tokens=(tokens.shape[-2], 1, None))
+    require(order=(order, 2, None))
+    require_some(tokens=tokens)
     width, members = tokens.shape[-1], order - 1
     each = (tokens[..., :, None] * tokens[..., None, :]).flatten(-2)
     allowed = _allowed(tokens, sum_over).to(each.dtype)
@@ -102,7 +104,8 @@ def hyper_kernel(
     Raises:
         ParameterError: an order below 2, no token, or an unknown sum.
     """
-    require(order=(order, 2, None), tokens=(tokens.shape[1], 1, None), others=(other_tokens.shape[1], 1, None))
+    require(order=(order, 2, None))
+    require_some(tokens=tokens, other_tokens=other_tokens)
     each = torch.einsum("isw,jtw->ijst", tokens, other_tokens).square()
     if sum_over == "all":
         return (queries @ other_queries.mT) * each.sum(dim=(-2, -1)) ** (order - 1)
@@ -141,7 +144,7 @@ def lift(coefficients: Float[Tensor, "out features"], width: int, order: int) ->
         ParameterError: coefficients that are not of this width and order.
     """
     pairs, members, out = width * (width + 1) // 2, order - 1, len(coefficients)
-    require(features=(coefficients.shape[1], [width * pairs**members]))
+    require_shape(coefficients=(coefficients, (None, width * pairs**members)))
     first, second = torch.triu_indices(width, width, device=coefficients.device)
     basis = coefficients.new_zeros(pairs, width, width)
     basis[torch.arange(pairs), first, second] = 0.5**0.5

@@ -11,7 +11,7 @@ from attention_theory.bridges.hyper_features import hyper_features, hyper_kernel
 from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.linear_attention.learning.kernel import KernelFit, kernel_fit
 from attention_theory.numerics import least_norm_solution
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def learn_hyper_attention(
     Raises:
         ParameterError: no sample, an order below 2, values that are not finite, or ``rtol`` outside [0, 1].
     """
-    require(samples=(len(tokens), 1, None))
+    require_some(tokens=tokens)
     gram = hyper_kernel(queries, tokens, queries, tokens, order, sum_over)
     return HyperModel(queries, tokens, order, sum_over, kernel_fit(gram, labels, rtol))
 

@@ -20,7 +20,7 @@ from attention_theory.memorization.attention import Examples, Heads, Readout, pr
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.randomness import Seed, normal, streams
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def understood(sentences: Sentences, task: Task, scale: float = 20.0) -> Int[Ten
     Raises:
         ParameterError: a noisy task, for which that lemma is not.
     """
-    require(noisy=(task.noisy, [False]))
+    refuse_unless(not task.noisy, "task must be noiseless, got a noisy one")
     codes = embedding(task.tokens, 2 * task.tokens)
     scales = torch.full((task.triggers,), scale, dtype=torch.float64)
     weights = in_codes(reparameterised(task, codes, scales), codes)
@@ -115,6 +115,6 @@ def sentence_count(task: Task) -> int:
     Raises:
         ParameterError: a noisy task.
     """
-    require(noisy=(task.noisy, [False]))
+    refuse_unless(not task.noisy, "task must be noiseless, got a noisy one")
     fillers = len(task.filler_words)
     return task.triggers * task.outputs * (task.length - 2) * fillers ** (task.length - 3)

@@ -22,7 +22,7 @@ from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.padding import padded as padded_subleq
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 
 @dataclass(frozen=True)
@@ -199,5 +199,5 @@ def all_ways(jobs: Sequence[Job]) -> list[list[Way]]:
     Raises:
         ParameterError: no job.
     """
-    require(jobs=(len(jobs), 1, None))
+    require_some(jobs=jobs)
     return [list(one) for one in zip(*(way(jobs) for way in WAYS), strict=True)]

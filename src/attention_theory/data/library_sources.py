@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require
 
 #: SHA-256 of :func:`library_sources` with Python 3.11.7, on which the book's numbers were taken.
 LIBRARY_SHA256 = "349e2696655bacb2e299ca8790f7e73d2a9976415e60fec8b0777365deb1b12a"
@@ -65,7 +65,11 @@ def ascii_documents(documents: Sequence[str], validation_every: int = 10) -> tup
     Raises:
         ParameterError: too few documents for both.
     """
-    require(validation_every=(validation_every, 2, None), documents=(len(documents), validation_every, None))
+    require(validation_every=(validation_every, 2, None))
+    refuse_unless(
+        len(documents) >= validation_every,
+        f"documents must be at least validation_every, {validation_every}, got {len(documents)}",
+    )
     encoded = [np.frombuffer(document.encode("ascii", "replace") + b"\0", np.uint8) for document in documents]
     kept = encoded[validation_every - 1 :: validation_every]
     rest = [one for number, one in enumerate(encoded) if number % validation_every != validation_every - 1]

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_sample_images
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 _SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".webp"}
 
@@ -79,7 +79,9 @@ def patches(images: Float[Tensor, "images colours side side"], patch: int) -> Fl
     Raises:
         ParameterError: the side is not a multiple of the patch.
     """
-    require(patch=(patch, 1, None), indivisible=(images.shape[-1] % patch, {0}))
+    require(patch=(patch, 1, None))
+    side = images.shape[-1]
+    refuse_unless(side % patch == 0, f"patch must divide the side of the images, got {patch} and a side of {side}")
     return torch.nn.functional.unfold(images, patch, stride=patch).mT.contiguous()
 
 

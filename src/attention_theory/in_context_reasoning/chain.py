@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attention_theory.in_context_reasoning.task import Sentences, Task
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def chain_sentences(task: Task, count: int, noise: float, seed: Seed) -> Sentences:
@@ -22,7 +22,8 @@ def chain_sentences(task: Task, count: int, noise: float, seed: Seed) -> Sentenc
     Raises:
         ParameterError: a task without noise, no sentence, or α outside [0, 1].
     """
-    require(noisy=(task.noisy, [True]), count=(count, 1, None), noise=(noise, 0.0, 1.0))
+    refuse_unless(task.noisy, "task must be noisy, got a noiseless one")
+    require(count=(count, 1, None), noise=(noise, 0.0, 1.0))
     draw = generator(seed)
     outputs, fillers = task.output_words, task.filler_words
     output = torch.randint(outputs.start, outputs.stop, (count,), generator=draw, device=draw.device)
@@ -45,7 +46,8 @@ def chain_probability(
     Raises:
         ParameterError: a task without noise, or α outside [0, 1].
     """
-    require(noisy=(task.noisy, [True]), noise=(noise, 0.0, 1.0))
+    refuse_unless(task.noisy, "task must be noisy, got a noiseless one")
+    require(noise=(noise, 0.0, 1.0))
     fillers = task.filler_words
     before = torch.nn.functional.pad(tokens[:, :-1], (1, 0), value=fillers.start)  # the first word follows none
     filler = (tokens >= fillers.start) & (tokens < fillers.stop)

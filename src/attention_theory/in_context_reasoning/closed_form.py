@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 def odds(alpha: float) -> float:
@@ -48,7 +48,12 @@ def bernoulli_kl(a: float, b: float) -> float:
 
 
 def noiseless_loss(scale: Float[Tensor, "..."], counts: Num[Tensor, "..."], others: int) -> Float[Tensor, "..."]:
-    """``ln(1 + (N - 1) e^{-C λ})`` (Eq. 9 and 10), broadcast over scales and counts."""
+    """``ln(1 + (N - 1) e^{-C λ})`` (Eq. 9 and 10), broadcast over scales and counts.
+
+    Raises:
+        ParameterError: no other word, or a negative count.
+    """
+    require(others=(others, 1, None), counts=(Each(counts), 0.0, None))
     return -logsigmoid(counts * scale - math.log(others))
 
 
@@ -58,16 +63,21 @@ def noiseless_slope(
     """Its slope in λ, ``-C (N - 1) / (e^{C λ} + N - 1)`` (Eq. 11), or, by subtraction, computed as ``C (p - 1)``.
 
     Raises:
-        ParameterError: an unknown arithmetic.
+        ParameterError: no other word; an unknown arithmetic.
     """
-    require(arithmetic=(arithmetic, ARITHMETICS))
+    require(arithmetic=(arithmetic, ARITHMETICS), others=(others, 1, None))
     if arithmetic == "subtraction":
         return counts * (torch.sigmoid(counts * scale - math.log(others)) - 1)
     return -noiseless_log_slope(scale, counts, others).exp()
 
 
 def noiseless_log_slope(scale: Float[Tensor, "..."], counts: Num[Tensor, "..."], others: int) -> Float[Tensor, "..."]:
-    """``ln(-slope)`` of :func:`noiseless_slope` (Eq. 11): finite at every λ; the slope underflows from 745 on."""
+    """``ln(-slope)`` of :func:`noiseless_slope` (Eq. 11): finite at every λ; the slope underflows from 745 on.
+
+    Raises:
+        ParameterError: no other word.
+    """
+    require(others=(others, 1, None))
     return counts.log() + logsigmoid(math.log(others) - counts * scale)
 
 
@@ -78,7 +88,12 @@ def noisy_loss(
     alpha: float,
     others: int,
 ) -> Float[Tensor, "..."]:
-    """``f_C(λ, γ) = -C λ - α γ + ln(e^{C λ} (1 + e^γ) + N - 1)`` (Section 4.2), the loss over the label's law."""
+    """``f_C(λ, γ) = -C λ - α γ + ln(e^{C λ} (1 + e^γ) + N - 1)`` (Section 4.2), the loss over the label's law.
+
+    Raises:
+        ParameterError: α outside [0, 1], or no other word.
+    """
+    require(alpha=(alpha, 0.0, 1.0), others=(others, 1, None))
     gamma = torch.as_tensor(gamma, dtype=scale.dtype, device=scale.device)
     both = -logsigmoid(-gamma)  # ln(1 + e^γ)
     return both - alpha * gamma - logsigmoid(counts * scale + both - math.log(others))
@@ -87,7 +102,12 @@ def noisy_loss(
 def noisy_slope(
     scale: Float[Tensor, "..."], gamma: float, counts: Num[Tensor, "..."], others: int
 ) -> Float[Tensor, "..."]:
-    """The slope of :func:`noisy_loss` in λ, ``-C (N - 1) / (e^{C λ} (1 + e^γ) + N - 1)`` (Lemma C.1)."""
+    """The slope of :func:`noisy_loss` in λ, ``-C (N - 1) / (e^{C λ} (1 + e^γ) + N - 1)`` (Lemma C.1).
+
+    Raises:
+        ParameterError: γ above 700, where its exponential overflows, or no other word.
+    """
+    require(gamma=(gamma, None, 700.0), others=(others, 1, None))
     both = math.log1p(math.exp(gamma))
     return -counts * torch.sigmoid(math.log(others) - both - counts * scale)
 
@@ -111,7 +131,12 @@ def noisy_hessian(
 def probabilities(
     scale: Float[Tensor, "..."], gamma: float, counts: Num[Tensor, "..."], others: int
 ) -> Float[Tensor, "... 2"]:
-    """Probabilities of y and of τ, ``(1 - α̂, α̂) / (1 + (N - 1)(1 - α̂) e^{-C λ})`` (Eq. 29 to 32)."""
+    """Probabilities of y and of τ, ``(1 - α̂, α̂) / (1 + (N - 1)(1 - α̂) e^{-C λ})`` (Eq. 29 to 32).
+
+    Raises:
+        ParameterError: γ above 700, where its exponential overflows, or no other word.
+    """
+    require(gamma=(gamma, None, 700.0), others=(others, 1, None))
     both = math.log1p(math.exp(gamma))
     hit = torch.sigmoid(counts * scale + both - math.log(others))
     return torch.stack([hit * math.exp(-both), hit * math.exp(gamma - both)], dim=-1)

@@ -16,13 +16,18 @@ from attention_theory.in_context_reasoning.closed_form import (
 )
 from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Each, Form, refuse_unless, require, require_shape
 
 
 def normalised_step(
     point: Float[Tensor, "*scales"], slope: Float[Tensor, "*scales"], rate: float
 ) -> Float[Tensor, "*scales"]:
-    """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take."""
+    """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take.
+
+    Raises:
+        ParameterError: a slope of another shape.
+    """
+    require_shape(slope=(slope, point.shape))
     largest = slope.abs().max()
     if largest == 0:
         return point.clone()
@@ -49,7 +54,8 @@ def descend_noiseless(
         ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
-    require(laws=(laws.flatten().tolist(), 0.0, None), sum_of_laws=(laws.sum(dim=1).tolist(), 1 - 1e-9, 1 + 1e-9))
+    require(laws=(Each(laws), 0.0, None))
+    refuse_unless(_sums_to_one(laws), f"laws must each sum to 1, got {laws.sum(dim=1).tolist()}")
     require(arithmetic=(arithmetic, ARITHMETICS))
     counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype, device=laws.device)
     scales = [laws.new_zeros(len(laws))]
@@ -73,7 +79,7 @@ def balanced_exponent(least: list[int], rate: float) -> float:
     Raises:
         ParameterError: no trigger, a count below 1, or a negative rate.
     """
-    require(least=(least, 1, None), rate=(rate, 0.0, None))
+    require(least=(Each(least), 1, None), rate=(rate, 0.0, None))
     return rate / math.hypot(*(1 / count for count in least))
 
 
@@ -89,8 +95,8 @@ def descend_noisy(
     Raises:
         ParameterError: a law with a negative entry or another sum than 1, or a number out of range.
     """
-    require(rate=(rate, 0.0, None), steps=(steps, 1, None), law=(law.tolist(), 0.0, None))
-    require(sum_of_law=(float(law.sum()), 1 - 1e-9, 1 + 1e-9))
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None), law=(Each(law), 0.0, None))
+    refuse_unless(_sums_to_one(law), f"law must sum to 1, got {law.sum().item()}")
     counts = torch.arange(1, len(law) + 1, dtype=law.dtype, device=law.device)
     scales = [law.new_zeros(())]
     for _ in range(steps):
@@ -126,8 +132,8 @@ def algorithm_1(
         ParameterError: a noiseless task, a number out of range, or labels that are all τ or never τ: γ̂ would be
             infinite.
     """
-    require(noisy=(task.noisy, [True]), rate=(rate, 0.0, None), steps=(steps, 1, None))
-    require(form=(form, FORMS))
+    refuse_unless(task.noisy, "task must be noisy, got a noiseless one")
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None), form=(form, FORMS))
     alpha = float((labels == task.noise_token).double().mean())
     gamma = odds(alpha)
     others = task.tokens - 2
@@ -142,3 +148,7 @@ def algorithm_1(
         scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, rate))
     losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
     return SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))
+
+
+def _sums_to_one(laws: Float[Tensor, "*triggers counts"]) -> bool:
+    return bool(((laws.sum(dim=-1) - 1).abs() <= 1e-9).all())

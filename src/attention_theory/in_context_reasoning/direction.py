@@ -59,7 +59,8 @@ def instance(tokens: int, length: int, outputs: int = 2) -> Instance:
     Raises:
         ParameterError: fewer than four words, or no neutral one.
     """
-    require(outputs=(outputs, 1, None), tokens=(tokens, outputs + 2, None), length=(length, 4, None))
+    require(outputs=(outputs, 1, None), length=(length, 4, None))
+    require(tokens=(tokens, outputs + 2, None))
     neutral = range(1 + outputs, tokens)
     rows, heard = [], []
     for output, place in itertools.product(range(1, 1 + outputs), range(length - 3)):

@@ -38,7 +38,8 @@ def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -
     Raises:
         ParameterError: ``width`` below ``2 * tokens``, where no such vectors exist (Remark 2.3 prints d >= N).
     """
-    require(tokens=(tokens, 1, None), width=(width, 2 * tokens, None), codes=(codes, {"basis", "rotated"}))
+    require(tokens=(tokens, 1, None), codes=(codes, {"basis", "rotated"}))
+    require(width=(width, 2 * tokens, None))
     rows = one_hot(2 * tokens, width) if codes == "basis" else random_orthonormal(2 * tokens, width, seed)
     return Embedding(rows[:tokens], rows[tokens:])
 

@@ -34,8 +34,9 @@ def kl_bound(alpha: float, radius: float) -> float:
         ParameterError: ``radius`` not below ``min(α, 1 - α)``, which the paper does not ask: the bound is void there;
             α not strictly between 0 and 1.
     """
+    require(alpha=(alpha, *INSIDE))
     smaller = min(alpha, 1 - alpha)
-    require(alpha=(alpha, *INSIDE), radius=(radius, 0.0, np.nextafter(smaller, 0).item()))
+    require(radius=(radius, 0.0, np.nextafter(smaller, 0).item()))
     return radius**2 / (smaller - radius)
 
 
@@ -74,9 +75,8 @@ def separation_time(alpha: float, radius: float, rate: float, form: Form = "corr
     Raises:
         ParameterError: ``radius`` not below α and 1 - α, where there may be no model; α not strictly between 0 and 1.
     """
-    require(alpha=(alpha, *INSIDE))
+    require(alpha=(alpha, *INSIDE), rate=(rate, math.ulp(0.0), None), form=(form, FORMS))
     require(radius=(radius, 0.0, np.nextafter(min(alpha, 1 - alpha), 0).item()))
-    require(rate=(rate, math.ulp(0.0), None), form=(form, FORMS))
     gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
     return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)
 

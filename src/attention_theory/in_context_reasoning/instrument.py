@@ -25,7 +25,7 @@ from attention_theory.in_context_reasoning.reparameterised import reparameterise
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of
 from attention_theory.randomness import Seed, generator, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require, require_some
 
 #: The vocabulary in the order of the tokens: the trigger, the outputs, the neutral words, the noise token.
 WORDS = (
@@ -73,7 +73,7 @@ def scale_path(noise: float, times: Sequence[int], rate: float, samples: int, se
     Raises:
         ParameterError: a noise level outside [0, 1), no time, or a number out of range.
     """
-    require(noise=(noise, 0.0, 1 - 2**-53), times=(list(times), 0, None), samples=(samples, 1, None))
+    require(noise=(noise, 0.0, 1 - 2**-53), times=(Each(times), 0, None), samples=(samples, 1, None))
     if not noise:
         law = torch.tensor([[0.5, 0.5]], dtype=torch.float64)  # of the number of bigrams, reading_sentences has it
         path = descend_noiseless(law, rate, max(1, *times), len(WORDS) - 1)[:, 0]
@@ -98,8 +98,11 @@ def trained_matrices(
     Raises:
         ParameterError: an unknown model, noise levels of two tasks, or a number out of range.
     """
-    require(name=(name, VARIANTS), times=(list(times), 0, None), batch=(batch, 1, None))
-    require(kinds_of_noise=(len({noise > 0 for noise in noises}), 1, 1))
+    require(name=(name, VARIANTS), times=(Each(times), 0, None), batch=(batch, 1, None))
+    require_some(noises=noises)
+    refuse_unless(
+        len({noise > 0 for noise in noises}) == 1, f"noises must be all zero or all positive, got {list(noises)}"
+    )
     levels = sorted(noises)
     task, draw = reading_task(levels[0] > 0), generator(seed)
     stack = Stack([Training(VARIANTS[name], noise, rate) for noise in noises], task)

@@ -7,7 +7,7 @@ from torch import Tensor
 from attention_theory.in_context_reasoning.embedding import Embedding
 from attention_theory.in_context_reasoning.model import Weights
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.validation import require
+from attention_theory.validation import require_shape
 
 
 def key_directions(task: Task, codes: Embedding) -> Float[Tensor, "triggers width width"]:
@@ -34,7 +34,7 @@ def reparameterised(task: Task, codes: Embedding, scales: Float[Tensor, " trigge
     Raises:
         ParameterError: not one scale for each used trigger.
     """
-    require(scales=(len(scales), task.used_triggers, task.used_triggers))
+    require_shape(scales=(scales, (task.used_triggers,)))
     identity = torch.eye(codes.word.shape[1], dtype=codes.word.dtype, device=codes.word.device)
     query_key = torch.einsum("q,qde->de", scales, key_directions(task, codes))
     return Weights(identity, query_key, feed_forward(task, codes, gamma))

@@ -12,7 +12,7 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import OUTCOMES, History, side_by_side, train
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.randomness import Seed
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def train_grid(
     Raises:
         ParameterError: a name that is none of the models, or a number out of range.
     """
-    require(names=([*names, *exact], VARIANTS))
+    require(names=(Each([*names, *exact]), VARIANTS))
     ways: list[tuple[str, Arithmetic | None]] = [(name, None) for name in names]
     ways += [(name, "log-domain") for name in exact]
     parts = []

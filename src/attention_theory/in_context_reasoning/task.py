@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import Each, ParameterError, refuse_unless, require
 
 Fillers = Literal["neutral", "outputs allowed"]
 
@@ -40,14 +40,13 @@ class Task:
     fillers: Fillers = "neutral"
 
     def __post_init__(self) -> None:
-        least = self.triggers + self.outputs + 1 + self.noisy
         require(
             triggers=(self.triggers, 1, None),
             outputs=(self.outputs, 1, None),
-            tokens=(self.tokens, least, None),
             length=(self.length, 4, None),
             fillers=(self.fillers, {"neutral", "outputs allowed"}),
         )
+        require(tokens=(self.tokens, self.triggers + self.outputs + 1 + self.noisy, None))
 
     @property
     def noise_token(self) -> int:
@@ -111,7 +110,12 @@ def sample_sentences(
     wanted = _numbers("copies", copies, 1, count).to(draw.device)
     noise = _numbers("noise_copies", noise_copies, 0, count).to(draw.device) if task.noisy else torch.zeros_like(wanted)
     most = int((wanted + noise).max())
-    require(bigrams=(most, 1, (task.length - 1) // 2))
+    room = (task.length - 1) // 2
+    refuse_unless(
+        1 <= most <= room,
+        f"copies must be at least 1 and, with noise_copies, at most {room} in a sentence of {task.length} words, "
+        f"got {most}",
+    )
 
     trigger = torch.randint(task.used_triggers, (count,), generator=draw, device=draw.device)
     output = _pick(task.neutral_words if unseen else task.output_words, (count,), draw)
@@ -137,7 +141,7 @@ def draw_labels(
         ParameterError: a level outside [0, 1), or above 0 in a task without a noise token.
     """
     below_one = 1 - 2**-53
-    require(noise=(noise.tolist(), 0.0, below_one if task.noisy else 0.0))
+    require(noise=(Each(noise), 0.0, below_one if task.noisy else 0.0))
     draw = generator(seed)
     uniform = torch.rand(len(sentences.output), generator=draw, dtype=torch.float64, device=draw.device)
     is_noise = uniform.to(sentences.output.device) < noise.to(sentences.output.device)[:, None]
@@ -189,9 +193,11 @@ def _numbers(name: str, given: int | Tensor, least: int, count: int) -> Int[Tens
     numbers = torch.as_tensor(given)
     if numbers.is_floating_point() or numbers.dtype is torch.bool:
         raise ParameterError(f"{name} must be integers, got {numbers.dtype}")
-    if numbers.ndim:
-        require(**{f"length_of_{name}": (len(numbers), [count])})
-    require(**{name: (int(numbers.min()), least, None)})
+    refuse_unless(
+        numbers.ndim == 0 or len(numbers) == count, f"{name} must be one number or {count}, got {numbers.numel()}"
+    )
+    least_number = int(numbers.min())
+    refuse_unless(least_number >= least, f"{name} must be whole numbers, at least {least}, got {least_number}")
     return numbers.expand(count)
 
 

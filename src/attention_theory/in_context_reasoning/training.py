@@ -25,7 +25,7 @@ from attention_theory.in_context_reasoning.task import Sentences, Task, draw_lab
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
 from attention_theory.subnormals import subnormals_as_zero
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import Each, ParameterError, refuse_unless, require
 
 #: Sentences taken at once: what is worked out for so many stays near the processor.
 CHUNK = 256
@@ -68,7 +68,11 @@ class History:
             ParameterError: no such run, or a measure that there is not or that was not taken.
         """
         wanted = _describe(name, noise, rate)
-        require(measure=(measure, self.values), run=(wanted, self._columns))
+        require(measure=(measure, self.values))
+        refuse_unless(
+            wanted in self._columns,
+            f"name, noise and rate must be of a run, one of {list(self._columns)}, got {wanted}",
+        )
         return self.values[measure][:, self._columns[wanted]]
 
     @cached_property
@@ -247,7 +251,7 @@ def train(
         ParameterError: a noise level that the task does not know, no such measure, or a number out of range.
     """
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
-    require(measured=(list(measured), MEASURES))
+    require(measured=(Each(measured), MEASURES))
     levels = sorted({run.noise for run in runs})
     of_batches, of_seen, of_unseen = streams(seed, 3)
     batches = batches or _fresh(task, levels, batch, of_batches, dtype, device)
@@ -345,7 +349,8 @@ def train_on_sample(
     Raises:
         ParameterError: fewer sentences than a batch, or a noiseless task.
     """
-    require(samples=(samples, batch, None), passes=(passes, 1, None), noisy=(task.noisy, [True]))
+    refuse_unless(task.noisy, "task must be noisy, got a noiseless one")
+    require(samples=(samples, batch, None), passes=(passes, 1, None))
     levels = sorted({run.noise for run in runs})
     of_sample, of_epochs, of_evaluation = streams(seed, 3)
     draw = generator(of_sample)

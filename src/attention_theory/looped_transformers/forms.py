@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: One form for all places, or a form for each of some; those not named are correct.
 Forms = Form | Mapping[str, Form]
@@ -14,9 +14,11 @@ def printed_places(form: Forms, places: Collection[str]) -> frozenset[str]:
     Raises:
         ParameterError: a form that is neither ``correct`` nor ``printed``, or an unknown place.
     """
-    if isinstance(form, str):
+    if not isinstance(form, Mapping):
         require(form=(form, FORMS))
         return frozenset(places) if form == "printed" else frozenset()
-    require(**{f"place {place!r}": (place, places) for place in form})
-    require(**{f"form of {place!r}": (one, FORMS) for place, one in form.items()})
+    refuse_unless(
+        set(form) <= set(places) and set(form.values()) <= set(FORMS),
+        f"form must be one of {FORMS}, or one of them for some of {list(places)}, got {dict(form)}",
+    )
     return frozenset(place for place, one in form.items() if one == "printed")

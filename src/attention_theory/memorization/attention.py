@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require, require_shape, require_some
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,22 @@ class Readout:
 
 @dataclass(frozen=True)
 class Examples:
-    """Queries with their contexts: one context for all (``shared``), or one for each example."""
+    """Queries with their contexts: one context for all (``shared``), or one for each example.
+
+    Raises:
+        ParameterError: contexts without a token, or queries that are not as many or as wide as the contexts.
+    """
 
     contexts: Float[Tensor, "tokens width"] | Float[Tensor, "examples tokens width"]
     queries: Float[Tensor, "examples width"]
+
+    def __post_init__(self) -> None:
+        refuse_unless(
+            self.contexts.ndim in (2, 3) and self.contexts.shape[-2] > 0,
+            f"contexts must have shape [tokens, width] or [examples, tokens, width], got {list(self.contexts.shape)}",
+        )
+        count = None if self.shared else len(self.contexts)
+        require_shape(queries=(self.queries, (count, self.contexts.shape[-1])))
 
     @property
     def shared(self) -> bool:
@@ -84,7 +96,13 @@ def random_heads(heads: int, width: int, head_width: int, seed: Seed) -> Heads:
 
 
 def random_readout(heads: int, width: int, value_width: int, outputs: int, seed: Seed) -> Readout:
-    """Gaussian value, output and decoder weights."""
+    """Gaussian value, output and decoder weights.
+
+    Raises:
+        ParameterError: a size below 1.
+    """
+    require(heads=(heads, 1, None), width=(width, 1, None))
+    require(value_width=(value_width, 1, None), outputs=(outputs, 1, None))
     draw = generator(seed)
 
     def gaussian(*shape: int) -> Tensor:
@@ -121,7 +139,14 @@ def predict(
 
     Args:
         skip: add the query to the layer's output before decoding (the layer with a skip connection, Section 4.4).
+
+    Raises:
+        ParameterError: heads of another width than the examples.
     """
+    refuse_unless(
+        heads.keys.shape[1] == examples.width,
+        f"heads must have the width of the examples, {examples.width}, got {heads.keys.shape[1]}",
+    )
     combined = softmax_weights(heads, examples) @ examples.contexts
     parts = torch.einsum("thd,hdv->thv", combined, readout.values).flatten(1)
     output = parts @ readout.output
@@ -178,5 +203,11 @@ def parameter_count(
 def memorises(
     outputs: Float[Tensor, "examples outputs"], labels: Float[Tensor, "examples outputs"], within: float = 1e-10
 ) -> bool:
-    """Whether every label is met, up to rounding (Section 3)."""
+    """Whether every label is met, up to rounding (Section 3).
+
+    Raises:
+        ParameterError: outputs of another shape than the labels, or none.
+    """
+    require_some(outputs=outputs)
+    require_shape(outputs=(outputs, labels.shape))
     return (outputs - labels).abs().max().item() <= within

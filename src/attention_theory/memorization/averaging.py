@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, features
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless
 
 
 def averaging_layer(examples: Examples) -> Examples:
@@ -34,7 +34,10 @@ def cancelling_examples(examples: Examples) -> Examples:
     Raises:
         ParameterError: contexts of one token, or a single example.
     """
-    require(tokens=(examples.tokens, 2, None), examples=(examples.count, 2, None))
+    refuse_unless(
+        examples.tokens >= 2 and examples.count >= 2,
+        f"examples must be at least two, of at least two tokens, got {examples.count} of {examples.tokens}",
+    )
     contexts = examples.context_of_each.clone()
     contexts[:, 0] = examples.queries
     contexts[:, 1] = 0

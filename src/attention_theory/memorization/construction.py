@@ -28,7 +28,7 @@ from attention_theory.memorization.single_head import (
     silent_direction,
 )
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: No chosen weight is smaller: softmax reaches the inside of the simplex only (Claim 1).
 FLOOR = 1e-3
@@ -107,7 +107,8 @@ def build_heads(
         require(form=(form, {"correct"}))
         together = min(examples.width, head_width)
         further = fresh_examples(examples.tokens, examples.width, head_width)
-    require(examples=(examples.count, 1, together + (heads - 1) * further))
+    most = together + (heads - 1) * further
+    refuse_unless(examples.count <= most, f"examples must be at most {most} with {heads} heads, got {examples.count}")
     source = generator(seed)
     built: list[Heads] = []
     reports: list[HeadReport] = []
@@ -128,7 +129,11 @@ def build_heads(
             head, report = (
                 _add_head(examples, roles, head_width, source) if needed else _idle_head(examples, head_width)
             )
-        require(missed_weights=(report.target_error, 0.0, _MISSED))
+        refuse_unless(
+            report.target_error <= _MISSED,
+            f"examples must have queries that are independent (Assumption 1) up to a residual of {_MISSED}, "
+            f"got {report.target_error:.1e}",
+        )
         built.append(head)
         reports.append(report)
         parts.append(features(head, examples))

@@ -15,7 +15,7 @@ from torch import Tensor
 from attention_theory.memorization.examples import integer_vectors
 from attention_theory.numerics import PRIME
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 #: Softmax weights are ratios of powers of this number.
 BASE = 7
@@ -52,7 +52,8 @@ def exact_features(
     logits = carried.transpose(0, 1) @ contexts.mT  # whole numbers, (examples, heads, tokens)
     powers = _power(torch.full_like(logits, BASE), logits.remainder(PRIME - 1))
     total = powers.sum(dim=-1, keepdim=True).remainder(PRIME)
-    require(sums_that_vanish=(int((total == 0).sum()), 0, 0))
+    vanishing = int((total == 0).sum())
+    refuse_unless(vanishing == 0, f"contexts must give softmax sums that are not 0 modulo the prime, {vanishing} are")
     weights = powers * _power(total, torch.full_like(total, PRIME - 2)) % PRIME
     parts = weights[..., None] * contexts.remainder(PRIME)[..., None, :, :] % PRIME
     return parts.sum(dim=-2).remainder(PRIME).flatten(1)
@@ -80,7 +81,9 @@ def modular_ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> 
     Raises:
         ParameterError: a width below 1, or one that does not divide the number of columns.
     """
-    require(width=(width, 1, None), columns=(matrix.shape[1], range(0, matrix.shape[1] + 1, max(1, width))))
+    require(width=(width, 1, None))
+    columns = matrix.shape[1]
+    refuse_unless(columns % width == 0, f"width must divide the columns of the matrix, got {width} and {columns}")
     work, rank, ranks = matrix.remainder(PRIME).clone(), 0, []
     for column in range(work.shape[1]):
         pivots = work[rank:, column].nonzero()

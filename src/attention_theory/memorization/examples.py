@@ -40,7 +40,8 @@ def sample_examples(
     Raises:
         ParameterError: no example, no token, or as many tokens as the width or more (the paper takes n < d).
     """
-    require(count=(count, 1, None), width=(width, 2, None), tokens=(tokens, 1, width - 1))
+    require(count=(count, 1, None), width=(width, 2, None))
+    require(tokens=(tokens, 1, width - 1))
     source = generator(seed)
     contexts = draw(law, *(() if shared else (count,)), tokens, width, seed=source)
     return Examples(contexts, draw(law, count, width, seed=source))
@@ -93,7 +94,12 @@ def with_query_sum(examples: Examples, terms: int) -> Examples:
 
 
 def random_labels(count: int, outputs: int, seed: Seed) -> Float[Tensor, "examples outputs"]:
-    """Standard normal labels: arbitrary, and independent of the examples."""
+    """Standard normal labels: arbitrary, and independent of the examples.
+
+    Raises:
+        ParameterError: no example, or no output.
+    """
+    require(count=(count, 1, None), outputs=(outputs, 1, None))
     return draw("gaussian", count, outputs, seed=seed)
 
 

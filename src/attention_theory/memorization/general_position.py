@@ -44,7 +44,7 @@ def narrow_contexts(count: int, tokens: int, width: int, seed: Seed, largest: in
     Raises:
         ParameterError: no example, or no token or not fewer than the width.
     """
-    require(examples=(count, 1, None), tokens=(tokens, 1, width - 1), largest=(largest, 1, None))
+    require(count=(count, 1, None), tokens=(tokens, 1, width - 1), largest=(largest, 1, None))
     draw = generator(seed)
 
     def whole(*shape: int) -> torch.Tensor:

@@ -68,8 +68,8 @@ def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared
     Raises:
         ParameterError: no head, no output, fewer than 2 tokens or not fewer than the width, or a head width below 1.
     """
-    require(heads=(heads, 1, None), tokens=(tokens, 2, width - 1), head_width=(head_width, 1, None))
-    require(outputs=(outputs, 1, None))
+    require(heads=(heads, 1, None), head_width=(head_width, 1, None), outputs=(outputs, 1, None))
+    require(tokens=(tokens, 2, width - 1))
     rows = tokens - 1 if shared else width
     rank = min(head_width, rows)
     return heads * rank * (rows + width - rank) + outputs * (heads * rows + 1 if shared else heads * width)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_theory.numerics import PRIME
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require, require_some
 
 _CHUNK = 20_000
 
@@ -24,8 +24,10 @@ def kruskal_rank(vectors: Int[Tensor, "vectors width"], most: int | None = None)
         most: stop there; an answer of ``most`` then means that or more.
 
     Raises:
-        ParameterError: entries so large that a minor could exceed the prime.
+        ParameterError: ``most`` below 0; entries so large that a minor could exceed the prime.
     """
+    if most is not None:
+        require(most=(most, 0, None))
     k, largest = 0, min(*vectors.shape, len(vectors) if most is None else most)
     while k < largest and dependent_subset(vectors, k + 1) is None:
         k += 1
@@ -45,7 +47,8 @@ def dependent_subset(vectors: Int[Tensor, "vectors width"], size: int) -> tuple[
     """
     require(size=(size, 1, len(vectors)))
     longest = vectors.double().norm(dim=1).max().item()
-    require(largest_minor=(longest ** min(size, vectors.shape[1]), 0.0, float(PRIME - 1)))
+    minor = longest ** min(size, vectors.shape[1])
+    refuse_unless(minor < PRIME, f"vectors must have minors below the prime {PRIME}, they may reach {minor:.3g}")
     if size > vectors.shape[1]:
         return tuple(range(size))
     subsets = combinations(range(len(vectors)), size)
@@ -198,9 +201,10 @@ def largest_satisfied(prefixes: Int[Tensor, " draws"], share: float = 0.99) -> i
     """The largest k at which at least ``share`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
 
     Raises:
-        ParameterError: a share outside 0 to 1.
+        ParameterError: no draw; a share outside 0 to 1.
     """
     require(share=(share, 0.0, 1.0))
+    require_some(prefixes=prefixes)
     allowed = int((1 - share) * len(prefixes) + 1e-9)  # draws that may fail
     return int(prefixes.sort().values[min(allowed, len(prefixes) - 1)])
 

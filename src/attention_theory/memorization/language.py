@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attention_theory.memorization.transformer import Layer, Norm, random_layer
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require
 
 #: The numbers of the special tokens, in the texts made here.
 CLASS_TOKEN, SEPARATOR = 0, 1
@@ -154,8 +154,9 @@ def sample_texts(
     Raises:
         ParameterError: fewer than 4 tokens, or a text too short for so many pieces.
     """
+    require(tokens=(tokens, 4, None))
     span = _CHARACTERS * tokens
-    require(tokens=(tokens, 4, None), count=(count, 1, max(0, len(source) // span - 1)))
+    require(count=(count, 1, max(0, len(source) // span - 1)))
     draw = generator(seed)
     places = (torch.randperm(len(source) // span - 1, generator=draw) * span).tolist()
 
@@ -163,7 +164,7 @@ def sample_texts(
         """Whole tokens from the first space after a place on; more of the text where it has long words."""
         begin, reach = source.find(" ", place), span
         while len(numbers := encode((source[begin : begin + reach] + source[:reach])[:reach])) < length:
-            require(characters=(len(source), reach, None))
+            refuse_unless(len(source) >= reach, f"source must have at least {reach} characters, got {len(source)}")
             reach *= 2
         return numbers[:length]
 

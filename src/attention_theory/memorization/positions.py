@@ -4,7 +4,7 @@ import mpmath  # type: ignore[import-untyped]
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def smallest_singular_ratio(
@@ -20,9 +20,8 @@ def smallest_singular_ratio(
     Raises:
         ParameterError: an odd width, or more positions than the width.
     """
-    require(
-        width=(width, 2, None), odd_width=(width % 2, {0}), positions=(positions, 2, width), digits=(digits, 20, None)
-    )
+    require(width=(width, 2, None), positions=(positions, 2, width), digits=(digits, 20, None))
+    refuse_unless(width % 2 == 0, f"width must be even, got {width}")
     with mpmath.workdps(digits):
         rates = [mpmath.power(10_000, -mpmath.mpf(2 * k) / width) for k in range(width // 2)]
         rows = [[wave(p * rate) for rate in rates for wave in (mpmath.sin, mpmath.cos)] for p in range(positions)]

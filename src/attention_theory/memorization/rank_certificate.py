@@ -16,7 +16,7 @@ from attention_theory.memorization.attention import Examples, capacity
 from attention_theory.memorization.single_head import column_logits, silent_direction
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 #: The denominator N of the chosen weights.
 DENOMINATOR = 1_000
@@ -49,7 +49,7 @@ def rank_certificate(examples: Examples, heads: int, seed: Seed = 0) -> RankCert
     """
     require(heads=(heads, 1, None))
     whole = all(bool((part == part.round()).all()) for part in (examples.contexts, examples.queries))
-    require(whole_numbers=(whole, {True}))
+    refuse_unless(whole, "examples must have contexts and queries of whole numbers, got fractions")
     source = generator(seed)
     n = examples.tokens
     parts, gaps, independent = [], [], []

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attention_theory.memorization.attention import Readout
 from attention_theory.numerics import least_norm_solution
-from attention_theory.validation import require
+from attention_theory.validation import require, require_finite, require_shape
 
 
 def solve_readout(
@@ -26,10 +26,12 @@ def solve_readout(
         values: d_v, at least d_out.
 
     Raises:
-        ParameterError: d_v smaller than d_out.
+        ParameterError: labels of another number than the rows of Z, values that are not finite; d_v smaller than d_out.
     """
     outputs = labels.shape[1]
     require(heads=(heads, 1, None), values=(values, outputs, None))
+    require_shape(labels=(labels, (len(Z), None)))
+    require_finite(Z=Z, labels=labels)
     width = Z.shape[1] // heads
     wanted = torch.nn.functional.pad(labels, (0, values - outputs))
     solution = _smallest_solution(Z, wanted)

@@ -59,7 +59,7 @@ def printed_roles(Z: Float[Tensor, "examples features"], together: int, toleranc
     Raises:
         ParameterError: a tolerance outside 1e-15 to 0.5.
     """
-    require(rank_tolerance=(tolerance, 1e-15, 0.5))
+    require(tolerance=(tolerance, 1e-15, 0.5))
     _, R, order = qr(Z.T.numpy(), mode="economic", pivoting=True)
     pivots = abs(R.diagonal())
     rank = int((pivots > tolerance * pivots[0]).sum())

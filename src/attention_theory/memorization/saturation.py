@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_theory.memorization.synthetic import Setting
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_some
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,11 @@ def saturation(attention: Float[Tensor, "heads examples tokens"], threshold: flo
     """A head is saturated on an example if one of its weights is above the threshold (0.99 in Appendix H).
 
     Raises:
-        ParameterError: a threshold outside 0.5 to 1, or weights that are negative, not numbers, or do not sum to 1.
+        ParameterError: no example; a threshold outside 0.5 to 1, or weights that are negative, not numbers, or do not
+            sum to 1.
     """
     require(threshold=(threshold, 0.5, 1.0))
+    require_some(attention=attention)
     _require_weights(attention)
     largest = attention.amax(dim=-1)
     return Saturation(largest, largest > threshold)
@@ -71,7 +73,8 @@ def saturation_by_model(
         ParameterError: as :func:`saturation`, or settings that have not as many heads as there are weights.
     """
     models = list(settings)
-    require(heads=(sum(one.heads for one in models), {len(attention)}))
+    heads = sum(model.heads for model in models)
+    refuse_unless(heads == len(attention), f"settings must have {len(attention)} heads, as attention has, got {heads}")
     parts = attention.split([one.heads for one in models])
     return [
         saturation(part[:, : one.examples, : one.tokens], threshold) for part, one in zip(parts, models, strict=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def fit_targets(fresh: Examples, targets: Float[Tensor, "examples tokens"]) -> C
     Raises:
         ParameterError: a target that is not above 0.
     """
-    require(targets=(targets.min().item(), 1e-300, None))
+    require(targets=(Each(targets), 1e-300, None))
     wanted = (torch.linalg.pinv(fresh.context_of_each) @ targets.log()[..., None])[..., 0]
     return Columns(wanted.T, torch.linalg.pinv(fresh.queries))
 
@@ -89,7 +89,10 @@ def silent_direction(
         ParameterError: the silent queries span the whole space, or no draw.
     """
     quiet = examples.queries[silent]
-    require(silent=(len(quiet), 0, examples.width - 1), draws=(draws, 1, None))
+    require(draws=(draws, 1, None))
+    refuse_unless(
+        len(quiet) < examples.width, f"silent must be fewer examples than the width, {examples.width}, got {len(quiet)}"
+    )
     source = generator(seed)
     best: SilentDirection | None = None
     basis = torch.linalg.qr(quiet.T).Q
@@ -145,6 +148,7 @@ def saturating_scale(
     lead = decisive.gather(-1, winner) - decisive
     behind = fixed - fixed.gather(-1, winner)
     others = torch.ones_like(lead, dtype=torch.bool).scatter(-1, winner, False)
-    require(lead=(lead[others].min().item(), 1e-300, None))
+    least = lead[others].min().item()
+    refuse_unless(least >= 1e-300, f"decisive must have a largest entry in every row, its least lead is {least}")
     needed = (behind + math.log(2 * (fixed.shape[-1] - 1) / distance)) / lead
     return max(0.0, needed[others].max().item())

@@ -9,7 +9,7 @@ from torch import Tensor
 from attention_theory.memorization.panel import Start
 from attention_theory.memorization.synthetic import Labels, Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: H, n, T, and d_h where it is not d.
 Point = tuple[int, int, int] | tuple[int, int, int, int]
@@ -54,7 +54,8 @@ def sweep(
     Raises:
         ParameterError: an argument out of its range, or fewer steps than one epoch.
     """
-    require(points=(len(points), 1, None), seeds=(seeds, 1, None), epochs=(epochs, 0, None), seed=(seed, 0, None))
+    require(seeds=(seeds, 1, None), epochs=(epochs, 0, None), seed=(seed, 0, None))
+    require_some(points=points)
     groups: dict[int, list[int]] = {}
     for place, point in sorted(enumerate(points), key=lambda one: one[1][0]):
         groups.setdefault(max(steps, epochs * point[2] // batch), []).append(place)

@@ -18,7 +18,7 @@ from attention_theory.memorization.panel_gradients import gradients
 from attention_theory.memorization.synthetic import DataSets, Setting
 from attention_theory.randomness import generator
 from attention_theory.training import Parameters
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 _ORDER_SEED = 2_000_003
 _EPOCH_STRIDE = 7_919
@@ -137,7 +137,7 @@ class PanelTrainer:
         labels = self.data.labels.clone()
         for model, setting in enumerate(self.settings):
             completed = self.step * self.batch // setting.examples
-            require(completed_epochs=(completed, 1, None))
+            refuse_unless(completed >= 1, f"every model must have completed an epoch, model {model} has not")
             met, bearers = self._epoch(model, completed - 1).to(labels.device)
             labels[model, met] = self.data.labels[model, bearers]
         return labels

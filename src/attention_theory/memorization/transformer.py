@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ def random_layer(
         ParameterError: no head, or a width that the heads do not divide.
     """
     require(heads=(heads, 1, None))
-    require(width=(width, heads, None), indivisible=(width % heads, {0}))
+    require(width=(width, heads, None))
+    refuse_unless(width % heads == 0, f"width must be a multiple of heads, got {width} and {heads}")
     draw = generator(seed)
 
     def affine(inputs: int, outputs: int) -> Affine:

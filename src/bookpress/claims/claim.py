@@ -3,223 +3,205 @@
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from bookpress.claims.evidence import (
     CLAIM_MIME,
     RELATIONS,
+    REPORT_MIME,
     ROUNDING,
     EvidenceError,
     FailedCheck,
     Item,
     Number,
     Part,
+    Reported,
     Role,
     Settled,
     describe,
+    format_number,
     is_within,
+    judge,
     margin,
     plain,
-    proof_of,
-    verdict_of,
     weakness,
 )
-from bookpress.claims.intervals import decide, interval_of
+from bookpress.claims.intervals import Estimate, decide
 from bookpress.claims.panel import panel_markdown, panel_text
 from bookpress.claims.provenance import environment, own_parameters
 from bookpress.claims.registry import Entry, Registry, Verdict
-from bookpress.claims.statement import name_of
 from bookpress.layout import LAPTOP, PROFILE_VARIABLE
 
 Of = Literal["statement", "proof"]
 
 
-class Claim:
+class Comparisons:
+    """Comparisons in one role, each kept as evidence under its ``label``.
+
+    Every one takes ``of="proof"`` where it is about the paper's proof or construction, and not about the statement.
+    ``measured`` (and ``bound``) may be a mapping from the names of cases to values: the worst case is kept. It may be
+    an :func:`~bookpress.claims.intervals.estimate`: its whole interval must satisfy the relation.
+
+    Raises:
+        EvidenceError: from each comparison, where a side is not one number, Boolean or string, or is NaN.
+    """
+
+    def __init__(self, role: Role, evidence: list[Item]) -> None:
+        self.role = role
+        self.evidence = evidence
+
+    def true(self, label: str, measured: Any, *, of: Of = "statement") -> None:
+        """``measured`` is ``True``."""
+        self._compare(label, measured, "==", True, of)
+
+    def equal(self, label: str, measured: Any, bound: Any, *, tolerance: float = 0.0, of: Of = "statement") -> None:
+        """``measured`` equals ``bound``, exactly or up to an absolute ``tolerance``."""
+        self._compare(label, measured, "==", bound, of, margin(label, "tolerance", tolerance))
+
+    def unequal(self, label: str, measured: Any, bound: Any, *, of: Of = "statement") -> None:
+        """``measured`` differs from ``bound``."""
+        self._compare(label, measured, "!=", bound, of)
+
+    def at_most(self, label: str, measured: Any, bound: Any, *, of: Of = "statement") -> None:
+        """``measured <= bound``."""
+        self._compare(label, measured, "<=", bound, of)
+
+    def at_least(self, label: str, measured: Any, bound: Any, *, of: Of = "statement") -> None:
+        """``measured >= bound``."""
+        self._compare(label, measured, ">=", bound, of)
+
+    def below(self, label: str, measured: Any, bound: Any, *, of: Of = "statement") -> None:
+        """``measured < bound``."""
+        self._compare(label, measured, "<", bound, of)
+
+    def above(self, label: str, measured: Any, bound: Any, *, of: Of = "statement") -> None:
+        """``measured > bound``."""
+        self._compare(label, measured, ">", bound, of)
+
+    def close(
+        self,
+        label: str,
+        ours: Any,
+        reference: Any,
+        rtol: float = 1e-12,
+        *,
+        atol: float | None = None,
+        of: Of = "statement",
+    ) -> None:
+        """The error of ``ours`` is at most ``rtol``; the error is what the panel shows.
+
+        Of tensors, arrays and numbers alike it is the largest ``|ours - reference|`` over all entries, divided by the
+        largest ``|reference|``, so that an entry near zero needs no accuracy of its own. A reference of zeros divides
+        by 1. With ``atol`` the error is absolute, and at most ``atol``.
+
+        Raises:
+            EvidenceError: the reference does not broadcast to the shape of ``ours``, or that has no entry.
+        """
+        error = _error(label, ours, reference, relative=atol is None)
+        self._compare(label, error, "<=", rtol if atol is None else atol, of)
+
+    def _compare(self, label: str, measured: Any, relation: str, bound: Any, of: Of, tolerance: float = 0.0) -> None:
+        ours: Number
+        limit: Number
+        if isinstance(measured, Estimate):
+            ours, limit = measured.value, float(_pair(label, measured.value, bound)[1])
+            passed = decide(measured.interval, relation, limit, tolerance)
+            details: dict[str, Any] = {"interval": measured.interval, "draws": measured.draws}
+        else:
+            cases = _cases(label, measured, bound)
+            # Of a control every case must fail, so the one nearest to passing is kept; of all else the worst.
+            choose = min if self.role is Role.CONTROL else max
+            name, ours, limit = choose(cases, key=lambda case: _strain(case[1], relation, case[2], tolerance))
+            exact = RELATIONS[relation](ours, limit)
+            passed = abs(float(ours) - float(limit)) <= tolerance if tolerance else bool(exact)
+            details = {"cases": len(cases), "worst": name} if name else {}
+        if tolerance and not math.isfinite(float(limit)):
+            raise EvidenceError(f"{label}: a bound with a tolerance must be finite, got {limit!r}")
+        details |= {"measured": ours, "relation": relation, "bound": limit, "tolerance": tolerance, "passed": passed}
+        self.evidence.append(Item(role=self.role, of=Part(of), label=label, **details))
+
+
+class Claim(Comparisons):
     """A claim of the registry, to which a notebook gives evidence.
 
-    Every comparison takes ``of="proof"`` where it speaks of the proof or construction that the paper gives, and not of
-    the statement. ``measured`` (and ``bound``) may be a mapping from the names of cases to values: the worst is kept.
+    Its own comparisons are checks, which must pass if the claim, in its right form, is true. Those of its attributes
+    must fail:
+
+    * ``control``: the same with an assumption broken, without which the check would show nothing.
+    * ``printed``: the form as printed, or the paper's figure or table, where the paper is wrong.
+    * ``misprint``: the same, where the text around it shows that the right form is meant: a sign, an index, a name.
+    * ``counterexample``: the statement, on an example where it and every near form are false. It refutes.
 
     Args:
         claim: ``paper/id`` as in the registry, e.g. ``"memorization/proposition-2"``.
 
     Raises:
-        RegistryError: the registry holds no such claim.
+        RegistryError: the registry has no such claim.
     """
 
     def __init__(self, claim: str, registry: Registry | None = None) -> None:
+        super().__init__(Role.CHECK, [])
         self.name = claim
-        self.entry: Entry = (registry or Registry.of_claim(claim)).entry(claim)
-        self.evidence: list[Item] = []
+        self.entry: Entry = (registry or Registry.load()).entry(claim)
+        self.control = Comparisons(Role.CONTROL, self.evidence)
+        self.printed = Comparisons(Role.PRINTED, self.evidence)
+        self.misprint = Comparisons(Role.MISPRINT, self.evidence)
+        self.counterexample = Comparisons(Role.COUNTEREXAMPLE, self.evidence)
         self._stand_in: str | None = None
-
-    def _ipython_display_(self) -> None:
-        """Show nothing where a cell happens to end with the claim: it is shown by its verdict."""
-
-    def check(
-        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
-    ) -> Self:
-        """A comparison that must pass if the claim, in its right form, is true."""
-        return self._compare(Role.CHECK, label, measured, relation, bound, tolerance, of)
-
-    def control(
-        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
-    ) -> Self:
-        """The same comparison with an assumption broken. It must fail, or the check could not have told."""
-        return self._compare(Role.CONTROL, label, measured, relation, bound, tolerance, of)
-
-    def printed(
-        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
-    ) -> Self:
-        """What the form as printed, or the figure or table in the paper, would have to satisfy. It fails here."""
-        return self._compare(Role.PRINTED, label, measured, relation, bound, tolerance, of)
-
-    def misprint(
-        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
-    ) -> Self:
-        """As :meth:`printed`, where the text around it shows that the right form is meant: a sign, an index, a name."""
-        return self._compare(Role.MISPRINT, label, measured, relation, bound, tolerance, of)
-
-    def counterexample(
-        self, label: str, measured: Any, relation: str, bound: Any, tolerance: float = 0.0, of: Of = "statement"
-    ) -> Self:
-        """What the statement asserts, on an example where it and every near form are false. Its failure refutes."""
-        return self._compare(Role.COUNTEREXAMPLE, label, measured, relation, bound, tolerance, of)
-
-    def estimate(
-        self,
-        label: str,
-        draws: Any,
-        relation: str,
-        bound: Any,
-        *,
-        role: Literal["check", "control", "printed", "misprint", "counterexample"] = "check",
-        interval: tuple[float, float] | None = None,
-        tolerance: float = 0.0,
-        of: Of = "statement",
-    ) -> Self:
-        """What is random, judged over independent draws: the 99 % interval must be clear of the bound.
-
-        Args:
-            label: what is estimated.
-            draws: one value a draw (of a share, one Boolean). With ``interval``, the estimate itself.
-            relation: one of ``== != < <= > >=``; with ``==`` the interval must lie within ``bound ± tolerance``.
-            bound: what the estimate is held against, fixed before the run.
-            role: what the comparison is evidence of.
-            interval: low and high, where the estimate comes from a fit that has its own.
-            tolerance: for ``==`` only.
-            of: ``"statement"`` or ``"proof"``.
-
-        Raises:
-            EvidenceError: too few draws, or a value that is not finite.
-        """
-        self._known_relation(label, relation, tolerance)
-        limit = float(plain(label, bound))
-        if interval is None:
-            values = [_real(label, draw) for draw in _listed(draws)]
-            try:
-                interval = interval_of(values)
-            except ValueError as error:
-                raise EvidenceError(f"{label}: {error}") from error
-            measured, count = math.fsum(values) / len(values), len(values)
-        else:
-            measured, count = float(plain(label, draws)), None
-            interval = (float(plain(label, interval[0])), float(plain(label, interval[1])))
-            if not (math.isfinite(interval[0]) and interval[0] <= measured <= interval[1] < math.inf):
-                raise EvidenceError(f"{label}: the interval {interval} must be finite and hold the estimate {measured}")
-        self.evidence.append(
-            Item(
-                role=Role(role),
-                of=Part(of),
-                label=label,
-                measured=measured,
-                relation=relation,
-                bound=limit,
-                tolerance=tolerance,
-                interval=interval,
-                draws=count,
-                passed=decide(interval, relation, limit, tolerance),
-            )
-        )
-        return self
 
     def number(
         self, label: str, ours: Any, *, printed: Any = None, within: float | None = None, of: Of = "statement"
-    ) -> Self:
-        """Our value, beside the paper's where one is ``printed``.
+    ) -> None:
+        """Our value, next to the paper's where one is ``printed``.
 
         With ``within`` it counts for the verdict: the larger of the two may be up to ``1 + within`` times the smaller,
         so 0.05 is five per cent either way, 1 a factor of two, and no band reaches zero. Without it the value is shown
         and not judged.
         """
-        measured = plain(label, ours)
-        beside = None if printed is None else plain(label, printed)
+        measured, bound = _pair(label, ours, 0 if printed is None else printed)
         passed = None
         if within is not None:
-            if beside is None:
-                raise EvidenceError(f"{label}: a band goes with a printed number")
-            if not math.isfinite(float(beside)):
-                raise EvidenceError(f"{label}: the printed number must be finite, got {beside!r}")
-            passed = is_within(float(measured), float(beside), margin(label, "within", within))
-        self.evidence.append(
-            Item(
-                role=Role.NUMBER,
-                of=Part(of),
-                label=label,
-                measured=measured,
-                relation="==",
-                bound=beside,
-                within=within,
-                passed=passed,
-            )
-        )
-        return self
+            if printed is None or not math.isfinite(float(bound)):
+                raise EvidenceError(f"{label}: within needs a printed number that is finite, got {printed!r}")
+            passed = is_within(float(measured), float(bound), margin(label, "within", within))
+        details: dict[str, Any] = {"measured": measured, "within": within, "passed": passed}
+        details["bound"] = None if printed is None else bound
+        self.evidence.append(Item(role=Role.NUMBER, of=Part(of), label=label, relation="==", **details))
 
-    def stand_in(self, what: str) -> Self:
-        """Say what stands in for data, weights or a model that cannot be had: the best verdict is then ``stand-in``."""
+    def stand_in(self, what: str) -> None:
+        """Say what replaces data, weights or a model that we cannot obtain: the best verdict is then ``stand-in``."""
         self._stand_in = what
-        return self
 
     def settle(self, strict: bool = True) -> Settled:
         """The verdict that follows from the evidence so far.
 
-        Evidence that could not have told leaves the claim undecided, with a note; where ``strict``, it is refused.
+        Inconclusive evidence leaves the claim undecided, with a note; where ``strict``, it is refused.
 
         Raises:
-            EvidenceError: as said, and the evidence is strict.
+            EvidenceError: the evidence is inconclusive, and ``strict``.
         """
-        weak = weakness(self.entry, self.evidence)
-        if weak and strict:
+        if strict and (weak := weakness(self.entry, self.evidence)):
             raise EvidenceError(f"{self.name}: {weak}")
-        return Settled(
-            claim=self.name,
-            label=name_of(self.entry),
-            verdict=Verdict.UNDECIDED if weak else verdict_of(self.entry, self.evidence, self._stand_in),
-            expected=self.entry.expected,
-            proof=proof_of(self.entry, self.evidence),
-            stand_in=self._stand_in,
-            note=f"{weak[0].upper()}{weak[1:]}." if weak else None,
-            evidence=self.evidence,
-        )
+        return judge(self.name, self.entry, self.evidence, self._stand_in)
 
     def verdict(self) -> None:
-        """Compute the verdict, show the panel, and stop the notebook if anything came out otherwise than it must.
+        """Compute the verdict, show the panel, and stop the notebook on any surprise.
 
-        That is another verdict or another mark on the proof than the registry's, and also a check that fails under a
-        verdict which was to be bad anyway. It holds for the book's own parameters. A run at full size, or with
-        parameters of the reader's own, is made to find out: what it finds is shown, and nothing is stopped. So it is of
-        a claim that is 'not run' by the registry and yet has a page, which settles it where a reader has what it needs.
+        A surprise is a verdict or a mark on the proof other than the registry's, or a comparison that came out against
+        its role. Only the book's own parameters stop a notebook. A run at full size, with other parameters, or of a
+        claim that the registry expects 'not run' though it has a page, is shown whatever it finds.
 
         Raises:
-            FailedCheck: as above; the message lists the comparisons that decided it.
+            FailedCheck: a surprise; the message lists the comparisons that decided it.
             EvidenceError: as :meth:`settle`.
         """
         from IPython.display import display
 
         own = own_parameters(self.entry.notebook)
-        of_the_reader = self.entry.expected is Verdict.NOT_RUN and self.entry.notebook is not None
-        strict = not of_the_reader and not own and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        for_the_reader = self.entry.expected is Verdict.NOT_RUN and self.entry.notebook is not None
+        strict = not for_the_reader and not own and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
         settled = self.settle(strict)
         bundle = {
             "text/markdown": panel_markdown(settled),
@@ -230,6 +212,9 @@ class Claim:
         if strict:
             self._refuse_surprise(settled)
 
+    def _ipython_display_(self) -> None:
+        """Show nothing where a cell happens to end with the claim: its verdict shows it."""
+
     def _refuse_surprise(self, settled: Settled) -> None:
         wrong = [item for item in settled.evidence if item.out_of_role]
         if settled.expected is Verdict.UNDECIDED:
@@ -239,56 +224,84 @@ class Claim:
         expected_proof = self.entry.expected_proof
         if not wrong and settled.verdict is settled.expected and settled.proof is expected_proof:
             return
-        said = f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'"
+        message = f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'"
         if settled.proof is not expected_proof:
-            said += f"; of the proof '{settled.proof or 'nothing'}', the registry '{expected_proof or 'nothing'}'"
+            message += f"; of the proof '{settled.proof or 'nothing'}', the registry '{expected_proof or 'nothing'}'"
         lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
-        raise FailedCheck("\n".join([said, *lines]))
+        raise FailedCheck("\n".join([message, *lines]))
 
-    def _known_relation(self, label: str, relation: str, tolerance: float) -> None:
-        if relation not in RELATIONS:
-            raise EvidenceError(f"{label}: unknown relation {relation!r}; use one of {', '.join(RELATIONS)}")
-        if margin(label, "tolerance", tolerance) and relation != "==":
-            raise EvidenceError(f"{label}: a tolerance goes with '==' only; put it into the bound of '{relation}'")
 
-    def _compare(
-        self, role: Role, label: str, measured: Any, relation: str, bound: Any, tolerance: float, of: Of
-    ) -> Self:
-        self._known_relation(label, relation, tolerance)
-        cases = _cases(label, measured, bound)
-        # Of a control every case must fail, so the one nearest to passing is kept; of all else the worst.
-        nearest = min if role is Role.CONTROL else max
-        name, ours, limit = nearest(cases, key=lambda case: _strain(case[1], relation, case[2], tolerance))
-        if tolerance and not math.isfinite(float(limit)):
-            raise EvidenceError(f"{label}: a bound with a tolerance must be finite, got {limit!r}")
-        passed = abs(float(ours) - float(limit)) <= tolerance if tolerance else bool(RELATIONS[relation](ours, limit))
-        self.evidence.append(
-            Item(
-                role=role,
-                of=Part(of),
-                label=label,
-                measured=ours,
-                relation=relation,
-                bound=limit,
-                tolerance=tolerance,
-                cases=len(cases) if name else None,
-                worst=name or None,
-                passed=passed,
-            )
+def report(**numbers: Any) -> None:
+    """Report numbers by name, for the table and the picture of a sweep.
+
+    A number may be a list: one value for each of several draws of one point. Tensors and arrays are taken as numbers
+    and lists.
+
+    Raises:
+        ValueError: nothing is reported, a name is not of lower-case letters, digits and underscores, a list is empty,
+            or a value is not a number.
+    """
+    from IPython.display import display
+
+    if not numbers:
+        raise ValueError("report() takes at least one number by name, report(loss=0.3)")
+    values = {name: _reported(name, value) for name, value in numbers.items()}
+    lines = ["| number | value |", "| --- | --- |"]
+    for name, value in values.items():
+        lines.append(f"| {name} | {', '.join(map(format_number, value if isinstance(value, list) else [value]))} |")
+    text = "\n".join(lines)
+    payload = json.loads(Reported(numbers=values, environment=environment()).model_dump_json())
+    display({"text/markdown": text, "text/plain": text, REPORT_MIME: payload}, raw=True)
+
+
+def _reported(name: str, value: Any) -> Any:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ValueError(f"the name of a number is of lower-case letters, digits and underscores, got {name!r}")
+    value = value.tolist() if hasattr(value, "tolist") else value
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values or not all(isinstance(entry, int | float) for entry in values):
+        raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
+    return [float(entry) for entry in values] if isinstance(value, list | tuple) else value
+
+
+def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:
+    """The largest difference, over the largest entry of the reference (or 1, if that is 0) where ``relative``."""
+    shape, other = (tuple(getattr(side, "shape", ())) for side in (ours, reference))
+    fits = len(other) <= len(shape) and all(
+        size in (1, full) for size, full in zip(other[::-1], shape[::-1], strict=False)
+    )
+    if not fits or 0 in shape:
+        raise EvidenceError(f"{label}: the reference must have or broadcast to the shape {shape}, got {other}")
+    scale = (_largest(reference) if relative else 1.0) or 1.0
+    return _largest(ours - reference) / scale
+
+
+def _largest(values: Any) -> float:
+    size = abs(values)
+    return float(size.max() if hasattr(size, "max") else size)
+
+
+def _pair(label: str, measured: Any, bound: Any) -> tuple[Number, Number]:
+    try:
+        return plain(measured), plain(bound)
+    except ValueError as error:
+        sides = " and ".join(
+            f"{type(side).__name__} of shape {tuple(side.shape)}" if getattr(side, "ndim", 0) else repr(side)
+            for side in (measured, bound)
         )
-        return self
+        raise EvidenceError(f"{label}: each side must be {error}, got {sides}") from error
 
 
 def _cases(label: str, measured: Any, bound: Any) -> list[tuple[str, Number, Number]]:
     """Name, value and bound of every case; one without a name where ``measured`` is a single value."""
     if not isinstance(measured, Mapping):
-        return [("", plain(label, measured), plain(label, bound))]
+        return [("", *_pair(label, measured, bound))]
     if not measured:
         raise EvidenceError(f"{label}: no case was given")
     if isinstance(bound, Mapping) and bound.keys() != measured.keys():
         raise EvidenceError(f"{label}: the bounds must have the cases of the values")
     limits = bound if isinstance(bound, Mapping) else dict.fromkeys(measured, bound)
-    return [(str(case), plain(label, value), plain(label, limits[case])) for case, value in measured.items()]
+    return [(str(case), *_pair(f"{label}, {case}", value, limits[case])) for case, value in measured.items()]
 
 
 def _strain(measured: Number, relation: str, bound: Number, tolerance: float) -> tuple[bool, float]:
@@ -304,18 +317,3 @@ def _strain(measured: Number, relation: str, bound: Number, tolerance: float) ->
     if relation == "==":
         return abs(gap) > tolerance, max(abs(gap) / size, ROUNDING)
     return fails, {"<": gap, "<=": gap, ">": -gap, ">=": -gap}.get(relation, -abs(gap)) / size
-
-
-def _real(label: str, draw: Any) -> float | bool:
-    value = plain(label, draw)
-    if isinstance(value, str):
-        raise EvidenceError(f"{label}: {value!r} is not a number")
-    return value
-
-
-def _listed(draws: Any) -> Sequence[Any]:
-    if hasattr(draws, "tolist"):
-        draws = draws.flatten().tolist()
-    if not isinstance(draws, Iterable):
-        raise EvidenceError("an estimate needs its draws, or an interval")
-    return list(draws)

@@ -18,18 +18,18 @@ from pydantic import BaseModel, ConfigDict
 from bookpress.claims.registry import Entry, ProofMark, Verdict
 from bookpress.claims.statement import name_of
 
-#: The output type under which a claim's evidence travels in an executed notebook.
-#: Below this a float64 value is rounding, of which only the order of magnitude is telling.
-ROUNDING = 1e-9
-
+#: The output types under which claims, figures and reported numbers travel in an executed notebook.
 CLAIM_MIME = "application/vnd.bookpress.claim+json"
-#: The same of a figure.
 FIGURE_MIME = "application/vnd.bookpress.figure+json"
+REPORT_MIME = "application/vnd.bookpress.report+json"
+
+#: Below this a float64 value is rounding, and only its order of magnitude has a meaning.
+ROUNDING = 1e-9
 
 Number = float | int | bool | str
 
 
-class EvidenceError(Exception):
+class EvidenceError(ValueError):
     """The evidence itself is at fault: a value that is not a number, a control that did not fail, nothing to judge."""
 
 
@@ -66,16 +66,6 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
-#: Relations that cannot hold together with the first, between the same two values.
-_EXCLUDED: dict[str, set[str]] = {
-    "==": {"!=", "<", ">"},
-    "!=": {"=="},
-    "<": {">=", ">", "=="},
-    "<=": {">"},
-    ">": {"<=", "<", "=="},
-    ">=": {"<"},
-}
-_TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Item(BaseModel):
@@ -115,16 +105,23 @@ class Item(BaseModel):
 
     def negates(self, other: "Item") -> bool:
         """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
-        excluded = _EXCLUDED[other.relation]
-        return (self.measured == other.measured and self.bound == other.bound and self.relation in excluded) or (
-            self.measured == other.bound and self.bound == other.measured and _TURNED[self.relation] in excluded
+        orders, excluded = _orders(self.relation), _orders(other.relation)
+        turned = {{"<": ">", ">": "<"}.get(order, order) for order in excluded}
+        sides, swapped = (other.measured, other.bound), (other.bound, other.measured)
+        return ((self.measured, self.bound) == sides and orders.isdisjoint(excluded)) or (
+            (self.measured, self.bound) == swapped and orders.isdisjoint(turned)
         )
+
+
+def _orders(relation: str) -> set[str]:
+    """The orders of two values, of ``<``, ``=`` and ``>``, in which a relation holds."""
+    return {"<", ">"} if relation == "!=" else set(relation)
 
 
 class Settled(BaseModel):
     """A claim with its evidence and what follows from it.
 
-    ``note`` says why a run with parameters of the reader's own is undecided, where more than the checks decided it.
+    ``note`` says why the evidence is inconclusive, where it is.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
@@ -139,24 +136,39 @@ class Settled(BaseModel):
     evidence: list[Item]
 
 
-def judged_anew(settled: Settled, entry: Entry) -> Settled:
-    """The same evidence under today's rules and registry: nobody's record, and no edit of one, sets a verdict."""
-    weak = weakness(entry, settled.evidence)
-    return settled.model_copy(
-        update={
-            "label": name_of(entry),
-            "verdict": Verdict.UNDECIDED if weak else verdict_of(entry, settled.evidence, settled.stand_in),
-            "expected": entry.expected,
-            "proof": proof_of(entry, settled.evidence),
-        }
+class Reported(BaseModel):
+    """Numbers that a notebook reports by name, each one value or one for each of several draws, and its environment."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    numbers: dict[str, float | int | bool | list[float]]
+    environment: dict[str, str]
+
+
+def judge(claim: str, entry: Entry, evidence: list[Item], stand_in: str | None) -> Settled:
+    """A claim with the verdict and the mark on its proof that follow from the evidence."""
+    weak = weakness(entry, evidence)
+    return Settled(
+        claim=claim,
+        label=name_of(entry),
+        verdict=Verdict.UNDECIDED if weak else verdict_of(entry, evidence, stand_in),
+        expected=entry.expected,
+        proof=proof_of(entry, evidence),
+        stand_in=stand_in,
+        note=f"{weak[0].upper()}{weak[1:]}." if weak else None,
+        evidence=evidence,
     )
+
+
+def reevaluate(settled: Settled, entry: Entry) -> Settled:
+    """The same evidence under today's rules and registry: no record, and no edit of one, sets a verdict."""
+    return judge(settled.claim, entry, settled.evidence, settled.stand_in)
 
 
 def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verdict:
     """The verdict on the statement. Only a counterexample refutes: a check that fails leaves it undecided."""
     about = [item for item in evidence if item.of is Part.STATEMENT]
-    judged = [item.passed for item in about if item.counts and not item.role.must_fail]
-    broken = {item.role for item in about if item.role.must_fail and item.passed is False}
+    judged, broken = _outcomes(about)
     if entry.kind.is_measured:
         judged += [None for item in about if item.role is Role.PRINTED and item.passed is None]
         return _measured(judged, broken, stand_in)
@@ -171,8 +183,14 @@ def verdict_of(entry: Entry, evidence: list[Item], stand_in: str | None) -> Verd
     return Verdict.MISPRINTED if Role.MISPRINT in broken else Verdict.HOLDS
 
 
+def _outcomes(about: list[Item]) -> tuple[list[bool | None], set[Role]]:
+    """The outcomes of all that had to pass, and the roles of what had to fail and did."""
+    judged = [item.passed for item in about if item.counts and not item.role.must_fail]
+    return judged, {item.role for item in about if item.role.must_fail and item.passed is False}
+
+
 def _measured(judged: list[bool | None], broken: set[Role], stand_in: str | None) -> Verdict:
-    """Figures and tables: what the paper shows comes out, or does not, or the runs do not tell.
+    """The verdict on a figure or a table: reproduced, in part, not at all, or undecided by the runs.
 
     What a stand-in shows is no part of the paper's figure: where it leaves something open, the figure is open.
     """
@@ -189,26 +207,25 @@ def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
     about = [item for item in evidence if item.of is Part.PROOF]
     if not about:
         return ProofMark.NOT_CHECKED if entry.kind.has_proof else None
-    broken = {item.role for item in about if item.role.must_fail and item.passed is False}
-    right = [item.passed for item in about if item.counts and not item.role.must_fail]
+    judged, broken = _outcomes(about)
+    is_right = bool(judged) and all(judged)
     if broken & {Role.PRINTED, Role.COUNTEREXAMPLE}:
-        return ProofMark.REPAIRED if right and all(right) else ProofMark.FAILS
-    if not right or not all(right):
+        return ProofMark.REPAIRED if is_right else ProofMark.FAILS
+    if not is_right:
         return ProofMark.NOT_CHECKED
     return ProofMark.MISPRINTED if Role.MISPRINT in broken else ProofMark.AS_PRINTED
 
 
 def weakness(entry: Entry, evidence: list[Item]) -> str | None:
-    """Why the evidence could not have told, or ``None``.
+    """Why the evidence is inconclusive, or ``None``.
 
     That is: no check, a control that did not fail, nothing that was seen to fail, or nothing but denials of the checks.
     """
     tried = {Role.CHECK, Role.PRINTED} if entry.kind.is_measured else {Role.CHECK}
     if not any(item.role in tried and item.of is Part.STATEMENT for item in evidence):
         return "no check was given"
-    held = [item for item in evidence if item.role is Role.CONTROL and item.passed is not False]
-    if held:
-        return "a control did not fail: " + "; ".join(describe(item) for item in held)
+    if held := [item for item in evidence if item.role is Role.CONTROL and item.passed is not False]:
+        return "a control did not fail: " + "; ".join(map(describe, held))
     failed = [item for item in evidence if item.role.must_fail and item.passed is False]
     if not failed:
         return "nothing was seen to fail; give a control"
@@ -268,16 +285,18 @@ def is_within(ours: float, beside: float, within: float) -> bool:
     return ours * beside >= 0 and large <= (1 + within) * small * (1 + 1e-12)
 
 
-def plain(label: str, value: Any) -> Number:
-    """A Python scalar out of a tensor, an array or a NumPy scalar."""
-    if hasattr(value, "item"):
-        if getattr(value, "ndim", 0) and math.prod(value.shape) != 1:
-            raise EvidenceError(f"{label}: one value is compared, not {tuple(value.shape)} of them")
+def plain(value: Any) -> Number:
+    """A Python scalar out of a tensor, an array or a NumPy scalar.
+
+    Raises:
+        ValueError: it is none; the message says what is allowed.
+    """
+    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
         value = value.item()
     if not isinstance(value, bool | int | float | str):
-        raise EvidenceError(f"{label}: {value!r} is not a number")
+        raise ValueError("one number, Boolean or string")
     if isinstance(value, float) and math.isnan(value):
-        raise EvidenceError(f"{label}: the value is not a number (NaN), which every comparison rejects")
+        raise ValueError("a number other than NaN, which no comparison accepts")
     return value
 
 

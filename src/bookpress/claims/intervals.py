@@ -1,74 +1,91 @@
-"""Intervals for what is estimated from draws: Student's for means, Welch's for differences, Clopper and Pearson's."""
+"""Estimates from independent draws, with intervals by scipy.stats."""
 
 import math
-from collections.abc import Sequence
+import statistics
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from bookpress.claims.evidence import EvidenceError
 
 #: One level for the whole book; a claim rests on few intervals, and each must be clear of its bound.
 CONFIDENCE = 0.99
 
 
-def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
-    """The interval of the mean of independent draws; where they are Booleans, of a probability.
+@dataclass(frozen=True)
+class Estimate:
+    """A random value with its interval, and the number of ``draws`` whose mean it is."""
+
+    value: float
+    interval: tuple[float, float]
+    draws: int | None = None
+
+
+def estimate(draws: Any, interval: tuple[float, float] | None = None) -> Estimate:
+    """The mean of independent draws (of a fraction, one Boolean per draw), for any comparison of a claim.
+
+    Args:
+        draws: a list, an array or a tensor. With ``interval``, the estimate itself.
+        interval: low and high, where the estimate comes from a fit that has them.
 
     Raises:
-        ValueError: fewer than two draws of a mean, none of a share, or a draw that is not finite.
+        EvidenceError: too few draws, a value that is not finite, or an interval without its estimate.
     """
+    if interval is not None:
+        value, low, high = (float(number) for number in (draws, *interval))
+        if not -math.inf < low <= value <= high < math.inf:
+            raise EvidenceError(f"interval must be finite and contain the estimate {value}, got {(low, high)}")
+        return Estimate(value, (low, high))
+    flat = draws.flatten() if hasattr(draws, "flatten") else draws
+    if not isinstance(flat, Iterable):
+        raise EvidenceError(f"draws must be a list, an array or a tensor, got {draws!r}")
+    values: list[Any] = [draw.item() if hasattr(draw, "item") else draw for draw in flat]
+    if not all(isinstance(value, int | float) for value in values):
+        raise EvidenceError(f"draws must be numbers, got {draws!r}")
+    interval = interval_of(values)
+    return Estimate(math.fsum(values) / len(values), interval, len(values))
+
+
+def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
+    """Student's interval of the mean of independent draws; of Booleans, Clopper and Pearson's of a probability.
+
+    Raises:
+        EvidenceError: fewer than two draws of a mean, none of a probability, or a draw that is not finite.
+    """
+    from scipy import stats  # takes long to import, and few runs need it
+
+    count = len(draws)
     if draws and all(isinstance(draw, bool) for draw in draws):
-        return _share(sum(draws), len(draws))
-    values = [float(draw) for draw in draws]
-    if not all(map(math.isfinite, values)):
-        raise ValueError("every draw must be finite")
-    if len(values) < 2:
-        raise ValueError(f"an interval needs at least two draws, got {len(values)}")
-    mean = math.fsum(values) / len(values)
-    error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
-    low, high = student(mean, error, len(values) - 1)
+        hits, tail = sum(draws), (1 - CONFIDENCE) / 2  # binomtest has the same ends, to nine digits
+        low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+        return low, float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+    values = _finite(draws)
+    low, high = interval_from_error(statistics.fmean(values), statistics.stdev(values) / math.sqrt(count), count - 1)
     return float(low), float(high)
 
 
-def student(value: Any, error: Any, freedom: Any) -> tuple[Any, Any]:
-    """The interval of an estimate whose standard error has so many degrees of freedom; of many at once, by entry."""
-    from scipy.special import stdtrit  # scipy.stats has the same; either takes long to import, and few runs need it
-
-    reach = stdtrit(freedom, (1 + CONFIDENCE) / 2) * error
-    return value - reach, value + reach
-
-
 def interval_of_difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """Welch's interval of the difference of two means, of two sets of independent draws of any numbers and spreads.
-
-    Draws of the two sets that go together make it wider than it need be.
+    """Welch's interval of the difference of two means, of independent draws. Paired draws make it too wide.
 
     Raises:
-        ValueError: fewer than two draws in a set, or a draw that is not finite.
+        EvidenceError: fewer than two draws in a set, or a draw that is not finite.
     """
-    sets = [[float(draw) for draw in draws] for draws in (first, second)]
-    if not all(math.isfinite(draw) for draws in sets for draw in draws):
-        raise ValueError("every draw must be finite")
-    if min(map(len, sets)) < 2:
-        raise ValueError(f"an interval needs at least two draws of each, got {len(first)} and {len(second)}")
-    from scipy.special import stdtrit
+    from scipy import stats
 
-    means = [math.fsum(draws) / len(draws) for draws in sets]
-    of_means = [
-        math.fsum((draw - mean) ** 2 for draw in draws) / (len(draws) - 1) / len(draws)
-        for draws, mean in zip(sets, means, strict=True)
-    ]
-    variance = sum(of_means)
-    parts = sum(one**2 / (len(draws) - 1) for one, draws in zip(of_means, sets, strict=True))
-    freedom = variance**2 / parts if parts else 1.0
-    reach = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
-    return means[0] - means[1] - reach, means[0] - means[1] + reach
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of draws that are all alike
+        test = stats.ttest_ind(_finite(first), _finite(second), equal_var=False)
+    interval = test.confidence_interval(CONFIDENCE)
+    return float(interval.low), float(interval.high)
 
 
-def _share(hits: float, count: int) -> tuple[float, float]:
-    from scipy.special import betaincinv
+def interval_from_error(value: Any, error: Any, freedom: Any) -> tuple[Any, Any]:
+    """The interval of an estimate whose standard error has so many degrees of freedom; of arrays, entry by entry."""
+    from scipy import stats
 
-    tail = (1 - CONFIDENCE) / 2
-    low = float(betaincinv(hits, count - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, count - hits, 1 - tail)) if hits < count else 1.0
-    return low, high
+    reach = stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * error
+    return value - reach, value + reach
 
 
 def decide(interval: tuple[float, float], relation: str, bound: float, tolerance: float = 0.0) -> bool | None:
@@ -85,3 +102,10 @@ def decide(interval: tuple[float, float], relation: str, bound: float, tolerance
         case "!=":
             return True if high < bound or low > bound else None
     raise ValueError(f"unknown relation {relation!r}")
+
+
+def _finite(draws: Sequence[float]) -> list[float]:
+    values = [float(draw) for draw in draws]
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        raise EvidenceError(f"draws must be at least two finite numbers, got {values}")
+    return values

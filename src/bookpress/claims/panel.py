@@ -1,50 +1,29 @@
 """How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
 
 import re
-from collections import Counter
-from functools import lru_cache
-from pathlib import Path
 
 from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured, in_words
-from bookpress.claims.registry import ProofMark, Verdict, load_paper
-from bookpress.layout import Layout
+from bookpress.claims.registry import ProofMark, Registry, Verdict
 
-#: What takes the place of "as printed" where a claim is the book's own, and its proof is printed nowhere else.
+#: The mark "as printed" on the proof of a claim that no paper makes.
 PROVED_HERE = "proved here"
 
 #: A panel of more comparisons than this opens on a click.
 ROWS_SHOWN = 8
 
-#: Words for the outcome of a comparison. Never a colour alone.
-_OUTCOME = {
-    (False, True): "passes",
-    (False, False): "**fails**",
-    (False, None): "**undecided**",
-    (True, False): "fails, as it must",
-    (True, True): "**passes, which it must not**",
-    (True, None): "**undecided, where it must fail**",
-}
-
 _FALLS_SHORT = {Verdict.PARTLY_REPRODUCED, Verdict.NOT_REPRODUCED}
 
-_HEADINGS = {
-    Role.CHECK: "Check",
-    Role.CONTROL: "Control",
-    Role.PRINTED: "As printed",
-    Role.MISPRINT: "Misprint",
-    Role.COUNTEREXAMPLE: "Counterexample",
-    Role.NUMBER: "Number",
-}
+_SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
 
 #: A number with an exponent, as Python writes it.
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b")
 
-#: A hyphen that stands for a minus sign: before a digit, and behind nothing that it could subtract from.
+#: A hyphen that is a minus sign: before a digit, and behind nothing that it could subtract from.
 _MINUS = re.compile(r"(?:(?<=^)|(?<=[\s(\[]))-(?=\d)")
 
 #: The whole of a measured value, up to a bracket behind it.
 _TRUTH = re.compile(r"^(?:True|False|-?inf)(?=$| \()")
-_SAID = {"True": "yes", "False": "no", "inf": "∞", "-inf": "−∞"}
+_WORDS = {"True": "yes", "False": "no", "inf": "∞", "-inf": "−∞"}
 
 #: The worst of a single case is that case.
 _ONLY_CASE = re.compile(r" \(worst of 1: ([^()]*)\)$")
@@ -75,29 +54,15 @@ def proof_in_words(mark: ProofMark, own: bool) -> str:
 
 def panel_markdown(settled: Settled) -> str:
     """For a notebook: heading, result and the table; a long one in a fold that Jupyter and code hosts know."""
-    rows = _table(settled)
-    if len(settled.evidence) > ROWS_SHOWN:
-        fold = f"<details><summary>All {len(settled.evidence)} comparisons</summary>"
-        rows = [fold, "", *rows, "", "</details>"]
-    return "\n".join([f"**{heading(settled)}**", "", result(settled), "", *rows, *_remarks(settled)])
+    fold = f"<details><summary>All {len(settled.evidence)} comparisons</summary>"
+    return "\n".join([f"**{heading(settled)}**", "", *_body(settled, [fold, ""], ["", "</details>"])])
 
 
 def panel_block(settled: Settled) -> str:
     """For a page of the book: an admonition coloured by the verdict; a long table in a fold."""
-    rows = _table(settled)
-    if len(settled.evidence) > ROWS_SHOWN:
-        rows = [f":::::{{dropdown}} All {len(settled.evidence)} comparisons", "", *rows, ":::::"]
-    lines = [
-        f"::::::{{admonition}} {heading(settled)}",
-        f":class: verdict-panel {verdict_class(settled.verdict)}",
-        "",
-        result(settled),
-        "",
-        *rows,
-        *_remarks(settled),
-        "::::::",
-    ]
-    return "\n".join(lines)
+    opening = f"::::::{{admonition}} {heading(settled)}\n:class: verdict-panel {verdict_class(settled.verdict)}\n"
+    fold = f":::::{{dropdown}} All {len(settled.evidence)} comparisons"
+    return "\n".join([opening, *_body(settled, [fold, ""], [":::::"]), "::::::"])
 
 
 def panel_text(settled: Settled) -> str:
@@ -107,12 +72,21 @@ def panel_text(settled: Settled) -> str:
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
         of = " (proof)" if item.of is Part.PROOF else ""
-        lines.append(f"  {_HEADINGS[item.role].lower() + of:15} {describe(item)}  [{words}]")
-    if settled.stand_in:
-        lines.append(f"  stand-in: {settled.stand_in}")
-    if settled.note:
-        lines.append(f"  note: {settled.note}")
+        lines.append(f"  {_heading_of(item.role).lower() + of:15} {describe(item)}  [{words}]")
+    lines += [f"  stand-in: {settled.stand_in}"] if settled.stand_in else []
+    lines += [f"  note: {settled.note}"] if settled.note else []
     return "\n".join(lines)
+
+
+def _body(settled: Settled, opening: list[str], closing: list[str]) -> list[str]:
+    """The result, the table, folded if it is long, and the remarks below it."""
+    rows = ["| | what is compared | ours | | bound | outcome |", "|---|---|---:|:---:|:---|---|"]
+    rows += [_row(item, settled.verdict) for item in settled.evidence]
+    if len(settled.evidence) > ROWS_SHOWN:
+        rows = [*opening, *rows, *closing]
+    remarks = ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
+    remarks += ["", f"*Undecided at these parameters:* {escape(settled.note)}"] if settled.note else []
+    return [result(settled), "", *rows, *remarks]
 
 
 def heading(settled: Settled) -> str:
@@ -123,29 +97,23 @@ def heading(settled: Settled) -> str:
 
 
 def _of_the_proof(mark: ProofMark, settled: Settled) -> str:
-    paper = settled.claim.partition("/")[0]
-    return proof_in_words(mark, _is_own(Layout.here().claims / f"{paper}.yaml"))
-
-
-@lru_cache
-def _is_own(claims: Path) -> bool:
-    """Whether a claims file is of a chapter of the book's own; one that is not there is none."""
-    return claims.is_file() and not load_paper(claims).is_article
+    own = {paper.name for paper in Registry.load().papers if not paper.is_article}
+    return proof_in_words(mark, settled.claim.partition("/")[0] in own)
 
 
 def result(settled: Settled) -> str:
-    """What came out, in a sentence or two; the first printed form that fails is named, one of the statement if any."""
+    """The outcome in a sentence or two; the first printed form that fails is named, one of the statement if any."""
     items = [item for item in settled.evidence if item.counts]
-    checks = [item for item in items if not item.role.must_fail]
-    passed = sum(item.passed is True for item in checks)
-    said = [_passing(passed, len(checks))] if checks else []
+    checks = [item.passed is True for item in items if not item.role.must_fail]
+    sentences = [_passing(sum(checks), len(checks))] if checks else []
     if broken := [item for item in items if _is_broken(item)]:
         of_statement = [item for item in broken if item.of is Part.STATEMENT]
-        said.append(_breaking((of_statement or broken)[0], settled.verdict))
-    controls = Counter(item.passed is False for item in items if item.role is Role.CONTROL)
-    if controls[True]:
-        said.append(_failing(controls[True]))
-    return " ".join(said)
+        sentences.append(_breaking((of_statement or broken)[0], settled.verdict))
+    if failed := sum(item.role is Role.CONTROL and item.passed is False for item in items):
+        sentences.append(
+            "The control fails, as it must." if failed == 1 else f"The {failed} controls fail, as they must."
+        )
+    return " ".join(sentences)
 
 
 def breaking(settled: Settled, part: Part) -> list[str]:
@@ -183,17 +151,26 @@ def _passing(passed: int, count: int) -> str:
     return f"Of {count} checks {passed} pass{'es' if passed == 1 else ''}."
 
 
-def _failing(count: int) -> str:
-    return "The control fails, as it must." if count == 1 else f"The {count} controls fail, as they must."
-
-
 def outcome(item: Item, verdict: Verdict) -> str:
-    """Passed or failed, and whether it had to. What a paper shows and a reproduction does not had no need to fail."""
+    """Passed or failed, and whether it had to, in words and never in a colour alone.
+
+    What a paper shows and a reproduction does not had no need to fail.
+    """
     if not item.counts:
         return "shown"
-    if item.role is Role.PRINTED and item.passed is not True and verdict in _FALLS_SHORT:
-        return "**undecided**, unlike in the paper" if item.passed is None else "fails, unlike in the paper"
-    return _OUTCOME[item.role.must_fail, item.passed]
+    unlike = item.role is Role.PRINTED and verdict in _FALLS_SHORT
+    match item.role.must_fail, item.passed:
+        case False, True:
+            return "passes"
+        case False, False:
+            return "**fails**"
+        case False, None:
+            return "**undecided**"
+        case True, False:
+            return "fails, unlike in the paper" if unlike else "fails, as it must"
+        case True, None:
+            return "**undecided**, unlike in the paper" if unlike else "**undecided, where it must fail**"
+    return "**passes, which it must not**"
 
 
 def escape(text: str) -> str:
@@ -201,27 +178,17 @@ def escape(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|$~^&])", r"\\\1", text)
 
 
-def _table(settled: Settled) -> list[str]:
-    return [
-        "| | what is compared | ours | | bound | outcome |",
-        "|---|---|---:|:---:|:---|---|",
-        *(_row(item, settled.verdict) for item in settled.evidence),
-    ]
-
-
-def _remarks(settled: Settled) -> list[str]:
-    lines = ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
-    return lines + (["", f"*Undecided at these parameters:* {escape(settled.note)}"] if settled.note else [])
-
-
 def _row(item: Item, verdict: Verdict) -> str:
-    relation = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}.get(item.relation, item.relation)
-    bound = set_number(format_bound(item))
+    relation, bound = _SIGNS.get(item.relation, item.relation), set_number(format_bound(item))
     if item.role is Role.NUMBER:
         relation, bound = "", f"{bound} (printed)" if bound else ""
-    role = _HEADINGS[item.role] + (" of the proof" if item.of is Part.PROOF else "")
+    role = _heading_of(item.role) + (" of the proof" if item.of is Part.PROOF else "")
     cells = (role, set_label(item.label), set_number(format_measured(item)), relation, bound, outcome(item, verdict))
     return "| " + " | ".join(cells) + " |"
+
+
+def _heading_of(role: Role) -> str:
+    return "As printed" if role is Role.PRINTED else role.value.capitalize()
 
 
 def set_number(number: str) -> str:
@@ -237,12 +204,13 @@ def set_label(label: str) -> str:
 
 def set_powers(text: str) -> str:
     """Powers of ten and minus signs as print sets them, in any text."""
-    found = _POWER.sub(
-        lambda hit: ("" if hit[1] == "1" else f"{hit[1]}·") + f"10{str(int(hit[2])).translate(_SUPERSCRIPTS)}", text
-    )
-    return _MINUS.sub("−", found)
+
+    def power(hit: re.Match[str]) -> str:
+        return ("" if hit[1] == "1" else f"{hit[1]}·") + f"10{str(int(hit[2])).translate(_SUPERSCRIPTS)}"
+
+    return _MINUS.sub("−", _POWER.sub(power, text))
 
 
 def set_truth(text: str) -> str:
     """What Python calls True and False in words, and its infinity as a sign."""
-    return _TRUTH.sub(lambda hit: _SAID[hit[0]], text)
+    return _TRUTH.sub(lambda hit: _WORDS[hit[0]], text)

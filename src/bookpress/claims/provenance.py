@@ -20,13 +20,15 @@ _PARAMETERS = re.compile(r'^# %%.*tags=\[.*"parameters".*\].*\n((?:(?!# %%).*\n?
 
 def environment() -> dict[str, str]:
     """Versions and device of this process. A GPU counts only once something has been placed on it."""
-    found = {"python": platform.python_version(), "device": "CPU"}
-    found |= {name: version(name) for name in ("torch", "numpy")}
-    found["processor"] = processor()
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        found["device"] = torch.cuda.get_device_name()
-    return found
+    on_gpu = torch is not None and torch.cuda.is_initialized()
+    return {
+        "python": platform.python_version(),
+        "device": torch.cuda.get_device_name() if torch is not None and on_gpu else "CPU",
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+        "processor": processor(),
+    }
 
 
 def processor() -> str:
@@ -35,16 +37,22 @@ def processor() -> str:
     if not path.is_file():
         return platform.processor() or platform.machine()
     lines = (line.partition(":") for line in path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
-    told = {name.strip(): value.strip() for name, _, value in lines}
-    numbers = ", ".join(f"{name.removeprefix('cpu ')} {told[name]}" for name in ("cpu family", "model") if name in told)
-    name = told.get("model name", platform.machine())
+    fields = {name.strip(): value.strip() for name, _, value in lines}
+    kept = [name for name in ("cpu family", "model") if name in fields]
+    numbers = ", ".join(f"{name.removeprefix('cpu ')} {fields[name]}" for name in kept)
+    name = fields.get("model name", platform.machine())
     return f"{name} ({numbers})" if numbers else name
 
 
 def commit_of(root: Path) -> str:
-    """The commit that is checked out, marked where the tree differs from it; empty outside a repository."""
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--match", "no-tag"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    """The commit that is checked out in ``root``, marked where the tree differs from it; empty where it is unknown.
+
+    A repository around the root is another one, and so is that of a hook of git which has started this process.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "--git-dir", str(root / ".git"), "--work-tree", str(root), "describe", "--always", "--dirty"]
+    command += ["--abbrev=12", "--match", "no-tag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=own, cwd=root)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -53,14 +61,14 @@ def own_parameters(notebook: str | None) -> list[str]:
 
     The press says it. Under plain Jupyter or papermill the names of the parameters cell are looked up in the session.
     """
-    told = os.environ.get(OWN_VARIABLE)
-    if told is not None:
-        return [name for name in told.split(",") if name]
-    session = _session()
-    if notebook is None or session is None:
+    named = os.environ.get(OWN_VARIABLE)
+    if named is not None:
+        return [name for name in named.split(",") if name]
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if notebook is None or shell is None:
         return []
     defaults = _defaults(Layout.here().source(notebook))
-    return [name for name, default in defaults.items() if session.get(name, default) != default]
+    return [name for name, default in defaults.items() if shell.user_ns.get(name, default) != default]
 
 
 def _defaults(source: Path) -> dict[str, Any]:
@@ -71,10 +79,3 @@ def _defaults(source: Path) -> dict[str, Any]:
         return {line.targets[0].id: ast.literal_eval(line.value) for line in lines}  # type: ignore[attr-defined]
     except (OSError, ValueError, SyntaxError, AttributeError):
         return {}
-
-
-def _session() -> dict[str, Any] | None:
-    if "IPython" not in sys.modules:
-        return None
-    shell = sys.modules["IPython"].get_ipython()
-    return None if shell is None else shell.user_ns

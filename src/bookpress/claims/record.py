@@ -3,14 +3,13 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
-from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
+from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, REPORT_MIME, Reported, Settled
 from bookpress.claims.registry import Registry, Verdict
-from bookpress.claims.report import REPORT_MIME, Reported
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 
@@ -29,16 +28,41 @@ class Figure(BaseModel):
     data: list[dict[str, Any]]
 
 
-class Record(BaseModel):
+class Sealed(BaseModel):
+    """A record on disk. Its file ends in a seal, a hash of all the rest; a file cut short does not match it."""
+
+    model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read one record.
+
+        Raises:
+            RecordError: the file is not a record, or not as it was written.
+        """
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(content, dict):
+                raise ValueError("it is no record")
+            if content.pop("seal", None) != digest(content):
+                raise ValueError("its content is not what was written")
+            return cls.model_validate(content)
+        except ValueError as error:  # not UTF-8, not JSON, not of the schema
+            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
+
+    def write(self, path: Path) -> None:
+        """Write the record whole, with its seal."""
+        content = json.loads(self.model_dump_json())
+        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
+
+
+class Record(Sealed):
     """What one run of a notebook found.
 
     Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
     wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
-    executed notebook. The file ends in a seal, a hash of all the rest, so that what was cut short or written into by
-    hand is not taken for what a run found.
+    executed notebook.
     """
-
-    model_config = ConfigDict(ser_json_inf_nan="strings")
 
     notebook: str
     title: str
@@ -52,22 +76,6 @@ class Record(BaseModel):
     environment: dict[str, str]
     seconds: float
     executed: str = ""
-
-    @classmethod
-    def read(cls, path: Path) -> "Record":
-        """Read one record.
-
-        Raises:
-            RecordError: the file is not a record, or not as it was written.
-        """
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            seal = content.pop("seal", None)  # records kept from the first edition have none
-            if seal is not None and seal != digest(content):
-                raise ValueError("its content is not what was written")
-            return cls.model_validate(content)
-        except (ValueError, AttributeError, TypeError) as error:  # not UTF-8, not JSON, no object, not of the schema
-            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
 
     @classmethod
     def of(cls, layout: Layout, notebook: str, profile: str) -> "Record | None":
@@ -84,10 +92,6 @@ class Record(BaseModel):
             raise RecordError(f"{executed.name} is damaged: its content is not what was written")
         return record
 
-    def write(self, path: Path) -> None:
-        content = json.loads(self.model_dump_json())
-        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
-
 
 def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> list[str]:
     """What is wrong with the claims that a notebook settled, by the registry: one line for each fault.
@@ -96,7 +100,7 @@ def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> li
     """
     own = registry.of_notebook(notebook)
     due = [claim for claim, entry in own.items() if entry.expected is not Verdict.NOT_RUN]
-    settled = Counter(one.claim for one in claims)
+    settled = Counter(claim.claim for claim in claims)
     if not settled:
         return ["it settles no claim: none was closed by verdict()"]
     faults = [f"it settles {claim} twice" for claim, count in settled.items() if count > 1]
@@ -128,7 +132,7 @@ def environment_in(notebook: NotebookNode) -> dict[str, str]:
 def numbers_in(notebook: NotebookNode) -> dict[str, float | int | bool | list[float]]:
     """What the notebook has reported, by name; the last word counts."""
     payloads = [Reported.model_validate(payload) for payload in outputs_of(notebook, REPORT_MIME)]
-    return {name: value for one in payloads for name, value in one.numbers.items()}
+    return {name: value for report in payloads for name, value in report.numbers.items()}
 
 
 def figures_in(notebook: NotebookNode) -> list[Figure]:

@@ -1,17 +1,19 @@
 """The claims registry: what the book sets out to settle, read from ``book/claims/<paper>.yaml``."""
 
+import difflib
 from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bookpress.files import load_yaml
-from bookpress.layout import Layout
+from bookpress.layout import Layout, files_of
 
 
 class RegistryError(Exception):
@@ -161,29 +163,17 @@ class Paper(BaseModel):
         return self.cite is not None
 
     @model_validator(mode="after")
-    def _is_cited_with_its_authors(self) -> Self:
+    def _is_consistent(self) -> Self:
         if (self.authors is None) != (self.cite is None):
             raise ValueError("'authors' and 'cite' come together")
-        return self
-
-    @model_validator(mode="after")
-    def _ids_are_distinct(self) -> Self:
-        seen: set[str] = set()
-        for claim in self.claims:
-            if claim.id in seen:
-                raise ValueError(f"claim id '{claim.id}' is given twice")
-            seen.add(claim.id)
-        return self
-
-    @model_validator(mode="after")
-    def _rests_on_what_is_there(self) -> Self:
-        """What a claim rests on is a claim of the paper, and no claim rests on itself, however far round."""
-        rests = {claim.id: (*claim.uses, *claim.proof_uses) for claim in self.claims}
-        for claim_id, used in rests.items():
-            if unknown := [name for name in used if name not in rests]:
+        if repeated := _repeated(claim.id for claim in self.claims):
+            raise ValueError(f"claim id '{repeated[0]}' is given twice")
+        used = {claim.id: (*claim.uses, *claim.proof_uses) for claim in self.claims}
+        for claim_id, names in used.items():
+            if unknown := [name for name in names if name not in used]:
                 raise ValueError(f"claim '{claim_id}' rests on '{unknown[0]}', which the paper's claims do not hold")
         try:
-            TopologicalSorter(rests).prepare()
+            TopologicalSorter(used).prepare()
         except CycleError as error:
             raise ValueError("claims rest on each other in a circle: " + " -> ".join(error.args[1])) from error
         return self
@@ -196,22 +186,12 @@ class Registry(BaseModel):
 
     @classmethod
     def load(cls, layout: Layout | None = None) -> "Registry":
-        folder = (layout or Layout.here()).claims
-        papers = [_paper_unless_changed(path, _state(path)) for path in sorted(folder.glob("*.yaml"))]
-        for what, values in (("name", [one.name for one in papers]), ("number", [one.number for one in papers])):
-            if twice := [value for value, count in Counter(values).items() if count > 1]:
-                raise RegistryError(f"two claims files have the {what} {twice[0]!r}")
+        folder = (layout or Layout.here()).checked().claims
+        papers = [_paper_unless_changed(path) for path in files_of(folder, "*.yaml")]
+        for field in ("name", "number"):
+            if repeated := _repeated(getattr(paper, field) for paper in papers):
+                raise RegistryError(f"two claims files have the {field} {repeated[0]!r}")
         return cls(papers=sorted(papers, key=lambda paper: paper.number))
-
-    @classmethod
-    def of_claim(cls, claim: str) -> "Registry":
-        """As much of it as a page needs to judge ``paper/id``: the claim's own paper; all of them where it has none.
-
-        All papers take a tenth of a second to read, and every page of the book begins with it.
-        """
-        layout = Layout.here()
-        path = layout.claims / f"{claim.partition('/')[0]}.yaml"
-        return cls(papers=[_paper_unless_changed(path, _state(path))]) if path.is_file() else cls.load(layout)
 
     @property
     def articles(self) -> list[Paper]:
@@ -229,12 +209,10 @@ class Registry(BaseModel):
         if paper is None:
             names = ", ".join(paper.name for paper in self.papers)
             raise RegistryError(f"unknown claim '{claim}': no paper '{paper_name}' (there are: {names})")
-        for entry in paper.claims:
-            if entry.id == claim_id:
-                return entry
-        import difflib
-
-        near = difflib.get_close_matches(claim_id, [entry.id for entry in paper.claims], n=3, cutoff=0.3)
+        entries = {entry.id: entry for entry in paper.claims}
+        if claim_id in entries:
+            return entries[claim_id]
+        near = difflib.get_close_matches(claim_id, entries, n=3, cutoff=0.3)
         raise RegistryError(f"unknown claim '{claim}'; nearest in {paper_name}: {', '.join(near) or 'none'}")
 
     def of_notebook(self, notebook: str) -> dict[str, Entry]:
@@ -247,14 +225,14 @@ class Registry(BaseModel):
         }
 
 
-def _state(path: Path) -> tuple[int, int]:
-    """What tells that a file has been changed: its time and its size."""
-    return path.stat().st_mtime_ns, path.stat().st_size
+def _paper_unless_changed(path: Path) -> Paper:
+    """A claims file, read again only once its time or size has changed: every claim of a page asks for its paper."""
+    state = path.stat()
+    return _paper_of_state(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache
-def _paper_unless_changed(path: Path, state: tuple[int, int]) -> Paper:
-    """A claims file, read again only once it has been changed: every claim of a page asks for its paper."""
+def _paper_of_state(path: Path, time: int, size: int) -> Paper:
     return load_paper(path)
 
 
@@ -277,9 +255,13 @@ def load_paper(path: Path) -> Paper:
 
 def _place(location: tuple[int | str, ...], content: object) -> str:
     """Name the faulty field by the claim's id instead of its number in the list."""
-    parts = [str(part) for part in location]
-    if len(location) > 1 and location[0] == "claims" and isinstance(content, dict):
-        claim = content["claims"][location[1]]
-        name = claim.get("id", f"number {location[1]}") if isinstance(claim, dict) else f"number {location[1]}"
-        parts = [f"claim '{name}'", *parts[2:]]
-    return ", ".join(parts) or "the file"
+    match location, content:
+        case ("claims", int(number), *rest), {"claims": [*claims]}:
+            claim = claims[number]
+            name = claim.get("id") if isinstance(claim, dict) else None
+            return ", ".join([f"claim '{name or f'number {number}'}'", *map(str, rest)])
+    return ", ".join(map(str, location)) or "the file"
+
+
+def _repeated(values: Iterable[Any]) -> list[Any]:
+    return [value for value, count in Counter(values).items() if count > 1]

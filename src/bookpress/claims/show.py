@@ -8,7 +8,6 @@ Curves are told apart without colour, legends stand clear of them, and clouds of
 """
 
 import io
-import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -111,15 +110,15 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
 
 
 def svg_of(fig: Figure) -> str:
-    """A finished figure as SVG, its curves told apart and its legends off them; drawn twice, the same text."""
+    """A finished figure as SVG, its curves distinct and its legends off them; the same text each time."""
     for axis in fig.axes:
         _label_logarithms(axis)
-        _tell_apart(axis)
-        _keep_clouds_as_pixels(axis)
+        _distinguish(axis)
+        _rasterize_clouds(axis)
     _lay_out(fig)
     picture = io.StringIO()
     fig.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
-    return _COORDINATES.sub(lambda found: _LONG_DECIMAL.sub(r"\1", found.group()), picture.getvalue())
+    return _COORDINATES.sub(lambda match: _LONG_DECIMAL.sub(r"\1", match.group()), picture.getvalue())
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
@@ -139,14 +138,15 @@ def _cell(value: Any) -> str:
 
 def brightness_in(text: str) -> str | None:
     """The first word in the text of a drawing that dark mode makes untrue; None if there is none."""
-    found = _BRIGHTNESS.search(text)
-    return found.group() if found else None
+    word = _BRIGHTNESS.search(text)
+    return word.group() if word else None
 
 
-def _tell_apart(axis: Axes) -> None:
-    """Give named lines that differ in colour alone a dash of their own, or a marker where they have markers.
+def _distinguish(axis: Axes) -> None:
+    """Give named lines that differ in colour alone another dash each, or another marker where they have markers.
 
-    A line without a name that looks as a named one does (another run of the same kind) follows it.
+    A line without a name that looks as a named one does (another run of the same kind) follows it, and so does the
+    line's sample in the legend.
     """
     samples = _samples(axis)
     alike: dict[tuple[str, str], dict[Any, list[Line2D]]] = {}
@@ -157,67 +157,60 @@ def _tell_apart(axis: Axes) -> None:
     for (dash, marker), by_colour in alike.items():
         if len(by_colour) < 2:
             continue
-        for lines, other_dash, other_marker in zip(
-            by_colour.values(), itertools.cycle(DASHES), itertools.cycle(MARKERS), strict=False
-        ):
-            for line in [*lines, *(samples[name] for one in lines if (name := str(one.get_label())) in samples)]:
+        for number, lines in enumerate(by_colour.values()):
+            for line in [*lines, *(samples[name] for name in map(_name, lines) if name in samples)]:
                 if marker in MARKERS:
-                    line.set_marker(other_marker)
-                elif dash == "-" and marker == "None":
-                    line.set_linestyle(other_dash)
+                    line.set_marker(MARKERS[number % len(MARKERS)])
+                elif (dash, marker) == ("-", "None"):
+                    line.set_linestyle(DASHES[number % len(DASHES)])
+
+
+def _name(line: Line2D) -> str:
+    return str(line.get_label())
 
 
 def _nameless(line: Line2D) -> bool:
-    return str(line.get_label()).startswith("_")
+    return _name(line).startswith("_")
 
 
 def _samples(axis: Axes) -> dict[str, Line2D]:
-    """The short lines in an axes' legend, by their texts."""
+    """The short lines in the legend of an axes, by their texts."""
     if (legend := axis.get_legend()) is None:
         return {}
     pairs = zip(legend.get_texts(), legend.legend_handles, strict=True)
     return {text.get_text(): sample for text, sample in pairs if isinstance(sample, Line2D)}
 
 
-def _keep_clouds_as_pixels(axis: Axes) -> None:
+def _rasterize_clouds(axis: Axes) -> None:
     for cloud in axis.collections:
         if isinstance(cloud, PathCollection) and np.shape(cloud.get_offsets())[0] > _POINTS_AS_PATHS:
             cloud.set_rasterized(True)
-    loose = [line for line in axis.get_lines() if _marked(line) and line.get_linestyle() == "None"]
-    crowded = sum(_points(line) for line in loose) > _POINTS_AS_PATHS
-    for line in axis.get_lines():
-        limit = _POINTS_AS_PATHS if _marked(line) else _LINE_POINTS_AS_PATHS
-        if _points(line) > limit or (crowded and line in loose):
+    lines = {line: np.shape(line.get_xydata())[0] for line in axis.get_lines()}
+    marked = {line for line in lines if line.get_marker() not in ("None", "", " ")}
+    loose = {line for line in marked if line.get_linestyle() == "None"}
+    crowded = sum(lines[line] for line in loose) > _POINTS_AS_PATHS
+    for line, points in lines.items():
+        limit = _POINTS_AS_PATHS if line in marked else _LINE_POINTS_AS_PATHS
+        if points > limit or (crowded and line in loose):
             line.set_rasterized(True)
 
 
-def _points(line: Line2D) -> int:
-    return int(np.shape(line.get_xydata())[0])
-
-
-def _marked(line: Line2D) -> bool:
-    return line.get_marker() not in ("None", "", " ")
-
-
 def _lay_out(fig: Figure) -> None:
-    """Give axes and legends their places for good; saving would look for them once more."""
-    _place_axes(fig)
-    if _move_legends_off(fig):
-        _place_axes(fig)
+    """Fix the places of axes and legends; saving would look for them once more."""
+    engine = fig.get_layout_engine()
+    if engine is not None:
+        engine.execute(fig)
+    if _move_legends_off(fig) and engine is not None:
+        engine.execute(fig)
     with plt.rc_context({"figure.constrained_layout.use": False}):
         fig.set_layout_engine(None)
 
 
-def _place_axes(fig: Figure) -> None:
-    if (engine := fig.get_layout_engine()) is not None:
-        engine.execute(fig)
-
-
 def _move_legends_off(fig: Figure) -> bool:
-    """A legend for which there is no room between the curves goes beside the axes. Whether there was one."""
+    """Put a legend without room between the curves next to the axes, and return whether there was any."""
     moved = False
     for axis in fig.axes:
-        if not (legend := axis.get_legend()):
+        if (legend := axis.get_legend()) is None:
             continue
         box = legend.get_window_extent()
         if axis.bbox.contains(*box.get_points().mean(axis=0)) and any(_crosses(line, box) for line in axis.get_lines()):
@@ -255,24 +248,17 @@ def _label_logarithms(axis: Axes) -> None:
 def _data(fig: Figure) -> list[dict[str, Any]]:
     """The lines and point clouds of every axes, thinned to a size that a record can carry."""
     return [
-        {
-            "axis": f"{axis.get_title()} ({axis.get_xlabel()}, {axis.get_ylabel()})",
-            "series": list(_series(axis)),
-        }
+        {"axis": f"{axis.get_title()} ({axis.get_xlabel()}, {axis.get_ylabel()})", "series": list(_series(axis))}
         for axis in fig.axes
     ]
 
 
 def _series(axis: Axes) -> Iterable[dict[str, Any]]:
-    for line in axis.get_lines():
-        yield _thin(str(line.get_label()), np.asarray(line.get_xydata(), dtype=float))
-    for cloud in axis.collections:
-        offsets = np.ma.filled(cloud.get_offsets(), np.nan)
-        if len(offsets) > 1:
-            yield _thin(str(cloud.get_label()), np.asarray(offsets, dtype=float))
-
-
-def _thin(label: str, points: np.ndarray) -> dict[str, Any]:
-    kept = points[:: max(1, -(-len(points) // _POINTS_KEPT))]
-    texts = [[float(value) if np.isfinite(value) else str(value) for value in point] for point in kept]
-    return {"label": label, "points": texts}
+    drawn: list[tuple[Any, Any]] = [(line, line.get_xydata()) for line in axis.get_lines()]
+    clouds = [(cloud, np.ma.filled(cloud.get_offsets(), np.nan)) for cloud in axis.collections]
+    for artist, values in drawn + [(cloud, offsets) for cloud, offsets in clouds if len(offsets) > 1]:
+        points = np.asarray(values, dtype=float)
+        kept = points[:: max(1, -(-len(points) // _POINTS_KEPT))]
+        texts = [[float(value) if np.isfinite(value) else str(value) for value in point] for point in kept]
+        label = str(artist.get_label())  # one of matplotlib's, such as _child2, is none
+        yield {"label": "" if label.startswith("_") else label, "points": texts}

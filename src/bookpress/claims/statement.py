@@ -22,7 +22,7 @@ _SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
 AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
 IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
-#: Headings under which stands what the paper has and should not.
+#: Headings of parts that the paper has wrong.
 PRINTED_PARTS = {AS_PRINTED, BESIDE_IT, IN_THE_PROOF, IN_THE_CONSTRUCTION}
 _PRINTED_WRONG = {ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS}
 
@@ -84,11 +84,11 @@ def parts(entry: Entry) -> list[tuple[str, str]]:
 
 
 def _beside(entry: Entry, printed: str) -> tuple[str, str]:
-    """What is printed wrong beside a statement that holds; under its heading it need not say that it is of a proof."""
+    """The wrong part of a paper whose statement holds; its heading says already whether it is of a proof."""
     if entry.proof not in _PRINTED_WRONG:
         return BESIDE_IT, printed
-    said = re.sub(r"^In the proof[,:]? (.)", lambda found: found[1].upper(), printed)
-    return IN_THE_CONSTRUCTION if entry.kind is Kind.CONSTRUCTION else IN_THE_PROOF, said
+    text = re.sub(r"^In the proof[,:]? (.)", lambda match: match[1].upper(), printed)
+    return IN_THE_CONSTRUCTION if entry.kind is Kind.CONSTRUCTION else IN_THE_PROOF, text
 
 
 def statement_markdown(claim: str, entry: Entry) -> str:
@@ -111,8 +111,8 @@ def restated(text: str, registry: Registry) -> str:
     if len(_ANY_COMMENT.findall(text)) != 2 * len(_BLOCK_IN_SOURCE.findall(text)):
         raise StatementError("'<!-- claim paper/id -->' and '<!-- /claim -->' come in pairs, each on a line of its own")
 
-    def block(found: re.Match[str]) -> str:
-        stated = statement_markdown(found[1], registry.entry(found[1]))
+    def block(match: re.Match[str]) -> str:
+        stated = statement_markdown(match[1], registry.entry(match[1]))
         return "\n".join(f"# {line}" if line else "#" for line in stated.split("\n"))
 
     return _BLOCK_IN_SOURCE.sub(block, text)
@@ -125,7 +125,7 @@ def claims_stated(markdown: str) -> list[str]:
 
 def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
     """The cell with each stated claim replaced by ``by(claim)``."""
-    return BLOCK.sub(lambda found: by(found[1]), markdown)
+    return BLOCK.sub(lambda match: by(match[1]), markdown)
 
 
 def _wrapped(text: str) -> str:

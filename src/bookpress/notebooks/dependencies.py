@@ -13,16 +13,17 @@ from grimp.exceptions import SourceSyntaxError
 from bookpress.claims.registry import Registry
 from bookpress.files import digest, digest_of_file
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.memory import remembered
 from bookpress.notebooks.profile import load_profile
-from bookpress.notebooks.source import Notebook, SourceError, text_of
+from bookpress.notebooks.source import Notebook, SourceError, kept, text_of
 
-#: Modules that only find words for what came out or goes in. Pages are worded when they are bound, ranges when they are
-#: shown, so that no value of a run depends on these.
-_WORDING = {"bookpress.notebooks.ranges", "bookpress.claims.panel", "bookpress.claims.statement"}
-
-#: Modules that keep files, whatever is in them.
-_KEEPING = {"bookpress.files", "bookpress.notebooks.memory"}
+#: Modules that no value of a run depends on: they word results, ranges and statements when these are shown, or keep
+#: files, whatever is in them.
+_NOT_COUNTED = {
+    "bookpress.notebooks.ranges",
+    "bookpress.claims.panel",
+    "bookpress.claims.statement",
+    "bookpress.files",
+}
 
 #: Modules of the press that compute with the values of a run.
 _JUDGING = {"bookpress.claims.intervals"}
@@ -87,7 +88,7 @@ class Reach:
         reached = set(direct)
         if self._graph:
             reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
-        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _WORDING - _KEEPING)
+        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _NOT_COUNTED)
 
     def files_behind(self, modules: Iterable[str]) -> list[Path]:
         """The files of modules of ``src`` and of all that they import, with the data files in the packages of these."""
@@ -189,7 +190,7 @@ def _data_in(folder: Path) -> Iterator[Path]:
 @lru_cache(maxsize=1024)
 def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
-    imported, words = remembered(_names, code)
+    imported, words = kept(_names, code)
     return frozenset(imported), frozenset(words)
 
 

@@ -7,13 +7,12 @@ function that makes the content. The press knows nothing else of what it writes.
 
 import importlib
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bookpress.claims.registry import Registry
-from bookpress.files import write_bytes_whole
 from bookpress.layout import Layout
 
 MODULE = "export"
@@ -65,8 +64,8 @@ def export_modules(layout: Layout) -> dict[str, str]:
     }
 
 
-def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) -> int:
-    """Make a thing and write it; its size in bytes.
+def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
+    """The content of a file whose name has the ending.
 
     Args:
         texts: options as on a command line: ``--layers 4`` or ``--layers=4``.
@@ -74,13 +73,6 @@ def write_export(layout: Layout, name: str, texts: Sequence[str], output: Path) 
     Raises:
         ExportError: a thing, an option or an ending that is not offered, or a value that is refused.
     """
-    content = make_export(layout, name, texts, output.suffix)
-    write_bytes_whole(output, content)
-    return len(content)
-
-
-def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
-    """The content of a file whose name has the ending; arguments and errors are those of :func:`write_export`."""
     offered = find_exports(layout)
     if name not in offered:
         raise ExportError(f"there is no {name!r} to export; there are: {', '.join(offered) or 'none'}")
@@ -100,6 +92,8 @@ def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
     words = [word for text in texts for word in (text.split("=", 1) if text.startswith("--") else [text])]
     if len(words) % 2 or any(not key.startswith("--") for key in words[::2]):
         raise ExportError(f"options are of the form --name value, got {' '.join(texts)}")
+    if twice := [key for key, count in Counter(words[::2]).items() if count > 1]:
+        raise ExportError(f"the option {twice[0]} is given twice")
     return [(key[2:].replace("-", "_"), value) for key, value in zip(words[::2], words[1::2], strict=True)]
 
 

@@ -1,174 +1,250 @@
-"""Kernels for the press: reached through files, and forked from a warm server where a build keeps one."""
+"""Kernels of the press: reached through files, free of a reader's own settings, forked from a warm server in a build.
 
+Most notebooks run for a shorter time than their kernel takes to import torch, scikit-learn and matplotlib. A build
+keeps one process that has imported these, the server: this file as a program, ``python kernels.py FOLDER``. For each
+kernel it forks a guard, which forks the kernel and kills it with all that it started when the run, or the server, has
+gone. The server ends with the build and imports nothing of ``src``, so that every kernel reads the present code. Only
+Linux has what this needs. Elsewhere, and where no server answers, kernels are started in the ordinary way.
+"""
+
+import atexit
+import ctypes
+import gc
+import importlib
 import json
 import os
 import select
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-from bookpress.notebooks import forkserver
-
-#: Names the folder of the kernel server, for what a build starts.
+#: Name the folder of the kernel server, and the process of the build, to what a build starts.
 SERVER_VARIABLE = "BOOK_KERNEL_SERVER"
+BUILDER_VARIABLE = "BOOK_BUILDER"
 
-#: What every kernel finds in its environment.
-#: Small matrices run many times slower with threads that fight over two cores.
+#: Variables of every kernel: one thread, because small matrices are many times slower on threads that fight over two
+#: cores; the same hashes and sums in every run; none of a reader's own files.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
     "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+    "PYTHONSTARTUP": "",
+    "MATPLOTLIBRC": "",
 }
 
-_SECONDS_TO_START = 120.0
-_SECONDS_TO_END = 10.0
+#: Libraries that the server imports: those of the packages and notebooks, and of a kernel itself.
+LIBRARIES = (
+    "ipykernel.kernelapp",
+    "jaxtyping",
+    "matplotlib.pyplot",
+    "pydantic.main",  # which "pydantic" alone leaves for later
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.datasets",
+    "torch",
+    "torch._dynamo",  # which the first optimiser of a page imports, for a second
+    "yaml",
+)
+
+#: Variables that the interpreter and the libraries read once: a kernel that needs others cannot be forked.
+READ_ONCE = ("PYTHON", "OMP_", "MKL_", "ATEN_", "OPENBLAS_", "TORCH", "MPL", "MATPLOTLIB", "LD_")
+
+_LAUNCHER = "ipykernel_launcher"
+_SOCKET = "server"
 
 
-class IpcKernelManager(AsyncKernelManager):
-    """Kernels reached through files in place of network ports, which parallel runs can take from each other.
+class KernelManager(AsyncKernelManager):
+    """Manages a kernel of this interpreter, reached through files in ``folder``.
 
-    The files lie in the run's own folder: the default is a fixed name in the working directory.
+    Parallel runs can take network ports from each other. A kernel that the reader has installed under the same name is
+    not the book's.
     """
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, folder: Path) -> None:
+        super().__init__(transport="ipc", ip=str(folder / "kernel"), connection_file=str(folder / "kernel.json"))
+        argv = [sys.executable, "-m", _LAUNCHER, "-f", "{connection_file}"]
+        self._kernel_spec = KernelSpec(argv=argv, display_name="Python 3", language="python")
         self.provisioner = ForkProvisioner(kernel_spec=self.kernel_spec, parent=self)
-
-    def _transport_default(self) -> str:
-        return "ipc"
-
-    def _ip_default(self) -> str:
-        return str(Path(os.environ["JUPYTER_RUNTIME_DIR"], "kernel"))
 
 
 class ForkProvisioner(LocalProvisioner):
-    """Has kernels forked where a server is at hand, and starts them in the ordinary way where none is."""
+    """Has the kernel forked where a server answers, and starts it in the ordinary way where none does."""
 
     process: Any = None
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        folder = os.environ.get(SERVER_VARIABLE)
-        forked = ask_for_kernel(Path(folder), cmd, kwargs["env"], kwargs.get("cwd")) if folder else None
-        if forked is None:
+        folder = kwargs.get("cwd") or str(Path.cwd())
+        try:
+            self.process = ForkedKernel(arguments=cmd[3:], environment=kwargs["env"], folder=folder)
+        except (KeyError, OSError, ValueError):  # there is no server, or it refuses
             return await super().launch_kernel(cmd, **kwargs)
-        self.process = forked
-        self.pid = self.pgid = forked.pid
-        self.cwd = kwargs.get("cwd") or Path.cwd()
+        self.pid = self.pgid = self.process.pid
         return self.connection_info
 
 
 class ForkedKernel:
-    """What a provisioner uses of :class:`subprocess.Popen`, for a process that is a child of the server."""
+    """A kernel that the server of this build has forked, with the part of :class:`subprocess.Popen` that is used of it.
 
-    stdin = stdout = stderr = None
+    Its guard closes the connection when the kernel has ended; how it ended, nobody asks.
 
-    def __init__(self, pid: int, connection: socket.socket) -> None:
-        self.pid = pid
-        self.returncode: int | None = None
-        self._connection = connection
+    Raises:
+        KeyError: there is no server.
+        OSError, ValueError: it does not answer, or it refuses.
+    """
+
+    stdin = stdout = stderr = returncode = None
+
+    def __init__(self, **request: Any) -> None:
+        self._guard = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._guard.settimeout(300.0)  # the first waits until the libraries are imported
+        self._guard.connect(str(Path(os.environ[SERVER_VARIABLE], _SOCKET)))
+        self._guard.sendall(json.dumps(request).encode() + b"\n")
+        self.pid = int(self._guard.recv(16))
 
     def poll(self) -> int | None:
-        """The exit code of a kernel that has ended. Without its server it has been killed."""
-        if self.returncode is None and select.select([self._connection], [], [], 0)[0]:
-            with suppress(ConnectionError):
-                self.returncode = int(self._connection.recv(16) or -signal.SIGKILL)
-            self.returncode = -signal.SIGKILL if self.returncode is None else self.returncode
-            self._connection.close()
-        return self.returncode
+        return -signal.SIGKILL if select.select([self._guard], [], [], 0)[0] else None
 
-    def wait(self) -> int | None:
-        while self.poll() is None:
-            time.sleep(0.01)
-        return self.returncode
+    wait = poll  # a provisioner waits for what has ended
 
-    def send_signal(self, signum: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, signum)
+    def send_signal(self, signum: int = signal.SIGKILL) -> None:
+        os.kill(self.pid, signum)
 
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
+    kill = terminate = send_signal
 
 
-def ask_for_kernel(folder: Path, cmd: list[str], env: dict[str, str], cwd: Any = None) -> ForkedKernel | None:
-    """A kernel forked by the server of ``folder``, or nothing where none answers or another program is asked for."""
-    if cmd[:3] != [sys.executable, "-m", forkserver.LAUNCHER]:
-        return None
-    asked = json.dumps(
-        {"program": "kernel", "arguments": cmd[3:], "environment": env, "folder": str(cwd or Path.cwd())}
-    ).encode()
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    connection.settimeout(_SECONDS_TO_START)
-    try:
-        connection.connect(str(folder / "socket"))
-        socket.send_fds(connection, [asked], [1, 2])
-        pid = int(connection.recv(16))
-    except (OSError, ValueError):
-        connection.close()
-        return None
-    return ForkedKernel(pid, connection)
-
-
-def start_server(log: Path) -> None:
+def start_server(log: Path, matplotlib: Path) -> None:
     """Keep a kernel server for as long as this process lives, and name it to what this process starts.
 
-    A server that is killed is replaced; one that ends by itself, because it cannot work on this machine, is not, and
-    kernels then start in the ordinary way. What it says goes to ``log``.
+    What it says goes to ``log``. ``matplotlib`` is the folder of that library's settings, for it and its kernels.
     """
+    from bookpress.files import scratch_folder  # not in the server, which knows nothing of src
+
     if sys.platform != "linux":
         return
-    log.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="book-kernels-"))
-    (folder / "builder").write_text(str(os.getpid()))
+    scratch = scratch_folder()
+    folder = Path(scratch.name)
+    atexit.register(scratch.cleanup)
     os.environ.update(ENVIRONMENT)  # what is started from here is to fit the server
-    os.environ[SERVER_VARIABLE] = str(folder)
-    threading.Thread(target=_keep_server, args=(folder, log), daemon=True).start()
-
-
-def _keep_server(folder: Path, log: Path) -> None:
-    command = [sys.executable, forkserver.__file__, str(folder)]
-    with log.open("w", encoding="utf-8") as said:
-        while True:
-            server = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,  # its end is open in this process alone, and closes with it
-                stdout=said,
-                stderr=said,
-                env=os.environ | ENVIRONMENT,
-                start_new_session=True,
-            )
-            if (code := server.wait()) >= 0:
-                return
-            print(f"the kernel server was ended by signal {-code} and is started again", file=said, flush=True)
-            (folder / "socket").unlink(missing_ok=True)
+    os.environ[SERVER_VARIABLE], os.environ[BUILDER_VARIABLE] = str(folder), str(os.getpid())
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+        server = subprocess.Popen(
+            [sys.executable, __file__, str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=os.environ | {"MPLCONFIGDIR": str(matplotlib)},
+            process_group=0,  # so that an interrupt from the terminal reaches the runs alone
+        )
+    while not (folder / _SOCKET).exists() and server.poll() is None:
+        time.sleep(0.01)
 
 
 def end_with_builder() -> None:
-    """Interrupt this process when the build that started it has gone. Without a build it does nothing."""
-    folder = os.environ.get(SERVER_VARIABLE)
-    if folder and (builder := Path(folder, "builder")).is_file():
-        with suppress(ProcessLookupError):
-            end = os.pidfd_open(int(builder.read_text()))
-            threading.Thread(target=_interrupt_at, args=(end,), daemon=True).start()
+    """End this process when the build that started it has gone. Without a build it does nothing."""
+    if builder := os.environ.get(BUILDER_VARIABLE):
+        threading.Thread(target=_end_with, args=(int(builder),), daemon=True).start()
 
 
-def _interrupt_at(end: int) -> None:
-    select.select([end], [], [])
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(_SECONDS_TO_END)
-    os._exit(1)
+def _end_with(process: int) -> None:
+    with suppress(ProcessLookupError):  # it has gone already
+        select.select([os.pidfd_open(process)], [], [])
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
+    """Forks a guard for each request, until the build that started it has gone."""
+
+    request_queue_size = 64
+    max_children = 1024
+
+    def __init__(self, folder: Path) -> None:
+        self.builder, self.environment = os.getppid(), dict(os.environ)
+        super().__init__(str(folder / _SOCKET), _Guard)
+
+    def service_actions(self) -> None:
+        super().service_actions()
+        if os.getppid() != self.builder:
+            os._exit(0)  # the guards see it
+
+
+class _Guard(socketserver.StreamRequestHandler):
+    """Forks a kernel, says its process, and kills it when the run or the server has gone."""
+
+    server: _Server
+
+    def handle(self) -> None:
+        server = os.pidfd_open(os.getppid())
+        request = json.loads(self.rfile.readline())
+        here, asked = self.server.environment, request["environment"]
+        for name in sorted(here.keys() | asked.keys()):
+            if name.startswith(READ_ONCE) and asked.get(name) != here.get(name):  # the run starts a kernel without us
+                raise ValueError(f"{name} is {here.get(name)!r} here and {asked.get(name)!r} in the request")
+        self.server.socket.close()
+        kernel = os.fork()
+        if kernel == 0:
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its guard
+            os.setpgid(0, 0)
+            _become_kernel(**request)
+        with suppress(PermissionError, ProcessLookupError):  # on both sides: neither can run ahead of it
+            os.setpgid(kernel, kernel)
+        with suppress(OSError):  # nobody may wait for it any more
+            self.wfile.write(str(kernel).encode())
+        select.select([os.pidfd_open(kernel), server, self.connection], [], [])
+        os.killpg(kernel, signal.SIGKILL)  # what it has started too
+        os.waitpid(kernel, 0)
+
+
+def _become_kernel(arguments: list[str], environment: dict[str, str], folder: str) -> NoReturn:
+    """Do what ``python -m ipykernel_launcher`` does, in the state that a new interpreter would be in."""
+    import numpy
+    import torch
+    from ipykernel.kernelapp import launch_new_instance
+
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    importlib.invalidate_caches()
+    numpy.random.seed()  # noqa: NPY002, the shared generator is meant; Python's own sees to itself after a fork
+    torch.default_generator.seed()
+    sys.argv = [f"{_LAUNCHER}.py", *arguments, f"--IPKernelApp.parent_handle={os.getppid()}"]
+    launch_new_instance()
+    atexit._run_exitfuncs()
+    os._exit(0)  # taking the libraries apart object by object would take a second
+
+
+def _serve(folder: Path) -> None:
+    """Import the libraries, as a kernel would, and serve until the build has gone.
+
+    Raises:
+        RuntimeError: one of them has started a thread, which a fork would leave behind.
+    """
+    del sys.path[0]  # the folder of this file, which an ordinary kernel does not have there
+    with _Server(folder) as server:  # requests wait from here on
+        # matplotlib reads its backend when it is imported; this is the one that a kernel chooses where none is set
+        os.environ["MPLBACKEND"] = os.environ.get("MPLBACKEND") or "module://matplotlib_inline.backend_inline"
+        for name in LIBRARIES:
+            importlib.import_module(name)
+        gc.freeze()  # the kernels share these objects' memory for as long as no collection goes through them
+        threads = len(list(Path("/proc/self/task").iterdir()))
+        if threads != 1:
+            raise RuntimeError(f"{threads} threads after the imports; kernels can be forked from one only")
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]))

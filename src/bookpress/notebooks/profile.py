@@ -1,14 +1,14 @@
 """Profiles: the laptop run is each notebook's own defaults, the full run has the papers' own sizes."""
 
-import re
 from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from bookpress.files import load_yaml
-from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import SourceError, parameters_of, read_source
+from bookpress.notebooks.values import span_of
 
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
 NOTEBOOK_MINUTES = 10.0
@@ -16,10 +16,6 @@ CELL_SHARE = 0.8
 
 #: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
 MEMORY_MB = 4000
-
-
-#: Whole numbers from one to another, both among them.
-SPAN = re.compile(r"(-?\d+)\.\.(-?\d+)")
 
 
 class ProfileError(Exception):
@@ -59,10 +55,12 @@ class Sweep(BaseModel):
     @field_validator("axes", mode="before")
     @classmethod
     def _spans(cls, axes: Any) -> Any:
-        return {name: listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
+        return {name: _listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
 
     @model_validator(mode="after")
-    def _compared_with_one_of_them(self) -> Self:
+    def _of_its_axes(self) -> Self:
+        if unknown := {self.across, self.apart} - {None, *self.axes}:
+            raise ValueError(f"across and apart name axes, got {unknown.pop()!r}; there are: {', '.join(self.axes)}")
         values = self.axes.get(self.apart or "", [])
         if self.against is not None and self.against not in values:
             raise ValueError(f"against: {self.against!r} is no value of apart; there are: {values}")
@@ -95,9 +93,9 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
     """
     if name == LAPTOP:
         return {}
+    if name not in layout.profile_names():
+        raise ProfileError(f"no profile {name!r} (there are: {', '.join(layout.profile_names())})")
     path = layout.profiles / f"{name}.yaml"
-    if not path.is_file():
-        raise ProfileError(f"no profile '{name}' (there are: {LAPTOP}, {FULL})")
     try:
         content = load_yaml(path) or {}
         return TypeAdapter(dict[str, Settings]).validate_python(content)
@@ -123,7 +121,7 @@ def check_profile(name: str, layout: Layout) -> list[str]:
     return sorted(faults)
 
 
-def listed(values: Any) -> Any:
-    """A span as the list of its numbers; what is no span as it is."""
-    span = SPAN.fullmatch(values.strip()) if isinstance(values, str) else None
-    return list(range(int(span[1]), int(span[2]) + 1)) if span else values
+def _listed(values: Any) -> Any:
+    """A span as the list of its numbers, and anything else as it is."""
+    span = span_of(values) if isinstance(values, str) else None
+    return values if span is None else list(span)

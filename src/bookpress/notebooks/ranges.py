@@ -1,35 +1,29 @@
-"""The range of each parameter: read from the notebook's ``require``, worded one way, and written into its comment."""
+"""The range of each parameter, read from the notebook's ``require`` without running any of it, and worded one way."""
 
 import ast
 import json
-import re
-from collections.abc import Collection, Iterator, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: What an expression of parameters may hold beside their names.
-_CALLS = {"len": len, "max": max, "min": min, "range": range}
+#: Arithmetic that a range may be written in.
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: lambda base, power: _power(base, power),
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+_CALLS: dict[str, Callable[..., Any]] = {"len": len, "max": max, "min": min, "range": range}
+_COLLECTIONS = {ast.Set: set, ast.List: list, ast.Tuple: tuple}
 
-_ALLOWED = (
-    ast.BinOp, ast.UnaryOp, ast.Constant, ast.Set, ast.List, ast.Tuple, ast.Name, ast.Call, ast.operator,
-    ast.unaryop, ast.expr_context,
-)  # fmt: skip
-
-#: Where a comment's parts begin and end: commas and colons outside of brackets.
-_BETWEEN = re.compile(r"(, |: )(?![^()]*\))")
-
-#: A part of a comment that states a range, in the words of the house or in others that say the same.
-_RANGE = re.compile(
-    r"(each |any integer )?"
-    r"(from \S.* (to|on)\b|from \S+$|at least |at most |one of |above |below |positive$|more than |fewer than |between "
-    r"|a multiple of |\S+ to \d\S*$|\S+ or \S+$)"
-)
-
-#: What a part may say of numbers of values, which is no range of a value.
-_COUNT = re.compile(r"\b(values|sizes|interval)\b")
-
-#: What stays of a part whose range is put in other words.
-_REST = re.compile(r" (\(the |and so |for every ).*$")
+#: Whole numbers of more bits take long to compute; no range of a parameter has one.
+_MOST_BITS = 4096
 
 
 @dataclass(frozen=True)
@@ -67,8 +61,8 @@ class Rule:
 def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
     """The rules that a notebook's ``require`` states for its parameters.
 
-    A rule for something computed from several parameters is no parameter's range, and an end that is more than a simple
-    expression of parameters is not told.
+    A rule for something computed from several parameters is no parameter's range, and one that is more than arithmetic
+    of parameters is left out.
     """
     return {
         name: rule
@@ -77,37 +71,71 @@ def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
     }
 
 
-def comment_with(comment: str, rule: Rule) -> str:
-    """The comment with its range in the words of the rule: ``meaning, range; what else there is to say``."""
-    head, semicolon, note = comment.partition(";")
-    parts, said = _said(head)
-    if not said:
-        return f"{head}, {rule.text}{semicolon}{note}"
-    rest = _REST.search(parts[said[0]])
-    parts[said[0]] = rule.text + (rest.group() if rest else "")
-    return "".join(_without(parts, said[1:])) + semicolon + note
+def is_simple(expression: ast.expr, known: Collection[str]) -> bool:
+    """Whether an expression is made of plain values, the names in ``known`` and arithmetic."""
+    match expression:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name in known
+        case ast.BinOp(left=left, op=op, right=right):
+            return type(op) in _OPERATORS and is_simple(left, known) and is_simple(right, known)
+        case ast.UnaryOp(op=op, operand=operand):
+            return type(op) in _OPERATORS and is_simple(operand, known)
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _CALLS:
+            return all(is_simple(part, known) for part in parts)
+        case ast.Set(elts=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return all(is_simple(part, known) for part in parts)
+    return False
 
 
-def meaning_of(comment: str) -> str:
-    """The comment without what it says of the range."""
-    head, semicolon, note = comment.partition(";")
-    parts, said = _said(head)
-    return "".join(_without(parts, said)) + semicolon + note
+def value_of(expression: str, values: Mapping[str, Any]) -> Any:
+    """The value of a simple expression where the parameters have these values.
+
+    Raises:
+        ValueError: the expression is not simple, or has no value.
+        ArithmeticError: it divides by zero, or a number in it is too large.
+    """
+    body = ast.parse(expression, mode="eval").body
+    if not is_simple(body, values):
+        raise ValueError(f"'{expression}' is no arithmetic of {', '.join(values) or 'numbers'}")
+    try:
+        return _value(body, values)
+    except TypeError as error:
+        raise ValueError(f"'{expression}' has no value: {error}") from error
 
 
-def _said(head: str) -> tuple[list[str], list[int]]:
-    """The parts of a comment, with what stands between them, and which of them state a range."""
-    if "one of " in head:  # choices have commas of their own
-        head = head[: head.index("one of ")] + "one of "
-    parts = _BETWEEN.split(head)
-    said = [at for at in range(0, len(parts), 2) if _RANGE.match(parts[at]) and not _COUNT.search(parts[at])]
-    return parts, said
+def _value(expression: ast.expr, values: Mapping[str, Any]) -> Any:
+    """The value of an expression that :func:`is_simple`."""
+    match expression:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return values[name]
+        case ast.BinOp(left=left, op=op, right=right):
+            numbers = (_number(_value(left, values)), _number(_value(right, values)))
+            return _number(_OPERATORS[type(op)](*numbers))
+        case ast.UnaryOp(op=op, operand=operand):
+            return _OPERATORS[type(op)](_number(_value(operand, values)))
+        case ast.Call(func=ast.Name(id=name), args=parts):
+            return _CALLS[name](*(_value(part, values) for part in parts))
+        case ast.Set(elts=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return _COLLECTIONS[type(expression)](_value(part, values) for part in parts)
+    raise TypeError(f"{ast.unparse(expression)} is no arithmetic")
 
 
-def _without(parts: list[str], at: list[int]) -> list[str]:
-    """The parts without some of them and without what stands before these."""
-    dropped = {place for one in at for place in (one - 1, one)}
-    return [part for place, part in enumerate(parts) if place not in dropped]
+def _number(value: Any) -> Any:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise OverflowError("a number is too large")
+    return value
+
+
+def _power(base: float, power: float) -> Any:
+    if isinstance(base, int) and isinstance(power, int) and base.bit_length() * power > _MOST_BITS:
+        raise OverflowError(f"a power of {power} is too large")
+    return base**power
 
 
 def _required(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -120,28 +148,34 @@ def _required(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | None:
     each = isinstance(defaults[name], list)
     match value:
-        case ast.Tuple(elts=[ast.Name(id=same), least, most]) if same == name:
-            rule = Rule(_end(least), _end(most), each=each)
-            told = is_simple(least, defaults) and is_simple(most, defaults) and rule != Rule(each=each)
-            return rule if told else None
-        case ast.Tuple(elts=[ast.Name(id=same), choices]) if same == name:
-            return Rule(choices=ast.unparse(choices), each=each) if is_simple(choices, defaults) else None
+        case ast.Tuple(elts=[ast.Call(func=ast.Name(id="Each"), args=[values]), *ends]):
+            value = ast.Tuple([values, *ends])
+    match value:
+        case ast.Tuple(elts=[ast.Name(id=same), *ends]) if same == name and all(
+            is_simple(end, defaults) for end in ends
+        ):
+            match ends:
+                case [choices]:
+                    return Rule(choices=ast.unparse(choices), each=each)
+                case [least, most] if (rule := Rule(_end(least), _end(most), each=each)) != Rule(each=each):
+                    return rule
     return None
 
 
 def _end(end: ast.expr) -> str | None:
-    """A number as it is said, an expression as it is written, nothing for ``None``."""
+    """A number as it is said, an expression of parameters as it is written, nothing for ``None``."""
+    text = ast.unparse(end)
     try:
-        value = eval(ast.unparse(end), {"__builtins__": {}})
-    except NameError:
-        return ast.unparse(end)
-    return None if value is None else _number(value)
+        value = ast.literal_eval(end) if isinstance(end, ast.Constant) else value_of(text, {})
+    except (ValueError, ArithmeticError):
+        return text
+    return None if value is None else _worded(value)
 
 
-def _number(value: float) -> str:
+def _worded(value: Any) -> str:
     """Whole numbers in full, others as short as they can be said."""
-    short = f"{value:g}".replace("e-0", "e-")
-    return short if isinstance(value, float) and float(short) == value else repr(value)
+    short = f"{value:g}".replace("e-0", "e-") if isinstance(value, float) else ""
+    return short if short and float(short) == value else repr(value)
 
 
 def _choices(choices: ast.expr) -> str:
@@ -157,15 +191,3 @@ def _choices(choices: ast.expr) -> str:
         case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(one, ast.Name) for one in ast.walk(choices)):
             return "one of " + ", ".join(json.dumps(value) for value in sorted(ast.literal_eval(choices)))
     return f"one of {ast.unparse(choices)}"
-
-
-def is_simple(expression: ast.expr, known: Collection[str]) -> bool:
-    """Whether an expression is made of plain values, the names in ``known`` and arithmetic."""
-    nodes = list(ast.walk(expression))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return all(isinstance(node, _ALLOWED) for node in nodes) and names <= {*known, *_CALLS}
-
-
-def value_of(expression: str, values: Mapping[str, Any]) -> Any:
-    """The value of a simple expression where the parameters have these values."""
-    return eval(expression, {"__builtins__": {}, **_CALLS, **values})

@@ -1,54 +1,43 @@
 """Running one notebook: from its source to an executed copy and a record, or to a named failure and neither."""
 
 import os
+import re
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import IntEnum
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
-import papermill
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+import psutil
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from papermill.exceptions import PapermillExecutionError
 
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
 from bookpress.claims.registry import Registry
+from bookpress.exits import OF_NOTEBOOK, Exit
 from bookpress.files import digest_of_file, scratch_folder, write_whole
 from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
-from bookpress.notebooks.capped import CAPPED, Flood
 from bookpress.notebooks.dependencies import Reach
-from bookpress.notebooks.kernels import ENVIRONMENT, IpcKernelManager
+from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Settings, settings_for
 from bookpress.notebooks.source import Notebook
+from bookpress.notebooks.values import check, fitted
 
+#: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
+#: whatever ran beside it.
+USE = "use"
+MEMORY = "memory_mb"
+PROCESSOR = "processor_seconds"
 
-class Exit(IntEnum):
-    """How a command ended; the exit code of ``book``."""
+#: What one cell may put out: the largest figure of the book takes a quarter of it. Of an exception's text the
+#: beginning is enough.
+OUTPUT_BYTES = 4_000_000
+ERROR_LETTERS = 4_000
 
-    DONE = 0
-    NOT_WHOLE = 1
-    USAGE = 2
-    BAD_PARAMETER = 3
-    FAILED_CHECK = 4
-    FAILED_CELL = 5
-    TIME_OUT = 6
-    DEAD_KERNEL = 7
-    BAD_REGISTRY = 8
-    BAD_FILE = 9
-
-
-#: Exceptions that a notebook may end in, by the name that reaches us from its kernel.
-_BY_NAME = {
-    "ParameterError": Exit.BAD_PARAMETER,
-    "FailedCheck": Exit.FAILED_CHECK,
-    "EvidenceError": Exit.FAILED_CHECK,
-    "RegistryError": Exit.BAD_REGISTRY,
-}
+_OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
 class RunFailed(Exception):
@@ -68,22 +57,25 @@ def run(
 ) -> Record:
     """Run a notebook and keep what it found.
 
-    Without ``parameters`` the executed copy and the record become the profile's; with them the run is a reader's own
-    and goes to ``output`` alone, with its record beside it. Both files are renamed into place when they are whole.
+    Without ``output`` the executed copy and the record become the profile's. With it the run is a reader's own: it goes
+    there alone, with its record in a ``.json`` of the same name. Both files are renamed into place when they are whole.
 
     Raises:
-        RunFailed: the notebook ended early; the executed part lies beside the output as ``.failed.ipynb``.
+        RunFailed: the notebook ended early; the executed part is next to the output as ``.failed.ipynb``.
+        SourceError: there is no such notebook, or its source cannot be read.
+        ProfileError: there is no such profile, or it is at fault.
+        ValueRefused: a parameter that there is not, or a value that does not fit it.
     """
     source = Notebook(notebook, layout or Layout.here())
+    known = source.parameters
     settings = settings_for(notebook, profile, source.layout)
     values = settings.parameters | (parameters or {})
-    known = source.parameters
-    unknown = sorted(values.keys() - {one.name for one in known})
-    if unknown:
-        names = ", ".join(one.name for one in known)
-        raise RunFailed(Exit.BAD_PARAMETER, f"{notebook} has no parameter {unknown[0]!r}; it has: {names}")
+    check(source, values)
+    values = fitted(source, values)
+    if output is not None:
+        check_target(output, source.layout)
     of_profile = {one.name: one.default for one in known} | settings.parameters
-    own = [name for name, value in (parameters or {}).items() if value != of_profile[name]]
+    own = [name for name in parameters or {} if values[name] != of_profile[name]]
     fingerprint = Reach(source.layout, profile).fingerprint(source)
     target = output or source.layout.executed(notebook, profile)
     started = time.perf_counter()
@@ -111,128 +103,175 @@ def run(
     return record
 
 
+def check_target(output: Path, layout: Layout) -> None:
+    """Refuse a place for a reader's own run that is the book's, or where nothing can be written, before the run.
+
+    Raises:
+        RunFailed: it does not end in ``.ipynb``, or is in a folder whose files the press makes or reads.
+        OSError: it is a folder, or cannot be written.
+    """
+    if output.suffix != ".ipynb":
+        raise RunFailed(Exit.USAGE, f"the output must be a file that ends in .ipynb, got '{output}'")
+    kept = (layout.sources, layout.build, layout.book, layout.results, layout.packages)
+    if folder := next((one for one in kept if output.resolve().is_relative_to(one.resolve())), None):
+        raise RunFailed(Exit.USAGE, f"the output must be outside of the book's own {folder.name}/, got '{output}'")
+    if output.is_dir():
+        raise IsADirectoryError(21, "it is a folder", str(output))
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=output.parent).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(output)) from error
+
+
 def execute(
     notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
     """Execute a notebook in a fresh kernel, with ``values`` for its parameters, of which ``own`` are the reader's.
 
-    A kernel that dies is given one more try. The kernel starts in the repository's root, as under plain papermill.
+    A kernel that dies is given one more try. The kernel starts in the repository's root.
 
     Raises:
-        RunFailed: the notebook ended early; the executed part lies beside ``target`` as ``.failed.ipynb``.
+        RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
-    try:
-        executed = _attempt(notebook, values, settings, profile, target, own)
-    except RunFailed as failure:
-        if failure.code is not Exit.DEAD_KERNEL:
-            raise
-        executed = _attempt(notebook, values, settings, profile, target, own)
-    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
-    return executed
-
-
-def _attempt(
-    notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
-) -> NotebookNode:
-    deadline = time.monotonic() + 60 * settings.minutes
-
-    def seconds_for(_: NotebookNode) -> float:
-        return max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic()))
-
-    with scratch_folder() as folder, _environment(profile, folder, own):
-        prepared, running = Path(folder, "source.ipynb"), Path(folder, "running.ipynb")
-        jupytext.write(notebook.source, prepared, fmt="ipynb")
-        try:
-            papermill.execute_notebook(
-                str(prepared),
-                str(running),
-                parameters=values,
-                engine_name=CAPPED,
-                progress_bar=False,
-                log_output=False,
-                timeout_func=seconds_for,
-                record_timing=False,
-                kernel_manager_class=IpcKernelManager,
-            )
-            executed = nbformat.read(running, as_version=4)
-            failure = _silent_failure(notebook.name, executed)
-        except (PapermillExecutionError, CellTimeoutError, RuntimeError) as error:
-            failure = _explain(notebook.name, error, running)
-            executed = nbformat.read(running, as_version=4) if running.is_file() else notebook.source
+    environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
+    for last in (False, True):
+        client = Client(_with_parameters(notebook, values), settings)
+        failure = client.failure(notebook, environment)
+        if failure is None or failure.code is not Exit.DEAD_KERNEL or last:
+            break
     if failure:
-        _keep_failed(target, executed)
+        _keep_failed(target, client.nb)
         raise failure
-    return executed
+    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
+    return client.nb
+
+
+def _with_parameters(notebook: Notebook, values: dict[str, Any]) -> NotebookNode:
+    """A copy of the source, with a cell for the values behind that of the defaults, as papermill puts it."""
+    from papermill.parameterize import parameterize_notebook  # a tenth of a second, which no other command needs
+
+    prepared = nbformat.from_dict(notebook.source)
+    prepared.metadata["papermill"] = {}
+    for cell in prepared.cells:
+        cell.metadata.setdefault("tags", [])
+    return parameterize_notebook(prepared, values) if values else prepared
+
+
+class Client(NotebookClient):
+    """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
+
+    km: Any
+    kc: Any
+    task_poll_for_reply: Any
+
+    def __init__(self, notebook: NotebookNode, settings: Settings) -> None:
+        deadline = time.monotonic() + 60 * settings.minutes
+        super().__init__(
+            notebook,
+            timeout_func=lambda _: max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic())),
+            startup_timeout=300,  # a machine may have other work
+            shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
+        )
+        self._spent = 0
+
+    def failure(self, notebook: Notebook, environment: dict[str, str]) -> RunFailed | None:
+        """Run all cells, up to the first that fails; how it failed, or None."""
+        number, cell = 0, None
+        with scratch_folder() as name:
+            folder = Path(name)
+            self.km = KernelManager(folder)
+            environment = os.environ | environment | _folders(notebook.layout, folder)
+            try:
+                with self.setup_kernel(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root)):
+                    for number, cell in enumerate(self.nb.cells, start=1):
+                        self._spent = 0
+                        self.execute_cell(cell, number - 1)
+                        self._note_use()
+                    info: Any = self.wait_for_reply(self.kc.kernel_info())
+                    self.nb.metadata["language_info"] = info["content"]["language_info"]
+            except CellExecutionError:
+                pass  # the cell says it
+            except (CellTimeoutError, RuntimeError) as error:
+                return self._explained(notebook.name, number, cell, error)
+        return _error_in(notebook.name, self.nb)
+
+    def _explained(self, name: str, number: int, cell: NotebookNode | None, error: Exception) -> RunFailed:
+        place = f"{name}, cell {number}" + (f" (`{_first_line(cell)}`)" if cell is not None else "")
+        if isinstance(error, CellTimeoutError):
+            return RunFailed(Exit.TIME_OUT, f"{place}: stopped at its time limit")
+        if self._spent > OUTPUT_BYTES:
+            return RunFailed(Exit.FAILED_CELL, f"{place}: stopped after {OUTPUT_BYTES / 1e6:g} MB of output")
+        cause = "the kernel died (killed, or out of memory)" if isinstance(error, DeadKernelError) else str(error)
+        return RunFailed(Exit.DEAD_KERNEL, f"{place}: {cause}")
+
+    def process_message(self, msg: dict[str, Any], *args: Any, **kwargs: Any) -> NotebookNode | None:
+        """Count what a cell puts out; nothing but the end of the kernel interrupts it from this side."""
+        if msg["msg_type"] in _OUTPUTS:
+            self._spent += len(str(msg["content"]))
+        if self._spent > OUTPUT_BYTES:
+            self.task_poll_for_reply.cancel()
+            return None
+        if msg["msg_type"] == "error":
+            content = msg["content"]
+            content["evalue"] = _shortened(content["evalue"])
+            content["traceback"] = [_shortened(line) for line in content["traceback"]]
+        return super().process_message(msg, *args, **kwargs)
+
+    def _note_use(self) -> None:
+        """Keep with the notebook what its kernel has used of the machine, as far as the system says it."""
+        pid, notes = getattr(self.km.provisioner, "pid", None), self.nb.metadata.setdefault(USE, {})
+        with suppress(OSError):  # no such file system, or the kernel has gone
+            held = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+            if held:
+                notes[MEMORY] = int(held[1]) // 1024
+        with suppress(psutil.Error):
+            used = psutil.Process(pid).cpu_times()
+            notes[PROCESSOR] = round(used.user + used.system, 2)
+
+
+def _folders(layout: Layout, scratch: Path) -> dict[str, str]:
+    """Folders of a kernel, in place of a reader's own with their settings, start-up files and histories."""
+    matplotlib = layout.matplotlib
+    try:  # made once, since its list of fonts takes long
+        matplotlib.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        matplotlib = scratch / "matplotlib"
+    return {
+        "IPYTHONDIR": str(scratch / "ipython"),
+        "JUPYTER_RUNTIME_DIR": str(scratch),
+        "MPLCONFIGDIR": str(matplotlib),
+    }
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= ERROR_LETTERS else f"{text[:ERROR_LETTERS]} ... ({len(text)} letters)"
 
 
 def _keep_failed(target: Path, executed: NotebookNode) -> None:
     write_whole(target.with_suffix(".failed.ipynb"), nbformat.writes(clean(executed)) + "\n")
 
 
-@contextmanager
-def _environment(profile: str, runtime: str, own: list[str]) -> Iterator[None]:
-    """What a kernel is to find in its environment, for as long as the run lasts."""
-    before = dict(os.environ)
-    told = {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    os.environ.update(ENVIRONMENT, JUPYTER_RUNTIME_DIR=runtime, **told)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 def clean(notebook: NotebookNode) -> NotebookNode:
-    """Strip what differs between two runs and says nothing: times, paths, papermill's own cells and notes."""
+    """Strip run-specific metadata: times, names of cells, what was used of the machine."""
     notebook.metadata.pop("papermill", None)
-    notebook.cells = [
-        cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])
-    ]
+    notebook.metadata.pop(USE, None)
+    notebook.metadata.pop("jupytext", None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
-        cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)
     return notebook
 
 
-def _silent_failure(name: str, executed: NotebookNode) -> RunFailed | None:
-    """An error output in a notebook that came back as a success."""
+def _error_in(name: str, executed: NotebookNode) -> RunFailed | None:
+    """The error that a cell ended in, if one did; a kernel may report it in its output alone."""
     for number, cell in enumerate(executed.cells, start=1):
         for output in cell.get("outputs", []):
             if output["output_type"] == "error":
-                return _failed_in(name, number, cell, output["ename"], output["evalue"])
+                code = OF_NOTEBOOK.get(output["ename"], Exit.FAILED_CELL)
+                place = f"{name}, cell {number} (`{_first_line(cell)}`)"
+                return RunFailed(code, f"{place}: {output['ename']}: {output['evalue']}")
     return None
-
-
-def _explain(name: str, error: Exception, running: Path) -> RunFailed:
-    executed = nbformat.read(running, as_version=4) if running.is_file() else None
-    if isinstance(error, PapermillExecutionError) and executed is not None:
-        found = _silent_failure(name, clean(executed))
-        return found or RunFailed(Exit.FAILED_CELL, f"{name}: {error.ename}: {error.evalue}")
-    number, cell = _last_started(executed)
-    place = f"{name}, cell {number}" + (f" (`{_first_line(cell)}`)" if cell is not None else "")
-    if isinstance(error, CellTimeoutError):
-        return RunFailed(Exit.TIME_OUT, f"{place}: stopped at its time limit")
-    if isinstance(error, Flood):
-        return RunFailed(Exit.FAILED_CELL, f"{place}: {error}")
-    cause = "the kernel died (killed, or out of memory)" if isinstance(error, DeadKernelError) else str(error)
-    return RunFailed(Exit.DEAD_KERNEL, f"{place}: {cause}")
-
-
-def _last_started(executed: NotebookNode | None) -> tuple[int, NotebookNode | None]:
-    """The cell that was running: the last one for which papermill noted a start."""
-    numbered = list(enumerate(executed.cells if executed else [], start=1))
-    started = [(number, cell) for number, cell in numbered if _was_started(cell)]
-    return started[-1] if started else (0, None)
-
-
-def _was_started(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and bool(cell.metadata.get("papermill", {}).get("start_time"))
-
-
-def _failed_in(name: str, number: int, cell: NotebookNode, ename: str, evalue: str) -> RunFailed:
-    code = _BY_NAME.get(ename, Exit.FAILED_CELL)
-    return RunFailed(code, f"{name}, cell {number} (`{_first_line(cell)}`): {ename}: {evalue}")
 
 
 def _first_line(cell: NotebookNode) -> str:

@@ -72,8 +72,8 @@ $check
 
 # %%
 claim = Claim("$claim")
-claim.check("what must hold if the claim is true", values.square().sum(), ">=", 0)
-claim.control("the same with an assumption broken: it must fail", values.square().sum(), ">=", 0)
+claim.at_least("what must hold if the claim is true", values.square().sum(), 0)
+claim.control.at_least("the same with an assumption broken: it must fail", values.square().sum(), 0)
 claim.verdict()
 
 # %% [markdown]

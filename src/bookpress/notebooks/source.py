@@ -2,21 +2,25 @@
 
 import ast
 import difflib
+import inspect
 import io
-import re
+import json
+import sys
 import tokenize
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
-from bookpress.notebooks.memory import remembered
-from bookpress.notebooks.ranges import Rule, comment_with, meaning_of, rules_of
+from bookpress.notebooks.ranges import Rule, rules_of
 
 PARAMETERS_TAG = "parameters"
 
@@ -34,11 +38,6 @@ class Parameter:
     comment: str
     rule: Rule | None = None
 
-    @property
-    def meaning(self) -> str:
-        """The comment without the range that the rule states."""
-        return meaning_of(self.comment) if self.rule else self.comment
-
 
 @dataclass(frozen=True)
 class Notebook:
@@ -55,14 +54,23 @@ class Notebook:
     def path(self) -> Path:
         return self.layout.source(self.name)
 
+    @classmethod
+    def find(cls, name: str, layout: Layout) -> "Notebook":
+        """A notebook by a name that a person has given.
+
+        Raises:
+            SourceError: the book lists no such name; another way to write a path is no name.
+        """
+        known = [*layout.notebooks(), *layout.point_notebooks()]
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            raise SourceError(f"there is no notebook {name!r}{hint}")
+        return cls(name, layout)
+
     @cached_property
     def source(self) -> NotebookNode:
-        if not self.path.is_file():
-            known = [*self.layout.notebooks(), *self.layout.point_notebooks()]
-            near = difflib.get_close_matches(self.name, known, n=3, cutoff=0.4)
-            hint = f"; nearest: {', '.join(near)}" if near else ""
-            raise SourceError(f"there is no notebook '{self.name}' (no {self.name}.py){hint}")
-        return read_source(self.path)
+        return read_source(self.find(self.name, self.layout).path)
 
     @cached_property
     def code(self) -> str:
@@ -85,41 +93,63 @@ def read_source(path: Path) -> NotebookNode:
     """
     if not path.is_file():
         raise SourceError(f"no notebook source at {path.name}")
-    text = text_of(path)
+    return parsed(text_of(path), path.name)
+
+
+def parsed(text: str, name: str) -> NotebookNode:
+    """The notebook of a source's text.
+
+    Raises:
+        SourceError: the text is not Python; the message has the file's ``name`` and the line.
+    """
     try:
-        return nbformat.from_dict(_parsed(text))
+        return nbformat.from_dict(_cells_of(text))  # a copy
     except (SyntaxError, ValueError) as error:
-        place = f"{path.name}, line {error.lineno}" if isinstance(error, SyntaxError) else path.name
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise SourceError(f"{place}: {said}") from error
+        line = getattr(error, "lineno", None)
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise SourceError(f"{name}{f', line {line}' if line else ''}: {reason}") from error
 
 
 def text_of(path: Path) -> str:
-    """The text of a source file.
+    """The text of a source file, the same however its lines end.
 
     Raises:
         SourceError: the file is not UTF-8.
     """
     content = path.read_bytes()
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SourceError(f"{path.name}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})") from error
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> dict[str, Any]:
-    """A source as plain data. Files of the same text are parsed once; who asks gets a copy by ``from_dict``."""
-    found: dict[str, Any] = remembered(_cells, text)
-    return found
+def _cells_of(text: str) -> Any:
+    return kept(_cells, text)
 
 
 def _cells(text: str) -> dict[str, Any]:
+    """A source as plain data."""
+    import jupytext  # a fifth of a second, which no source that has been parsed before needs
+
     ast.parse(text)  # a percent-format source is itself Python, so that the line of an error is the file's own
     notebook = jupytext.reads(text, fmt="py:percent")
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return dict(notebook)
+
+
+def kept(reader: Callable[[str], Any], text: str) -> Any:
+    """What ``reader`` makes of a text, as plain data: from an earlier command, or made now and kept for the next."""
+    code = digest_of_file(Path(inspect.getfile(reader)))
+    versions = (reader.__qualname__, code, metadata.version("jupytext"), sys.version)
+    path = Layout.here().build / "memory" / digest(versions, text)
+    with suppress(OSError, ValueError):  # not there, or damaged
+        return json.loads(path.read_text(encoding="utf-8"))
+    data = reader(text)
+    with suppress(OSError):  # where nothing can be written, it is read again the next time
+        write_whole(path, json.dumps(data))
+    return data
 
 
 def code_of(notebook: NotebookNode) -> str:
@@ -136,26 +166,6 @@ def title_of(notebook: NotebookNode) -> str:
     return "Untitled"
 
 
-def faults_of_comments(notebook: Notebook) -> list[str]:
-    """Parameters whose comments state another range than ``require``, or the same in other words."""
-    return [
-        f"{notebook.name}: the comment of {one.name} says '{one.comment}', which has to be '{wanted}'"
-        for one in notebook.parameters
-        if one.rule and (wanted := comment_with(one.comment, one.rule)) != one.comment
-    ]
-
-
-def with_ranges(notebook: Notebook) -> str:
-    """The text of the source, with the range of every parameter in its comment as ``require`` has it."""
-    text = text_of(notebook.path)
-    for one in notebook.parameters:
-        if one.rule:
-            line = re.compile(rf"^({re.escape(one.name)} = .*# ){re.escape(one.comment)}$", re.MULTILINE)
-            wanted = comment_with(one.comment, one.rule).replace("\\", r"\\")
-            text = line.sub(rf"\g<1>{wanted}", text, count=1)
-    return text
-
-
 def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
     """What the cell tagged ``parameters`` sets, each with the range that ``require`` states for it.
 
@@ -167,16 +177,16 @@ def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
         raise SourceError(f"{name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
     source = tagged[0].source
     comments = _comments(source)
-    defaults, said = {}, {}
+    defaults, meanings = {}, {}
     for statement in ast.parse(source).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=target)], value=value):
                 defaults[target] = _literal(value, name, target)
-                said[target] = comments.get(statement.end_lineno or statement.lineno, "")
+                meanings[target] = comments.get(statement.end_lineno or statement.lineno, "")
             case _:
                 raise SourceError(f"{name}: the parameters cell holds only lines 'name = value'")
     rules = rules_of(code_of(notebook), defaults)
-    return [Parameter(target, value, said[target], rules.get(target)) for target, value in defaults.items()]
+    return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
 
 
 def _literal(value: ast.expr, notebook: str, target: str) -> Any:

@@ -1,53 +1,141 @@
-"""The pages that nobody writes: notebooks, scoreboard, errata, gallery, status and the table of contents."""
+"""The pages that nobody writes: notebooks, scoreboard, errata, gallery, maps and the table of contents."""
 
+import filecmp
 import shutil
+from functools import cached_property
+from pathlib import Path
 
 import yaml
 
-from bookpress.claims.record import Record
 from bookpress.claims.registry import Paper
-from bookpress.files import write_whole
+from bookpress.files import aside_of, matches_manifest, write_manifest, write_whole
+from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
+from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.site.book import Book
+from bookpress.site.book import FINDINGS, Book
 from bookpress.site.errata import errata_pages
-from bookpress.site.findings import FINDINGS
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
-from bookpress.site.map import Marks, map_page, page_map, small_maps
-from bookpress.site.map import layout as drawing_of
+from bookpress.site.map import ChapterMap
 from bookpress.site.package_page import package_pages
-from bookpress.site.page import badges, picture_block, table_row, write_page
+from bookpress.site.page import badges, picture_block, table_row, without_html, write_page
 from bookpress.site.scoreboard import scoreboard_page, summary_page
-from bookpress.site.to_try import to_try_page
+
+#: Folders of ``book/`` that hold nothing but generated pages.
+_GENERATED = ("notebooks", "figures", "generated")
+
+
+class _Aside(Layout):
+    """The same book with its generated pages in a folder aside, to be moved into place once all are written."""
+
+    @cached_property
+    def pages(self) -> Path:
+        return aside_of(self.book / "pages")
+
+    @cached_property
+    def generated(self) -> Path:
+        return self.pages / "generated"
+
+    def page(self, notebook: str) -> Path:
+        return self.pages / "notebooks" / f"{notebook}.ipynb"
+
+    def figure(self, name: str) -> Path:
+        return self.pages / "figures" / f"{name}.svg"
 
 
 def bind_book(layout: Layout, profile: str) -> str:
-    """Write every generated page; returns one line that says how many."""
-    book = Book(layout, profile)
-    for made in (layout.book / "notebooks", layout.book / "figures", layout.generated):
-        shutil.rmtree(made, ignore_errors=True)
-    beside = page_maps(book)
+    """Write every generated page, or change nothing where one cannot be made; returns one line that says how many.
+
+    Raises:
+        ProfileError: no such profile.
+        BuildError: no notebook has run under the profile.
+        RecordError, StalePage: a record is damaged, or older than its source.
+    """
+    load_profile(profile, layout)
+    aside = _Aside(layout.root)
+    book = Book(aside, profile)
+    if not book.records:
+        raise BuildError(f"no notebook has run under the profile '{profile}': there is nothing to bind")
+    try:
+        pages = _write_pages(book)
+        _move_into_place(aside.pages, layout)
+    finally:
+        shutil.rmtree(aside.pages, ignore_errors=True)
+    return f"{len(book.records)} notebooks and {pages} pages bound"
+
+
+def is_whole(layout: Layout) -> bool:
+    """Whether the generated pages are those of the last :func:`bind_book`, byte for byte."""
+    return matches_manifest(_manifest(layout), layout.book)
+
+
+def site_is_whole(layout: Layout) -> bool:
+    """Whether the built site is that of the last build without a warning, byte for byte."""
+    return matches_manifest(_site_manifest(layout), layout.root / "_build")
+
+
+def forget_site(layout: Layout) -> None:
+    """Count the site as not whole from now on, as while it is built."""
+    _site_manifest(layout).unlink(missing_ok=True)
+
+
+def note_site(layout: Layout) -> None:
+    """Count the built site as whole: note the bytes of its pages and of what the next build goes on from."""
+    site = layout.root / "_build"
+    folders = (site / "html", site / ".doctrees")
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    write_manifest(_site_manifest(layout), site, files)
+
+
+def _manifest(layout: Layout) -> Path:
+    return layout.build / "bound"
+
+
+def _site_manifest(layout: Layout) -> Path:
+    return layout.root / "_build" / "manifest.json"
+
+
+def _move_into_place(pages: Path, layout: Layout) -> None:
+    """Replace the generated pages; one that is the same stays, so that Sphinx does not read it again."""
+    _manifest(layout).unlink(missing_ok=True)
+    made = {path.relative_to(pages) for path in pages.rglob("*") if path.is_file()}
+    for folder in _GENERATED:
+        for old in [path for path in (layout.book / folder).rglob("*") if path.is_file()]:
+            if old.relative_to(layout.book) not in made:
+                old.unlink()
+    for name in made:
+        new, old = pages / name, layout.book / name
+        if not (old.is_file() and filecmp.cmp(new, old, shallow=False)):
+            old.parent.mkdir(parents=True, exist_ok=True)
+            new.replace(old)
+    write_manifest(_manifest(layout), layout.book, [layout.book / name for name in made])
+
+
+def _write_pages(book: Book) -> int:
+    """Write all pages aside; the number of those that no notebook is behind."""
+    layout = book.layout
+    maps = chapter_maps(book)
     for name, record in book.records.items():
-        write_page(record, book.full_size_run(name), layout, book.points_section(name), beside.get(name, ""))
+        points, own = book.points_section(name), {one.claim.partition("/")[2] for one in record.claims}
+        margin = next(one.small(own) for one in maps if one.paper.name == name.partition("/")[0])
+        write_page(record, book.full_size_run(name), layout, points, margin, book.description(name))
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
-        "to-try": to_try_page(book),
-        "status": status_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
-        **map_pages(book),
+        **{f"map-{one.paper.name}": one.page() for one in maps},
         **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
-        write_whole(layout.generated / f"{name}.md", text)
-    write_whole(layout.book / FINDINGS, book.findings().dumps())
-    write_whole(layout.book / "_toc.yml", contents(book))
+        write_whole(layout.generated / f"{name}.md", text if name.startswith("map-") else without_html(text))
+    write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
-    return f"{len(book.records)} notebooks and {len(pages)} pages bound"
+    write_whole(layout.generated.parent / "_toc.yml", contents(book))
+    return len(pages)
 
 
 def notebooks_list(book: Book, paper: Paper) -> str:
@@ -59,33 +147,16 @@ def notebooks_list(book: Book, paper: Paper) -> str:
     return "\n".join(lines) + "\n"
 
 
-def map_pages(book: Book) -> dict[str, str]:
-    """What rests on what: a map for each chapter to include, and all of them small for the front page."""
-    papers = book.registry.papers
-    marks = {paper.name: _marks(book, paper) for paper in papers}
-    maps = {
-        f"map-{paper.name}": map_page(
-            paper, marks[paper.name], {one.id for one in paper.claims if one.notebook in book.records}
+def chapter_maps(book: Book) -> list[ChapterMap]:
+    """Every paper's map of what rests on what."""
+    return [
+        ChapterMap(
+            paper,
+            {one.id: (book.verdict(paper, one), book.proof(paper, one)) for one in paper.claims},
+            {one.id for one in paper.claims if one.notebook in book.records},
         )
-        for paper in papers
-    }
-    return maps | {"maps": small_maps(book.registry.articles, marks)}
-
-
-def page_maps(book: Book) -> dict[str, str]:
-    """For each notebook where its claims stand on the map of its chapter."""
-    maps = {}
-    for paper in book.registry.papers:
-        if drawing := drawing_of(paper):
-            marks = _marks(book, paper)
-            for name in book.notebooks_of(paper):
-                own = {entry.id for entry in paper.claims if entry.notebook == name}
-                maps[name] = page_map(paper, drawing, marks, own)
-    return maps
-
-
-def _marks(book: Book, paper: Paper) -> Marks:
-    return {entry.id: (book.verdict(paper, entry), book.proof(paper, entry)) for entry in paper.claims}
+        for paper in book.registry.papers
+    ]
 
 
 def gallery_page(book: Book) -> str:
@@ -96,37 +167,12 @@ def gallery_page(book: Book) -> str:
             continue
         lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3"]
         for name, one in figures:
-            picture = picture_block(f"{name}-{one.name}", one.model_dump(), f"../notebooks/{name}.html")
+            figure = f"{name}-{one.name}"
+            svg = book.layout.figure(figure)
+            picture = picture_block(figure, one.model_dump(), f"../notebooks/{name}.html", svg)
             lines += ["", ":::::::{grid-item}", picture, ":::::::"]
         lines += ["::::::::"]
     return "\n".join(lines) + "\n"
-
-
-def status_page(book: Book) -> str:
-    seconds = sum(record.seconds for record in book.records.values())
-    machines = sorted({_machine(record) for record in book.records.values()})
-    several = len(machines) > 1
-    lines = [
-        "# Status",
-        "",
-        f"{len(book.records)} notebooks, {seconds:.0f} s of run time on {' and '.join(machines)}. The full-size column "
-        "says whether a run at the papers' own parameters is on record.",
-        "",
-        table_row(["notebook", "seconds", *["ran on"] * several, "full size"]),
-        table_row(["---", "---:", *["---"] * several, "---"]),
-    ]
-    for paper in book.registry.papers:
-        for name in book.notebooks_of(paper):
-            record = book.records[name]
-            full_size = book.full_size_run(name) or "the laptop run is full size"
-            title = f"[{record.title}](/notebooks/{name}.ipynb)"
-            lines.append(table_row([title, f"{record.seconds:.1f}", *[_machine(record)] * several, full_size]))
-    return "\n".join(lines) + "\n"
-
-
-def _machine(record: Record) -> str:
-    ran_on = record.environment
-    return f"{ran_on.get('device', 'CPU')} (Python {ran_on.get('python', '?')}, torch {ran_on.get('torch', '?')})"
 
 
 def contents(book: Book) -> str:
@@ -143,7 +189,7 @@ def contents(book: Book) -> str:
     book_pages = [
         {"file": "generated/scoreboard"},
         _with_papers(book, "errata"),
-        *({"file": f"generated/{page}"} for page in ("gallery", "status", "full-size")),
+        *({"file": f"generated/{page}"} for page in ("gallery", "full-size")),
     ]
     package = _with_papers(book, "package")
     about = ["contributing", "references"]
@@ -157,7 +203,7 @@ def contents(book: Book) -> str:
             "caption": "Learning from it",
             "chapters": [
                 {"file": page}
-                for page in ("reading", "generated/to-try", "glossary", "notation", "rerun")
+                for page in ("reading", "glossary", "notation", "rerun")
                 if (book.layout.book / f"{page}.md").is_file()
             ],
         },
@@ -171,6 +217,6 @@ def contents(book: Book) -> str:
 
 def _with_papers(book: Book, page: str) -> dict[str, object]:
     """A generated page with those of the single papers below it."""
-    names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
-    sections = [{"file": name} for name in names if (book.layout.book / f"{name}.md").is_file()]
+    names = [f"{page}-{paper.name}" for paper in book.registry.papers]
+    sections = [{"file": f"generated/{name}"} for name in names if (book.layout.generated / f"{name}.md").is_file()]
     return {"file": f"generated/{page}"} | ({"sections": sections} if sections else {})

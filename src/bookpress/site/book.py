@@ -1,8 +1,13 @@
 """One book as its pages show it: the registry, the records of a profile, and what is known at full size."""
 
+import json
+import re
+from collections import Counter
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
-from bookpress.claims.evidence import judged_anew
+from bookpress.claims.evidence import reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
 from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
@@ -10,10 +15,65 @@ from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.site.findings import Finding, Findings
 from bookpress.site.full_size import points_section
 from bookpress.site.page import badges
 from bookpress.sweeps.full_size import FigureSweep, figure_sweeps
+
+#: Below the book's folder.
+FINDINGS = Path("generated", "findings.json")
+
+
+class Finding(NamedTuple):
+    """What one claim came to: its verdict, and the page that settles it, if a run of it is in the book.
+
+    ``of_article`` is false for a claim of the book's own, which the counts over all papers leave out.
+    """
+
+    label: str
+    verdict: Verdict
+    notebook: str | None
+    of_article: bool = True
+
+
+class Findings(dict[str, Finding]):
+    """Every claim of the book, by ``paper/id``."""
+
+    def dumps(self) -> str:
+        return json.dumps(self, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> "Findings":
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return cls(
+            {claim: Finding(label, Verdict(verdict), *rest) for claim, (label, verdict, *rest) in content.items()}
+        )
+
+    def count(self, what: str) -> int:
+        """How many claims: of one verdict, or ``claims``, ``notebooks``, ``papers``; of one paper: ``paper/what``.
+
+        Without a paper, those of the articles: a chapter of the book's own is counted by its name only.
+
+        Raises:
+            ValueError: no such paper or verdict.
+        """
+        paper, _, kind = what.rpartition("/")
+        chosen = {
+            claim: found
+            for claim, found in self.items()
+            if (claim.startswith(f"{paper}/") if paper else found.of_article)
+        }
+        if not chosen:
+            raise ValueError(f"no paper '{paper}'")
+        if kind == "claims":
+            return len(chosen)
+        if kind == "notebooks":
+            return len({found.notebook for found in chosen.values() if found.notebook})
+        if kind == "papers":
+            return len({claim.partition("/")[0] for claim in chosen})
+        if kind not in {one.value for one in Verdict}:
+            known = ", ".join(one.value for one in Verdict)
+            raise ValueError(f"no count '{kind}': there are claims, notebooks, papers, {known}")
+        return Counter(found.verdict for found in chosen.values())[Verdict(kind)]
 
 
 class Book:
@@ -31,7 +91,7 @@ class Book:
                 raise RecordError(f"{name}: {'; '.join(faults)}")
         self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
         for record in (*self.records.values(), *self.kept.values()):
-            record.claims = [judged_anew(one, self.registry.entry(one.claim)) for one in record.claims]
+            record.claims = [reevaluate(one, self.registry.entry(one.claim)) for one in record.claims]
         self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
         self.found = _verdicts(self.records)
         self.proofs = {one.claim: one.proof for record in self.records.values() for one in record.claims}
@@ -44,7 +104,7 @@ class Book:
         """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
         return self.proofs.get(f"{paper.name}/{entry.id}")
 
-    def shaken(self, paper: Paper, entry: Entry) -> list[str]:
+    def affected_by_errata(self, paper: Paper, entry: Entry) -> list[str]:
         """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
         return [
             f"its proof uses {used.label}, {wrong}"
@@ -105,6 +165,14 @@ class Book:
         return points_section(
             sweeps, {maker: reach.fingerprint(Notebook(maker, self.layout)) for maker in makers}, self.layout
         )
+
+    def description(self, name: str) -> str:
+        """A page in a sentence, without formulas, for search engines."""
+        title = re.sub(r"[$\\{}]", "", self.records[name].title).rstrip(".")
+        count = len(self.records[name].claims)
+        judged = f"runs and judges {count} claim{'' if count == 1 else 's'}" if count else "is a part"
+        chapter = next(one for one in self.registry.papers if one.name == name.partition("/")[0]).short_title
+        return f"{title}{'' if title.endswith('?') else '.'} This page {judged} of the chapter “{chapter}”."
 
     def titles(self) -> dict[str, str]:
         """The titles of the pages that have run, in the book's order."""

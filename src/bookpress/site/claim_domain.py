@@ -1,12 +1,13 @@
-"""Claims on the site: the box that states one, badges and links to it, its entries in the index and the search.
+"""Claims on the site: the box that states one, badges and links to it, counts of verdicts, its entries in the index.
 
 ````{claim} linear-attention/lemma-4-4```` is the box; ``{claim:ref}`the lemma <linear-attention/lemma-4-4>` `` and
 ``{verdict}`Lemma 4.4: holds <linear-attention/lemma-4-4>` `` lead to it from every page.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -23,11 +24,17 @@ from bookpress.claims.panel import PROVED_HERE, proof_class, verdict_class
 from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
 from bookpress.claims.statement import PRINTED_PARTS, anchor, heading, other_labels, parts, place, short_label
 from bookpress.layout import Layout
-from bookpress.site.findings import FINDINGS, Finding, Findings
+from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.map import node_labels
+from bookpress.site.page import without_html
 
 #: How a claim's name is looked up in the domain's data: page, id of the box, words for the search.
 Place = tuple[str, str, str]
+
+#: The text of a role, and the claim behind it in angle brackets.
+_WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
+
+Mark = TypeVar("Mark", Verdict, ProofMark)
 
 #: Badges of one relation that a note shows; those beyond are folded, so that no note is much longer than its box.
 _SHOWN = 9
@@ -61,22 +68,22 @@ class ClaimDirective(SphinxDirective):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
-        note = self._note(kin(domain.registry, claim))  # first, since it floats beside the box where there is room
+        note = self._note(related_claims(domain.registry, claim))  # first: it floats next to the box if there is room
         group = nodes.container("", *([note] if note else []), box, classes=["claim-and-note"])
         return [_index(entry, anchor(claim)), group]
 
     def _note(self, bound_up: dict[str, list[str]]) -> nodes.Node | None:
         """Badges of the claims that are bound up with this one; nothing where there are none."""
-        path = Path(self.env.srcdir, FINDINGS)
-        self.env.note_dependency(str(path))
-        findings = Findings.read(path)
+        findings = read_findings(self.env)
         registry = cast(ClaimDomain, self.env.get_domain("claim")).registry
         note = nodes.container(classes=["claim-note", "sidenote"])  # the theme clears the margin for a side note
         self.state.nested_parse(self.content, self.content_offset, note)
         for relation, claims in bound_up.items():
             if claims:
                 labels = node_labels([registry.entry(claim) for claim in claims])
-                badges = [self._kin(claim, label, findings[claim]) for claim, label in zip(claims, labels, strict=True)]
+                badges = [
+                    self._badge(claim, label, findings[claim]) for claim, label in zip(claims, labels, strict=True)
+                ]
                 note += _line(relation, badges[:_SHOWN])
                 if more := badges[_SHOWN:]:
                     opening = f"<details><summary>and {len(more)} more</summary>"
@@ -84,16 +91,16 @@ class ClaimDirective(SphinxDirective):
                     note += nodes.raw("", "</details>", format="html")
         return note if note.children else None
 
-    def _kin(self, claim: str, label: str, found: Finding) -> nodes.Node:
-        badge = nodes.inline("", label, classes=["verdict", verdict_class(found.verdict)])
-        badge += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
-        return link_to_claim(claim, badge, self.env.docname) if found.notebook else badge
+    def _badge(self, claim: str, label: str, found: Finding) -> nodes.Node:
+        shown = badge(found.verdict, label)
+        shown += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
+        return link_to_claim(claim, shown, self.env.docname) if found.notebook else shown
 
     def _part(self, name: str, text: str) -> nodes.Node:
         part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
         if name:
             part += nodes.paragraph("", name, classes=["claim-part"])
-        self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, part)
+        self.state.nested_parse(StringList(without_html(text).split("\n"), source=self.env.docname), 0, part)
         return part
 
 
@@ -106,7 +113,7 @@ def _line(relation: str, badges: list[nodes.Node]) -> nodes.paragraph:
     return line
 
 
-def kin(registry: Registry, claim: str) -> dict[str, list[str]]:
+def related_claims(registry: Registry, claim: str) -> dict[str, list[str]]:
     """What a claim rests on, what only its proof rests on, and what rests on it, in the paper's order."""
     paper, _, own = claim.partition("/")
     entries = next(one for one in registry.papers if one.name == paper).claims
@@ -132,40 +139,85 @@ def _index(entry: Entry, target: str) -> addnodes.index:
     return addnodes.index(entries=[("single", number, target, "main", None) for number in numbers])
 
 
-class VerdictRole(SphinxRole):
+class _Role(SphinxRole):
+    """A role whose text names something; an unknown name is an error of the page."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        try:
+            return self.shown(), []
+        except ValueError as error:
+            message = self.inliner.reporter.error(f"{self.name}: {error}", line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+
+    def shown(self) -> list[nodes.Node]:
+        raise NotImplementedError
+
+
+class VerdictRole(_Role):
     """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        words, _, claim = self.text.removesuffix(">").partition(" <")
-        verdict = words.rpartition(": ")[2]
-        try:
-            colour = verdict_class(Verdict(verdict))
-        except ValueError:
-            known = ", ".join(one.value for one in Verdict)
-            message = self.inliner.reporter.error(f"a verdict is one of {known}; got {verdict!r}", line=self.lineno)
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        badge = nodes.inline(self.rawtext, words, classes=["verdict", colour])
-        if not claim:
-            return [badge], []
-        link = link_to_claim(claim, badge, self.env.docname)
-        self.set_source_info(link)
-        return [link], []
+    def shown(self) -> list[nodes.Node]:
+        words, claim = _WITH_CLAIM.fullmatch(self.text).groups()  # type: ignore[union-attr]  # it fits any text
+        shown = badge(_named(words.rpartition(": ")[2], {one.value: one for one in Verdict}), words)
+        return [link_to_claim(claim, shown, self.env.docname) if claim else shown]
 
 
-class ProofRole(SphinxRole):
+class ProofRole(_Role):
     """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        try:
-            mark = ProofMark.AS_PRINTED if self.text == PROVED_HERE else ProofMark(self.text)
-            colour = proof_class(mark)
-        except ValueError:
-            known = ", ".join([*(one.value for one in ProofMark), PROVED_HERE])
-            message = self.inliner.reporter.error(
-                f"a proof mark is one of {known}; got {self.text!r}", line=self.lineno
-            )
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        return [nodes.inline(self.rawtext, self.text, classes=["proof-mark", colour])], []
+    def shown(self) -> list[nodes.Node]:
+        names = {mark.value: mark for mark in ProofMark} | {PROVED_HERE: ProofMark.AS_PRINTED}
+        return [nodes.inline("", self.text, classes=["proof-mark", proof_class(_named(self.text, names))])]
+
+
+class CountRole(_Role):
+    """``{count}`refuted` ``, ``{count}`linear-attention/claims` ``: see :meth:`Findings.count`."""
+
+    def shown(self) -> list[nodes.Node]:
+        return [nodes.Text(str(read_findings(self.env).count(self.text)))]
+
+
+class TallyRole(_Role):
+    """``{tally}`all` ``, ``{tally}`memorization` ``: how many claims came to each verdict that any came to."""
+
+    def shown(self) -> list[nodes.Node]:
+        findings, paper = read_findings(self.env), "" if self.text == "all" else f"{self.text}/"
+        counts = {verdict: findings.count(f"{paper}{verdict}") for verdict in Verdict}
+        parts: list[nodes.Node] = []
+        for verdict, number in [(verdict, number) for verdict, number in counts.items() if number]:
+            words = verdict.value if number == 1 else verdict.value.replace("holds", "hold")
+            parts += [nodes.Text(", ")] if parts else []
+            parts += [nodes.inline("", f"{number} ", badge(verdict, words), classes=["tally"])]
+        return parts
+
+
+class VerdictOfRole(_Role):
+    """``{verdict-of}`linear-attention/lemma-4-4` ``: a badge that leads to the claim."""
+
+    def shown(self) -> list[nodes.Node]:
+        found = read_findings(self.env).get(self.text)
+        if found is None:
+            raise ValueError(f"no claim '{self.text}'")
+        shown = badge(found.verdict, f"{found.label}: {found.verdict.value}")
+        return [link_to_claim(self.text, shown, self.env.docname) if found.notebook else shown]
+
+
+def badge(verdict: Verdict, words: str) -> nodes.inline:
+    """Words on the ground of a verdict's colour."""
+    return nodes.inline("", words, classes=["verdict", verdict_class(verdict)])
+
+
+def _named(text: str, names: dict[str, Mark]) -> Mark:
+    if text not in names:
+        raise ValueError(f"must be one of {', '.join(names)}; got {text!r}")
+    return names[text]
+
+
+def read_findings(env: BuildEnvironment) -> Findings:
+    """Every claim's verdict; the page that is read is built again when one changes."""
+    path = Path(env.srcdir, FINDINGS)
+    env.note_dependency(str(path))
+    return Findings.read(path)
 
 
 class ClaimDomain(Domain):
@@ -227,8 +279,17 @@ class ClaimDomain(Domain):
             yield claim, words, "claim", docname, identifier, 1
 
 
+_ROLES = {
+    "verdict": VerdictRole,
+    "proof": ProofRole,
+    "count": CountRole,
+    "tally": TallyRole,
+    "verdict-of": VerdictOfRole,
+}
+
+
 def setup(app: Sphinx) -> None:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
-    app.add_role("verdict", VerdictRole())
-    app.add_role("proof", ProofRole())
+    for name, role in _ROLES.items():
+        app.add_role(name, role())

@@ -74,7 +74,7 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
     lines = [
         f"# Errata of {paper.short_title}",
         "",
-        f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`.",
+        f"What is wrong in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the gravest first.",
         "",
         "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may "
         "be its fault and not the paper's.",
@@ -93,7 +93,7 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
     settled = next(one for one in book.records[entry.notebook or ""].claims if one.claim == claim)
     notes = [where] if (where := place(entry)) else []
     notes += ["this may be the text layer's fault"] if entry.text_layer else []
-    notes += book.shaken(paper, entry)
+    notes += book.affected_by_errata(paper, entry)
     return [
         "",
         f"### {heading(entry)}",

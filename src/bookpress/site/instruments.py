@@ -16,8 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.exports import ExportError, make_export
@@ -31,7 +29,6 @@ MOST = 400_000
 
 _MARK = re.compile(r'<div class="instrument"(?P<attributes>[^>]*)>')
 _ATTRIBUTE = re.compile(r'data-(?P<name>\w+)="(?P<value>[^"]*)"')
-_FRONT_MATTER = re.compile(r"---\n(?P<yaml>.*?)\n---\n", re.DOTALL)
 
 
 class InstrumentError(Exception):
@@ -47,13 +44,7 @@ class Instrument:
 
 
 def instrument_pages(layout: Layout) -> list[Path]:
-    """The pages with instruments, by the number that each gives as ``order`` in its front matter."""
-    return sorted((layout.book / FOLDER).glob("*.md"), key=lambda path: (_order(path), path.name))
-
-
-def _order(page: Path) -> int:
-    found = _FRONT_MATTER.match(page.read_text(encoding="utf-8"))
-    return int((yaml.safe_load(found["yaml"]) or {}).get("order", 1_000)) if found else 1_000
+    return sorted((layout.book / FOLDER).glob("*.md"))
 
 
 def instruments_of(text: str) -> list[Instrument]:
@@ -90,7 +81,7 @@ def write_instruments(layout: Layout) -> int:
 
 def data_file(layout: Layout, name: str) -> Path:
     """Where what an instrument is given is written, as a script."""
-    return layout.generated / FOLDER / f"{name}.data.js"
+    return layout.generated / "static" / FOLDER / f"{name}.data.js"
 
 
 @cache
@@ -109,7 +100,7 @@ def kilobytes(layout: Layout) -> dict[str, int]:
 
 
 def _loaded(layout: Layout) -> list[Path]:
-    folders = (layout.book / "static" / FOLDER, layout.generated / FOLDER)
+    folders = (layout.book / "static" / FOLDER, layout.generated / "static" / FOLDER)
     return [path for folder in folders for kind in ("*.js", "*.css") for path in sorted(folder.glob(kind))]
 
 

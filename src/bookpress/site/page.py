@@ -6,36 +6,42 @@ Sphinx numbers, captions and links, each with a line on the run behind it.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
-from bookpress.claims.panel import mark_in_words, panel_block
+from bookpress.claims.panel import mark_in_words, panel_block, set_powers, set_truth
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.claims.statement import claims_stated, replace_blocks
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
-from bookpress.site.origin import Origins, origin_block, record_in_book
+from bookpress.site.origin import Origins, origin_block
 
 _EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
+_NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
+#: A bar that ends a cell of a table.
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 class StalePage(Exception):
     """The executed notebook was made from other code than the source holds now."""
 
 
-def write_page(record: Record, full_size: str, layout: Layout, points: str = "", margin: str = "") -> None:
-    """Write the page of one notebook and its figures under ``book/``.
+def write_page(
+    record: Record, full_size: str, layout: Layout, points: str = "", margin: str = "", description: str = ""
+) -> None:
+    """Write the page of one notebook and its figures.
 
-    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point, ``margin`` what
-    stands in the margin beside the first statement; each may be empty.
+    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point, ``margin`` the
+    content of the margin at the first statement, ``description`` a sentence for search engines; each may be empty.
 
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
@@ -54,11 +60,12 @@ def write_page(record: Record, full_size: str, layout: Layout, points: str = "",
     below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size)) if part)
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
     cells += [new_markdown_cell(points)] if points else []
-    page = new_notebook(cells=cells, metadata=executed.metadata)
+    about = {"og:description": description, "myst": {"html_meta": {"description": description}}} if description else {}
+    page = new_notebook(cells=cells, metadata=executed.metadata | about)
     for number, cell in enumerate(page.cells):
         cell["id"] = f"cell-{number}"
     write_whole(layout.page(record.notebook), nbformat.writes(page) + "\n")
-    record.write(layout.book / record_in_book(record.notebook))
+    record.write(layout.generated / "records" / f"{record.notebook}.json")
 
 
 def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout: Layout) -> Iterator[NotebookNode]:
@@ -124,19 +131,37 @@ def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
     if FIGURE_MIME in data:
         name = f"{record.notebook}-{data[FIGURE_MIME]['name']}"
         write_whole(layout.figure(name), data["image/svg+xml"])
-        return figure_block(name, data[FIGURE_MIME])
+        return without_html(figure_block(name, data[FIGURE_MIME], layout.figure(name)))
     if CLAIM_MIME in data:
         claim = data[CLAIM_MIME]["settled"]["claim"]
-        return panel_block(next(one for one in record.claims if one.claim == claim))
-    return str(data.get("text/markdown", ""))
+        return without_html(panel_block(next(one for one in record.claims if one.claim == claim)))
+    return without_html(set_table(str(data.get("text/markdown", ""))))
 
 
-def figure_block(name: str, details: dict[str, str]) -> str:
-    """A figure with its number and caption."""
+def set_table(markdown: str) -> str:
+    """A notebook's table as print sets it: columns of numbers to the right, 1.2e-07 as 1.2·10⁻⁷, True as yes."""
+    lines = markdown.split("\n")
+    rule = next((number for number, line in enumerate(lines) if set(line) == set("| -")), None)
+    if rule is None:
+        return markdown
+    head, *body = ([cell.strip() for cell in _BAR.split(line)[1:-1]] for line in (lines[rule - 1], *lines[rule + 1 :]))
+    rules = ["---:" if _are_numbers(column) else "---" for column in zip(*body, strict=True)]
+    cells = [[cell if set("`$") & set(cell) else set_powers(set_truth(cell)) for cell in row] for row in body]
+    return "\n".join([*lines[: rule - 1], *("| " + " | ".join(row) + " |" for row in (head, rules, *cells))])
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Whether every cell that is not empty or a dash is a number, and there is one."""
+    filled = [cell for cell in cells if cell.strip("-–— ")]
+    return bool(filled) and all(map(_NUMBER.fullmatch, filled))
+
+
+def figure_block(name: str, details: dict[str, str], svg: Path | None = None) -> str:
+    """A figure with its number and caption; with ``svg``, of the size of that drawing."""
     lines = [
         f"::::::{{figure}} /figures/{name}.svg",
         f":name: figure-{name.replace('/', '-')}",
-        *_picture_options(details),
+        *_picture_options(details, "figclass", svg),
         "",
         details["caption"],
         "::::::",
@@ -144,15 +169,29 @@ def figure_block(name: str, details: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def picture_block(name: str, details: dict[str, str], link: str) -> str:
+def picture_block(name: str, details: dict[str, str], link: str, svg: Path | None = None) -> str:
     """A picture that leads to its page, with its caption below; for the gallery, which numbers nothing."""
-    lines = [f"::::::{{image}} /figures/{name}.svg", f":target: {link}", *_picture_options(details, "class"), "::::::"]
+    options = _picture_options(details, "class", svg)
+    lines = [f"::::::{{image}} /figures/{name}.svg", f":target: {link}", *options, "::::::"]
     return "\n".join([*lines, "", details["caption"]])
 
 
-def _picture_options(details: dict[str, str], class_option: str = "figclass") -> list[str]:
+def _picture_options(details: dict[str, str], class_option: str, svg: Path | None) -> list[str]:
+    """Alternative text, class and size in pixels: a page does not jump when a picture of known size is loaded."""
     kind = "photo" if details["photo"] else "drawing"
-    return [f":alt: {' '.join(details['alt'].split())}", f":{class_option}: {kind}"]
+    head = svg.read_text(encoding="utf-8")[:2000] if svg else ""
+    sizes = re.findall(r'\b(width|height)="([\d.]+)pt"', head)
+    return [
+        f":alt: {' '.join(details['alt'].split())}",
+        f":{class_option}: {kind}",
+        *(f":{side}: {round(float(points) * 4 / 3)}" for side, points in sizes),
+    ]
+
+
+def without_html(markdown: str) -> str:
+    """Markdown in which no line begins HTML; in the middle of a line it is not live, by ``_config.yml``."""
+    joined = re.sub(r"(?<=\S)\n[ \t]*(?=<[A-Za-z/!?])", " ", markdown)  # in a formula of several lines < may begin one
+    return re.sub(r"^([ \t]*)<(?=[A-Za-z/!?])", r"\1\\<", joined, flags=re.MULTILINE)
 
 
 def table_row(cells: list[str]) -> str:

@@ -92,7 +92,7 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
     ]
 
 
-def telling(settled: Settled) -> Item | None:
+def headline_item(settled: Settled) -> Item | None:
     """The one comparison to show: with a printed number, else an estimate, else a check of a measured quantity."""
     shown = [item for item in settled.evidence if item.bound is not None and not isinstance(item.measured, bool | str)]
     for fits in (
@@ -108,7 +108,7 @@ def telling(settled: Settled) -> Item | None:
 
 def _measured(settled: Settled) -> tuple[str, str]:
     """What was measured, with its name and interval; and the printed number or the bound beside it."""
-    item = telling(settled)
+    item = headline_item(settled)
     if item is None:
         return "", ""
     interval = f" ({' to '.join(map(format_number, item.interval))})" if item.interval else ""

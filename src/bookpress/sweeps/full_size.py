@@ -1,17 +1,25 @@
-"""The sweeps of full-size figures: what is done of them, what is missing, and what that would take."""
+"""The sweeps of the book's full-size figures: which points are done, which are missing, and what these would take."""
 
+import difflib
+import itertools
+import os
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
+from pathlib import Path
 
-from bookpress.layout import FULL, Layout
-from bookpress.notebooks.profile import Settings, Sweep, load_profile
+from rich.console import Console
+
+from bookpress.graph.build import show_failures
+from bookpress.graph.engine import BuildError
+from bookpress.layout import FULL, LAPTOP, Layout
+from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.profile import ProfileError, Sweep, load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.points import PointRecord, Points, done_and_missing
-from bookpress.sweeps.sweep import DEVICE, Point, SweepError, in_order, number_of, points_of
-from bookpress.sweeps.work import Task
+from bookpress.notebooks.values import ValueRefused
+from bookpress.sweeps.points import Point, PointRecord, in_order, number_of, points_of, recorded
+from bookpress.sweeps.sweep import Task, report_work, task_of, the_only_run, work_off
 
 CPU = "cpu"
 CUDA = "cuda"
@@ -19,140 +27,153 @@ CUDA = "cuda"
 
 @dataclass(frozen=True)
 class FigureSweep:
-    """One sweep of the page ``page``, with the records that there are of its points."""
+    """One sweep of the page ``page``: its points in the order in which they are made, the records of those done."""
 
     page: str
     sweep: Sweep
     points: list[Point]
     done: dict[str, PointRecord]
     missing: list[Point]
-    damaged: list[str]
-
-    def measured(self, device: str) -> list[PointRecord]:
-        return [one for one in self.done.values() if _kind(one) == device]
-
-    @cached_property
-    def _planned(self) -> dict[str, float]:
-        return {point.identity: number_of(self.sweep.seconds, point) for point in self.points}
 
     def pace(self, device: str) -> float | None:
-        """How long points took on a kind of device, as a multiple of what was planned; nothing where none was made."""
-        took = [
-            record.seconds / self._planned[identity]
-            for identity, record in self.done.items()
-            if _kind(record) == device and self._planned[identity] > 0
+        """How long points took on a kind of device, as a multiple of the plan; None where no point was made on it."""
+        ratios = [
+            record.seconds / planned
+            for point in self.points
+            if (record := self.done.get(point.identity)) and (record.device == "CPU") == (device == CPU)
+            if (planned := number_of(self.sweep.seconds, point)) > 0
         ]
-        return statistics.median(took) if took else None
+        return statistics.median(ratios) if ratios else None
 
-    def seconds(self, points: Iterable[Point], device: str) -> float:
-        """What points would take: as planned on a core, or at the pace of those that were made on such a device."""
-        return (self.pace(device) or 1.0) * sum(self._planned[point.identity] for point in points)
+    def seconds(self, points: Iterable[Point], device: str) -> list[float]:
+        """Estimate the seconds of each point: as planned for a core, or at the pace of those made on such a device."""
+        pace = self.pace(device) or 1.0
+        return [pace * number_of(self.sweep.seconds, point) for point in points]
+
+    def seconds_measured(self) -> dict[str, float]:
+        """The mean seconds of the points that are done, by the name of the device."""
+        took: dict[str, list[float]] = {}
+        for record in self.done.values():
+            took.setdefault(record.device, []).append(record.seconds)
+        return {device: sum(seconds) / len(seconds) for device, seconds in sorted(took.items())}
+
+    @property
+    def left(self) -> str:
+        """What the missing points would take on one core, and how that is known."""
+        how = "at the measured pace" if self.pace(CPU) else "as planned"
+        return f"{in_words(sum(self.seconds(self.missing, CPU)))} of one core, {how}"
 
 
 def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep]:
     """The sweeps that ``full.yaml`` describes, of these pages or of all; a book without that file has none.
 
     Raises:
-        ProfileError: the file is at fault.
-        SweepError: a sweep does not fit its notebook; the message names the page.
+        ProfileError: the file is at fault, or a sweep in it does not fit its notebook; the message names the page.
+        ValueRefused: a page that has no sweep.
     """
-    wanted = set(pages)
-    found: list[FigureSweep] = []
     described = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
-    for page, settings in described.items():
-        if settings.sweeps and (page in wanted or not wanted):
-            on_disk = Points(layout.points(page))
-            found += [_with_records(page, sweep, on_disk, layout) for sweep in settings.sweeps]
+    sweeps = {page: settings.sweeps for page, settings in described.items() if settings.sweeps}
+    for page in pages:
+        if page not in sweeps:
+            near = ", ".join(difflib.get_close_matches(page, sweeps, cutoff=0.3)) or "none"
+            raise ValueRefused(f"{FULL}.yaml describes no sweep for a page {page!r}; nearest: {near}")
+    found = []
+    for page, sweep in [(name, sweep) for name in sweeps if name in (pages or sweeps) for sweep in sweeps[name]]:
+        try:
+            points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
+            for expression, point in itertools.product((sweep.seconds, sweep.operations or "0"), points):
+                number_of(expression, point)
+        except (ValueRefused, ProfileError) as error:
+            raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
+        found.append(FigureSweep(page, sweep, points, *recorded(points, layout.points(page))))
     return found
+
+
+def list_points(layout: Layout, pages: list[str], console: Console) -> None:
+    """Print for each figure the points that are done, those that are missing, and what these would take."""
+    for one in figure_sweeps(layout, pages):
+        pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in one.seconds_measured().items())
+        left = f"{len(one.missing)}: {one.left}{', for an accelerator' * one.sweep.gpu}" if one.missing else "none"
+        line = f"{len(one.done)} of {len(one.points)} points, {pace or 'none measured'}; missing: {left}"
+        console.print(f"{one.page}, {one.sweep.title}\n  {line}", markup=False, soft_wrap=True)
+
+
+def work_at_points(layout: Layout, pages: list[str], device: str, cores: str, hours: float, console: Console) -> None:
+    """Make the missing points of full-size figures at low priority.
+
+    Raises:
+        BuildError: points failed, or another run is making points.
+    """
+    with the_only_run(layout, "points") as plan:
+        tasks = tasks_of(figure_sweeps(layout, pages), device, layout)
+        if not tasks:
+            console.print(f"no point for the device '{device}' is missing")
+            return
+        os.nice(19)
+        keep_priority()
+        made, left, failed = work_off(layout, plan, tasks, cores, hours)
+    report_work(made, left, failed, console)
+
+
+def make_points_again(layout: Layout, pages: list[str], cores: str, hours: float, console: Console) -> None:
+    """Make recorded points of the present code that a core can make once more, the shortest first, and compare.
+
+    Raises:
+        BuildError: a point failed or differs, or another run is making points again.
+    """
+    reach, tasks = Reach(layout, LAPTOP), []
+    with the_only_run(layout, "again") as plan:
+        for number, one in enumerate(figure_sweeps(layout, pages)):
+            fingerprint = reach.fingerprint(Notebook(one.sweep.notebook, layout))
+            for point, seconds in zip(one.points, one.seconds(one.points, CPU), strict=True):
+                record = one.done.get(point.identity)
+                if record and record.fingerprint == fingerprint and not one.sweep.gpu:
+                    task = task_of(point, plan / f"records-{number}", one.sweep)
+                    tasks.append((seconds, task, record, one))
+        if not tasks:
+            console.print("no point on record is of the present code")
+            return
+        tasks.sort(key=lambda each: each[0])
+        made, left, failed = work_off(layout, plan, [task for _, task, _, _ in tasks], cores, hours)
+        for _, task, record, one in tasks:
+            if task.record.is_file() and (words := difference(record, PointRecord.read(task.record), one.sweep)):
+                failed[f"{one.page}, {one.sweep.title}, {task.record.stem}"] = words
+    if failed:
+        show_failures(failed, console)
+        raise BuildError(f"{len(failed)} of {len(tasks) - left} points do not come out again")
+    console.print(f"{made} of {len(tasks)} recorded points of the present code come out again")
 
 
 def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list[Task]:
-    """The missing points as tasks for a kind of device, so ordered that every sweep gets on and short ones go first.
+    """The missing points as tasks for a kind of device, short ones first, in an order in which every sweep gets on.
 
-    What is for an accelerator is left to one; what is not, an accelerator takes too.
+    Points that need an accelerator are left to one, which takes the others too.
     """
-    ordered = []
+    ordered: list[tuple[float, Task]] = []
     for one in sweeps:
-        if one.sweep.gpu and device == CPU:
-            continue
-        costs = [one.seconds([point], device) for point in one.missing]
-        tasks = [_task(one, point, cost, device, layout) for point, cost in zip(one.missing, costs, strict=True)]
-        ordered += list(zip(accumulate(costs), tasks, strict=True))
-    return [task for _, task in sorted(ordered, key=lambda one: one[0])]
+        if not (one.sweep.gpu and device == CPU):
+            tasks = [task_of(point, layout.points(one.page), one.sweep, device) for point in one.missing]
+            ordered += zip(itertools.accumulate(one.seconds(one.missing, device)), tasks, strict=True)
+    return [task for _, task in sorted(ordered, key=lambda each: each[0])]
 
 
-def tasks_again(sweeps: Iterable[FigureSweep], fingerprints: Mapping[str, str], layout: Layout) -> list[Task]:
-    """The recorded points of the present code that a core can make, cheapest first, as tasks beside their records."""
-    found = []
-    for one in sweeps:
-        of_today = [
-            point
-            for point in one.points
-            if (record := one.done.get(point.identity))
-            and record.fingerprint == fingerprints[one.sweep.notebook]
-            and not one.sweep.gpu
-        ]
-        folder = Points(layout.again(one.page))
-        found += [task_of(point, folder, one.seconds([point], CPU), one.sweep) for point in of_today]
-    return sorted(found, key=lambda task: task.seconds)
+def difference(before: PointRecord, now: PointRecord, sweep: Sweep) -> str | None:
+    """The number of a point in two records, averaged over draws, where they differ beyond the sweep's band."""
+    numbers = [record.numbers[sweep.number] for record in (now, before)]
+    ours, theirs = (statistics.fmean(number) if isinstance(number, list) else float(number) for number in numbers)
+    differs = not abs(ours - theirs) <= sweep.band * max(1.0, abs(theirs))
+    return f"{sweep.number} is {ours:g} today, {theirs:g} on record" if differs else None
 
 
-def unlike(sweeps: Iterable[FigureSweep], layout: Layout) -> dict[str, str]:
-    """Points that were made again and came out otherwise than on record, beyond their sweep's band."""
-    found = {}
-    for one in sweeps:
-        anew = Points(layout.again(one.page))
-        for point in one.points:
-            record, other = one.done.get(point.identity), anew.of(point)
-            if record is None or other is None:
-                continue
-            ours, theirs = (mean(each.numbers[one.sweep.number]) for each in (record, other))
-            if not abs(ours - theirs) <= one.sweep.band * max(1.0, abs(ours)):
-                name = f"{one.page}, {one.sweep.title}, {point.name}"
-                found[name] = f"{one.sweep.number} is {theirs:g} today, {ours:g} on record"
-    return found
+def in_words(seconds: float) -> str:
+    """A duration in words."""
+    for size, name in ((365 * 86400.0, "years"), (86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {name}" if seconds >= 10 * size else f"{seconds / size:.1f} {name}"
+    return f"{seconds:.0f} s"
 
 
-def mean(number: float | int | bool | list[float]) -> float:
-    """A reported number, over its draws where there are several."""
-    return statistics.fmean(number) if isinstance(number, list) else float(number)
-
-
-def task_of(point: Point, path: Points, seconds: float = 0.0, described: Sweep | Settings | None = None) -> Task:
-    """A point as a task; its limits are those of its description, where there is one."""
-    own = [name for name, value in point.parameters.items() if value != point.defaults[name]]
-    task = Task(
-        notebook=point.notebook,
-        parameters=point.parameters,
-        own=own,
-        identity=point.identity,
-        path=path.path(point),
-        seconds=seconds,
-    )
-    if described is None:
-        return task
-    limits = {"minutes": described.minutes, "memory_mb": described.memory_mb, "gpu": described.gpu}
-    return task.model_copy(update=limits)
-
-
-def _with_records(page: str, sweep: Sweep, on_disk: Points, layout: Layout) -> FigureSweep:
-    try:
-        points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
-        for point in points:
-            number_of(sweep.seconds, point)
-            number_of(sweep.operations or "0", point)
-    except SweepError as error:
-        raise SweepError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
-    done, missing = done_and_missing(points, on_disk)
-    return FigureSweep(page, sweep, points, done, missing, on_disk.damaged)
-
-
-def _task(one: FigureSweep, point: Point, seconds: float, device: str, layout: Layout) -> Task:
-    task = task_of(point, Points(layout.points(one.page)), seconds, one.sweep)
-    return task.model_copy(
-        update={"parameters": task.parameters | ({DEVICE: device} if DEVICE in task.parameters else {})}
-    )
-
-
-def _kind(record: PointRecord) -> str:
-    return CPU if record.device == "CPU" else CUDA
+def keep_priority() -> None:
+    """Keep the share of this session, by which Linux divides a processor first, as low as that of its processes."""
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(os.nice(0)))

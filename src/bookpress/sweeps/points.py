@@ -1,27 +1,74 @@
-"""The points of a sweep on disk: one small record each, found by what was set and not by the name of its file."""
+"""The points of a sweep: the parameters that are set at each, and the record of what it gave.
 
+A point is one run of a notebook. Its parameters identify it and nothing else does, so that two sweeps that cross share
+it; the device on which it runs does not count.
+"""
+
+import ast
+import itertools
 import json
-from collections.abc import Iterable
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from bookpress.claims.record import RecordError
+from bookpress.claims.record import Sealed
 from bookpress.claims.registry import Verdict
-from bookpress.files import digest, write_whole
-from bookpress.sweeps.sweep import DEVICE, Point, identity_of
+from bookpress.files import digest
+from bookpress.notebooks.profile import ProfileError
+from bookpress.notebooks.ranges import is_simple, value_of
+from bookpress.notebooks.source import Notebook
+from bookpress.notebooks.values import MOST_VALUES, ValueRefused, check, fitted
+
+#: The parameter that says where a run takes place, on which its results do not depend.
+DEVICE = "device"
+SEED = "seed"
+
+#: Longer names of files are cut and end in a hash.
+_LONGEST_NAME = 120
 
 
-class PointRecord(BaseModel):
-    """What one point found: the numbers that it reported and the verdicts of its claims.
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep: every parameter of the notebook, its default, and the names of the sweep's axes."""
+
+    notebook: str
+    parameters: dict[str, Any]
+    defaults: dict[str, Any]
+    axes: tuple[str, ...]
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of the notebook and of every parameter except the device."""
+        return _identity(self.notebook, self.parameters)
+
+    @property
+    def own(self) -> list[str]:
+        """The parameters that differ from their defaults."""
+        return [name for name, value in self.parameters.items() if value != self.defaults[name]]
+
+    @property
+    def name(self) -> str:
+        """A file's name with the axes and all that is not a default, ``heads=4,seed=2``; cut names end in a hash."""
+        values = {name: self.parameters[name] for name in dict.fromkeys([*self.axes, *sorted(self.own)])}
+        full = ",".join(f"{name}={_text(value)}" for name, value in values.items() if name != DEVICE) or "defaults"
+        safe = re.sub(r"[^\w.+,=-]+", "_", full, flags=re.ASCII)
+        if safe == full and len(full) <= _LONGEST_NAME:
+            return full
+        return f"{safe[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
+
+
+class PointRecord(Sealed):
+    """The result of one point: the numbers that its notebook reported and the verdicts of its claims.
 
     A reported number is one value, or one for each of several draws. The numbers of two runs with one fingerprint on
     one machine are the same to the last bit; ``seconds`` (of a core on a CPU, of the clock elsewhere) and ``memory_mb``
-    are of this run. ``seal`` is a hash of all the rest.
+    are of this run.
     """
-
-    model_config = ConfigDict(ser_json_inf_nan="strings")
 
     notebook: str
     parameters: dict[str, Any]
@@ -33,75 +80,88 @@ class PointRecord(BaseModel):
     seconds: float
     memory_mb: int | None = None
 
-    @classmethod
-    def read(cls, path: Path) -> "PointRecord":
-        """Read one record.
-
-        Raises:
-            RecordError: the file is not a record, or not as it was written.
-        """
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content.pop("seal", None) != digest(content):
-                raise ValueError("its content is not what was written")
-            return cls.model_validate(content)
-        except (ValueError, AttributeError) as error:  # not UTF-8, not JSON, no object, not of the schema
-            raise RecordError(f"{path.name} is damaged: {str(error).splitlines()[0]}") from error
-
-    def write(self, path: Path) -> None:
-        content = json.loads(self.model_dump_json())
-        write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
-
     @property
     def device(self) -> str:
+        """The name of the device, ``CPU`` for a processor."""
         return self.environment.get(DEVICE, "CPU")
 
 
-class Points:
-    """The records in one folder. What is damaged counts as missing, and is named in ``damaged``."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.damaged: list[str] = []
-        #: Records by the names of their parameters, and there by identity.
-        self._found: dict[frozenset[str], dict[str, PointRecord]] = {}
-        for path in sorted(folder.glob("*.json")):
-            try:
-                record = PointRecord.read(path)
-            except RecordError as error:
-                self.damaged.append(str(error))
-                continue
-            form = self._found.setdefault(frozenset(record.parameters), {})
-            form[identity_of(record.notebook, record.parameters)] = record
-
-    def of(self, point: Point, fingerprint: str | None = None) -> PointRecord | None:
-        """The record of a point; with a fingerprint, only one of that code.
-
-        A record made before the notebook had one of its parameters stands for the points that have it at its default.
-        """
-        for names, records in self._found.items():
-            later = point.parameters.keys() - names - {DEVICE}
-            if any(point.parameters[name] != point.defaults[name] for name in later):
-                continue
-            asked = {name: value for name, value in point.parameters.items() if name in names}
-            record = records.get(identity_of(point.notebook, asked))
-            if record is not None and fingerprint in (None, record.fingerprint):
-                return record
-        return None
-
-    def path(self, point: Point) -> Path:
-        return self.folder / f"{point.name}.json"
-
-
-def done_and_missing(
-    points: Iterable[Point], found: Points, fingerprint: str | None = None
+def recorded(
+    points: Sequence[Point], folder: Path, fingerprint: str | None = None
 ) -> tuple[dict[str, PointRecord], list[Point]]:
-    """The records there are, by the identity of their points, and the points without one."""
-    done, missing = {}, []
-    for point in points:
-        record = found.of(point, fingerprint)
-        if record is None:
-            missing.append(point)
-        else:
-            done[point.identity] = record
-    return done, missing
+    """Find the records of points of one notebook in a folder, by identity, and list the points without one.
+
+    With a fingerprint, only records of that code count. A record from before the notebook had one of its parameters is
+    that of the point with this parameter at its default.
+
+    Raises:
+        RecordError: a record is damaged; once its file is removed, the point is made again.
+    """
+    records = {}
+    for path in sorted(folder.glob("[!.]*.json")):
+        record = PointRecord.read(path)
+        if fingerprint in (None, record.fingerprint):
+            records[_identity(record.notebook, points[0].defaults | record.parameters)] = record
+    done = {point.identity: records[point.identity] for point in points if point.identity in records}
+    return done, [point for point in points if point.identity not in done]
+
+
+def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mapping[str, Any]) -> list[Point]:
+    """List the points that the axes span, the last axis running fastest, with ``base`` for what is not an axis.
+
+    Raises:
+        ValueRefused: no axis, no values, a value twice, too many points, or a value that does not fit its parameter.
+    """
+    if not axes:
+        raise ValueRefused(f"a sweep of {notebook.name} needs an axis, -p key=value,value")
+    if both := sorted({*axes} & {*base}):
+        raise ValueRefused(f"{both[0]} is an axis and has a fixed value too")
+    if (count := math.prod(map(len, axes.values()))) > MOST_VALUES:
+        raise ValueRefused(f"the axes span {count:,} points; at most {MOST_VALUES:,} are allowed")
+    typed = {name: [fitted(notebook, {name: value})[name] for value in values] for name, values in axes.items()}
+    for name, values in typed.items():
+        if not values:
+            raise ValueRefused(f"the axis {name} has no values")
+        if len(twice := Counter(map(json.dumps, values)) - Counter({*map(json.dumps, values)})):
+            raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
+    defaults = {one.name: one.default for one in notebook.parameters}
+    fixed, points = fitted(notebook, base), []
+    for combination in itertools.product(*typed.values()):
+        chosen = fixed | dict(zip(typed, combination, strict=True))
+        check(notebook, chosen)
+        points.append(Point(notebook.name, defaults | chosen, defaults, tuple(axes)))
+    return points
+
+
+def in_order(points: Sequence[Point], first: str = "") -> list[Point]:
+    """Sort points into the order in which they are made: by ``first``, then one seed after another.
+
+    Raises:
+        ProfileError: ``first`` is not arithmetic of the parameters.
+    """
+    return sorted(points, key=lambda point: (number_of(first or "0", point), point.parameters.get(SEED, 0)))
+
+
+def number_of(expression: str, point: Point) -> float:
+    """Evaluate arithmetic of the parameters at a point.
+
+    Raises:
+        ProfileError: the expression is something else, or has no value there.
+    """
+    try:
+        if is_simple(ast.parse(expression, mode="eval").body, point.parameters.keys()):
+            return float(value_of(expression, point.parameters))
+    except (SyntaxError, TypeError, ValueError, ArithmeticError):
+        pass
+    raise ProfileError(f"'{expression}' is no number made of the parameters of {point.notebook}")
+
+
+def _identity(notebook: str, parameters: Mapping[str, Any]) -> str:
+    return digest(notebook, {name: value for name, value in parameters.items() if name != DEVICE})
+
+
+def _text(value: Any) -> str:
+    """A value within a file's name; a list is joined by plus signs, a text that is no word is quoted."""
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[\w.+-]+", value) else json.dumps(value)
+    return json.dumps(value, separators=("+", ":")).removeprefix("[").removesuffix("]")

@@ -1,203 +1,233 @@
-"""What a sweep is: a notebook, the axes along which its parameters go, and the points that these span.
+"""Running a sweep: its missing points are made by the graph, one job each, and all of them gathered.
 
-A point is one run of the notebook. It is known by its parameters and by nothing else, so that two sweeps that cross
-share it; where it is made, on which device, does not count.
+A record is written whole or not at all, so that the records alone say which points are done, whatever was killed. The
+graph sees a token per job instead of the records: Snakemake knows a point by the name of its file, and here a record is
+found by its parameters. Of two runs on the same points at once the second is refused.
 """
 
-import ast
-import itertools
-import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+import fcntl
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 
-from bookpress.files import digest
-from bookpress.notebooks.profile import SPAN, listed
-from bookpress.notebooks.ranges import is_simple, value_of
-from bookpress.notebooks.source import Notebook, Parameter
+from pydantic import BaseModel, TypeAdapter
+from rich.console import Console
 
-#: The parameter that says where a run takes place, which its values do not depend on.
-DEVICE = "device"
-SEED = "seed"
+from bookpress.claims.evidence import Role
+from bookpress.claims.provenance import commit_of
+from bookpress.claims.record import claims_in, environment_in, numbers_in
+from bookpress.exits import Exit
+from bookpress.files import digest, remove_leftovers, write_whole
+from bookpress.graph.build import show_failures
+from bookpress.graph.cluster import last_words
+from bookpress.graph.engine import BuildError, Unfinished, run_graph
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.profile import Settings, Sweep, load_profile
+from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, execute
+from bookpress.notebooks.source import Notebook
+from bookpress.notebooks.values import ValueRefused, axes_of
+from bookpress.sweeps.points import DEVICE, Point, PointRecord, in_order, points_of, recorded
 
-#: Longer names of files are cut, and told apart by a hash.
-_LONGEST_NAME = 120
-
-
-class SweepError(Exception):
-    """A sweep cannot be run; the message names the axis, the value and what is allowed."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """One run of a sweep: every parameter of the notebook, and those of them that are the sweep's own."""
-
-    notebook: str
-    parameters: dict[str, Any]
-    defaults: dict[str, Any]
-    axes: tuple[str, ...]
-    name: str
-
-    @property
-    def identity(self) -> str:
-        """A hash of the notebook and of every parameter but the device."""
-        return identity_of(self.notebook, self.parameters)
+#: A run without a limit on its time ends after a year.
+MOST_HOURS = 8760.0
 
 
-def identity_of(notebook: str, parameters: Mapping[str, Any]) -> str:
-    return digest(notebook, {name: value for name, value in parameters.items() if name != DEVICE})
+class Task(BaseModel):
+    """A point to be made, the path of its record, and its limits."""
+
+    point: Point
+    record: Path
+    limits: Settings
 
 
-def axes_of(texts: list[str], notebook: Notebook) -> dict[str, list[Any]]:
-    """The axes that ``key=value,value`` and ``key=0..5`` state; a plain value of a parameter that is a list is a list.
-
-    Raises:
-        SweepError: not of this form, no values, or a key that is there twice.
-    """
-    axes: dict[str, list[Any]] = {}
-    lists = {one.name for one in notebook.parameters if isinstance(one.default, list)}
-    for text in texts:
-        key, equals, values = text.partition("=")
-        if not (equals and key.isidentifier()):
-            raise SweepError(f"-p takes key=value,value or key=0..5, got {text!r}")
-        if key in axes:
-            raise SweepError(f"the axis {key} is given twice")
-        found = listed(values) if SPAN.fullmatch(values.strip()) else [_value(one) for one in _split(values)]
-        axes[key] = [[one] if key in lists and not isinstance(one, list) else one for one in found]
-    return axes
+#: A plan: the tasks by their numbers, in the order in which they are to begin.
+_PLAN = TypeAdapter(dict[str, Task])
 
 
-def points_of(notebook: Notebook, axes: Mapping[str, list[Any]], base: dict[str, Any]) -> list[Point]:
-    """The points that the axes span, the last axis running fastest, with ``base`` for what is not an axis.
-
-    Raises:
-        SweepError: an axis without values, a value twice, an unknown parameter, or a value out of its range.
-    """
-    known = {one.name: one for one in notebook.parameters}
-    _refuse_names(notebook.name, axes, base, known)
-    defaults = {name: one.default for name, one in known.items()}
-    points = []
-    for values in itertools.product(*axes.values()):
-        parameters = defaults | base | dict(zip(axes, values, strict=True))
-        for name in (*axes, *base):
-            _refuse_value(known[name], parameters)
-        fixed = sorted(name for name, value in parameters.items() if value != defaults[name] and name not in axes)
-        own = {name: parameters[name] for name in (*axes, *fixed)}
-        points.append(Point(notebook.name, parameters, defaults, tuple(axes), _name(own)))
-    return points
+def task_of(point: Point, folder: Path, described: Sweep | Settings | None, device: str | None = None) -> Task:
+    """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
+    if device and DEVICE in point.parameters:
+        point = replace(point, parameters=point.parameters | {DEVICE: device})
+    limits = Settings.model_validate(described, from_attributes=True) if described else Settings(minutes=60.0)
+    return Task(point=point, record=folder / f"{point.name}.json", limits=limits)
 
 
-def in_order(points: list[Point], first: str) -> list[Point]:
-    """The points in the order in which they are made: by ``first``, then one seed after another.
+def run_sweep(
+    layout: Layout,
+    name: str,
+    texts: list[str],
+    console: Console,
+    *,
+    shown: tuple[str | None, str | None, str | None] = (None, None, None),
+    profile: str = LAPTOP,
+    cores: str = "all",
+    hours: float = MOST_HOURS,
+    folder: Path | None = None,
+    workflow_profile: Path | None = None,
+) -> None:
+    """Make the points of a reader's sweep that are missing, and gather all of them into a table and a picture.
+
+    The picture has the names in ``shown``, as far as given: the axis that it runs along, the number, and the axis that
+    has a curve for each value.
 
     Raises:
-        SweepError: ``first`` is not arithmetic of the parameters.
+        ValueRefused: the axes or the values do not fit the notebook; nothing was begun.
+        OSError: the folder cannot be written; nothing was begun.
+        BuildError: points failed, and the table has the others; or another run is making points of this sweep.
     """
-    return sorted(points, key=lambda point: (number_of(first or "0", point), point.parameters.get(SEED, 0)))
+    from bookpress.claims.show import svg_of
+    from bookpress.sweeps.table import chosen, picture_of, table_of  # tables and pictures take a second to load
+
+    notebook, described = Notebook(name, layout), load_profile(profile, layout).get(name)
+    axes = axes_of(texts, notebook)
+    fixed = described.parameters if described else {}
+    points = points_of(notebook, axes, {key: value for key, value in fixed.items() if key not in axes})
+    across, number, apart = shown
+    if unknown := [axis for axis in (across, apart) if axis is not None and axis not in axes]:
+        raise ValueRefused(f"there is no axis {unknown[0]!r}; there are: {', '.join(axes)}")
+    folder = (folder or layout.sweep(name)).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()  # what cannot be written is found before the run
+    fingerprint = Reach(layout, LAPTOP).fingerprint(notebook)
+    with the_only_run(layout, f"sweep-{digest(str(folder.resolve()))}") as plan:
+        done, missing = recorded(points, folder / "points", fingerprint)
+        console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
+        tasks = [task_of(point, folder / "points", described) for point in in_order(missing)]
+        made, left, failed = work_off(layout, plan, tasks, cores, hours, workflow_profile)
+        done, _ = recorded(points, folder / "points", fingerprint)
+        if done:
+            table, picture = table_of(points, done), folder / "picture.svg"
+            write_whole(folder / "table.csv", table.write_csv())
+            console.print(f"{len(table)} rows: {folder / 'table.csv'}", markup=False, soft_wrap=True)
+            across, number, apart = chosen(table, [*axes], across, number, apart)
+            write_whole(picture, svg_of(picture_of(table, across, number, apart)))
+            console.print(f"{number} against {across}: {picture}", markup=False, soft_wrap=True)
+    report_work(made, left, failed, console)
 
 
-def number_of(expression: str, point: Point) -> float:
-    """What arithmetic of the parameters gives at a point.
+def report_work(made: int, left: int, failed: dict[str, str], console: Console) -> None:
+    """Print how many points were made and how many are left.
 
     Raises:
-        SweepError: the expression is something else, or has no value there.
+        BuildError: points failed.
     """
+    if failed:
+        show_failures(failed, console)
+        names = "1 point" if len(failed) == 1 else f"{len(failed)} points"
+        raise BuildError(f"{names} failed, the others are kept: {', '.join(failed)}")
+    console.print(f"{made} points made" + (f", {left} left; the same command goes on from here" if left else ""))
+
+
+@contextmanager
+def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
+    """Hold a plan for as long as this process lives, however it ends, and yield an empty folder for it.
+
+    Raises:
+        BuildError: another process holds it.
+    """
+    folder = layout.plan(name)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BuildError("another run is making these points; this one did nothing") from None
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def work_off(
+    layout: Layout, plan: Path, tasks: list[Task], cores: str, hours: float, profile: Path | None = None
+) -> tuple[int, int, dict[str, str]]:
+    """Make points in their order on the given cores; after ``hours`` no more are begun.
+
+    With a Snakemake profile they are made where it says, ``cores`` at a time.
+
+    Returns:
+        The number of points made, the number left, and the reason for each that failed.
+
+    Raises:
+        BuildError: the graph could not be run.
+    """
+    if not tasks:
+        return 0, 0, {}
+    numbered = {f"{number:05}": task for number, task in enumerate(tasks)}
+    remove_leftovers({task.record.parent for task in tasks})
+    (plan / "plan.json").write_bytes(_PLAN.dump_json(numbered))
+    timer = threading.Timer(3600 * hours, _begin_no_more)
+    timer.daemon = True
+    timer.start()
     try:
-        if _is_arithmetic(expression, tuple(point.parameters)):
-            return float(value_of(expression, point.parameters))
-    except (SyntaxError, TypeError, ValueError, ArithmeticError):
-        pass
-    raise SweepError(f"'{expression}' is no number made of the parameters of {point.notebook}")
+        with suppress(Unfinished):
+            run_graph(layout, ["points"], cores, profile and profile.absolute(), plan=plan.name)
+    finally:
+        timer.cancel()
+    made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
+    failed = {numbered[number].record.stem: _reason(layout, plan, number) for number in sorted(begun - made)}
+    return len(made), len(tasks) - len(made) - len(failed), failed
 
 
-@cache
-def _is_arithmetic(expression: str, known: tuple[str, ...]) -> bool:
-    """Whether an expression is made of these names; a sweep asks for each of its points."""
-    return is_simple(ast.parse(expression, mode="eval").body, known)
+def make_point(layout: Layout, plan: str, number: str) -> None:
+    """Make one point of a plan, as a job of the graph.
+
+    Raises:
+        RunFailed: its notebook ended early, or reports a number by the name of a parameter.
+    """
+    task = load_plan(layout, plan)[number]
+    point, source = task.point, Notebook(task.point.notebook, layout)
+    fingerprint = Reach(layout, LAPTOP).fingerprint(source)
+    started = time.perf_counter()
+    executed = execute(source, point.parameters, task.limits, LAPTOP, layout.plan(plan) / number, point.own)
+    seconds, notes = time.perf_counter() - started, executed.metadata.get(USE, {})
+    settled, numbers, environment = claims_in(executed), numbers_in(executed), environment_in(executed)
+    if same := sorted(numbers.keys() & point.parameters.keys()):
+        raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
+    numbers |= {
+        f"{one.claim}: {item.label}": item.measured
+        for one in settled
+        for item in one.evidence
+        if item.role is not Role.CONTROL and not isinstance(item.measured, str)
+    }
+    if environment.get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
+        seconds = notes.get(PROCESSOR, seconds)
+    PointRecord(
+        notebook=point.notebook,
+        parameters=point.parameters,
+        numbers=numbers,
+        verdicts={one.claim: one.verdict for one in settled},
+        fingerprint=fingerprint,
+        commit=commit_of(layout.root),
+        environment=environment,
+        seconds=round(seconds, 2),
+        memory_mb=notes.get(MEMORY),
+    ).write(task.record)
 
 
-def _refuse_names(notebook: str, axes: Mapping[str, list[Any]], base: Mapping[str, Any], known: Any) -> None:
-    if not axes:
-        raise SweepError(f"a sweep of {notebook} needs an axis, -p key=value,value")
-    if unknown := sorted({*axes, *base} - {*known}):
-        raise SweepError(f"{notebook} has no parameter {unknown[0]!r}; it has: {', '.join(known)}")
-    if both := sorted({*axes} & {*base}):
-        raise SweepError(f"{both[0]} is an axis and has a fixed value too")
-    for name, values in axes.items():
-        if not values:
-            raise SweepError(f"the axis {name} has no values")
-        texts = [json.dumps(value) for value in values]
-        if twice := [text for text in texts if texts.count(text) > 1]:
-            raise SweepError(f"the axis {name} has the value {twice[0]} twice")
+def load_plan(layout: Layout, name: str) -> dict[str, Task]:
+    """Load the tasks of a plan by their numbers."""
+    return _PLAN.validate_json((layout.plan(name) / "plan.json").read_bytes())
 
 
-def _refuse_value(known: Parameter, parameters: Mapping[str, Any]) -> None:
-    """Refuse what the notebook would refuse, as far as its ranges tell, before anything is run."""
-    value, rule = parameters[known.name], known.rule
-    if _kind(value) != _kind(known.default):
-        raise SweepError(f"{known.name}={value!r} is {_kind(value)}, the parameter is {_kind(known.default)}")
-    if rule is None or (rule.each and not value):
-        return
-    ends = rule.ends(parameters)
-    for one in value if rule.each else [value]:
-        if rule.choices is not None:
-            allowed = one in value_of(rule.choices, parameters)
-        else:
-            allowed = (ends[0] is None or one >= ends[0]) and (ends[1] is None or one <= ends[1])
-        if not allowed:
-            raise SweepError(f"{known.name}={value!r} is out of its range: {rule.text}")
+def _reason(layout: Layout, plan: Path, number: str) -> str:
+    """The reason why a point failed: SLURM's, or the last line that its job wrote, or that it was killed."""
+    lines = (plan / f"{number}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    killed = "it did not come to its end (killed, out of memory, or the machine stopped)"
+    return last_words(layout.root, "point", f"{plan.name}_{number}") or (lines[-1] if lines else killed)
 
 
-def _kind(value: Any) -> str:
-    match value:
-        case bool():
-            return "yes or no"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-    return type(value).__name__
-
-
-def _split(text: str) -> Iterator[str]:
-    """The parts between commas that stand outside of brackets and quotes."""
-    part, depth, quote = "", 0, ""
-    for letter in text:
-        if letter == "," and not depth and not quote:
-            yield part
-            part = ""
-            continue
-        if letter in "'\"":
-            quote = "" if quote == letter else quote or letter
-        depth += (letter in "[(") - (letter in "])")
-        part += letter
-    if part.strip():
-        yield part
-
-
-def _value(text: str) -> Any:
-    """A Python literal, or else plain text."""
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
-        return text.strip()
-
-
-def _name(values: Mapping[str, Any]) -> str:
-    """A file's name that says what was set, ``heads=4,seed=2``, with a hash where it cannot say all of it."""
-    words = {key: _word(value) for key, value in values.items() if key != DEVICE}
-    name = ",".join(f"{key}={word}" for key, word in words.items()) or "defaults"
-    told = {key: re.sub(r"[^\w.+-]+", "_", word) or "none" for key, word in words.items()}
-    if told == words and len(name) <= _LONGEST_NAME:
-        return name
-    name = ",".join(f"{key}={word}" for key, word in told.items())
-    return f"{name[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
-
-
-def _word(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, separators=("+", ":"))
-    return text.removeprefix("[").removesuffix("]") if isinstance(value, list) else text
+def _begin_no_more() -> None:
+    """Let Snakemake end after the jobs that it has begun, as it does at a first SIGTERM."""
+    while not callable(handler := signal.getsignal(signal.SIGTERM)):
+        time.sleep(0.1)  # it does not listen yet
+    handler(signal.SIGTERM, None)

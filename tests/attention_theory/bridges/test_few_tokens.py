@@ -38,11 +38,6 @@ def test_ranks_in_whole_numbers(width: int, order: int) -> None:
         assert found == rank_on_tokens(width, order, tokens)
 
 
-def test_no_token_is_refused() -> None:
-    with pytest.raises(ParameterError, match="tokens"):
-        rank_on_tokens(2, 3, 0)
-
-
 def test_the_ends_of_the_ranges() -> None:
     assert feature_shapes(2) == [(3,), (2, 1)]
     assert shape_dimension((3,), 1) == 1

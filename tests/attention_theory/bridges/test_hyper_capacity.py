@@ -65,17 +65,6 @@ def test_with_one_head_scores_choose_and_floating_ranks_agree() -> None:
     assert modular_rank(tuples_of(3, 3)) == 2
 
 
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ParameterError, match="order"):
-        tuples_of(3, 1)
-    with pytest.raises(ParameterError, match="scores"):
-        random_scores(1, 2, 2, "half", 0)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="heads"):
-        capacity_bound(0, 2, 2, 2)
-    with pytest.raises(ParameterError, match="tokens"):
-        exact_rank(1, 3, 2, 2, 4, 0)
-
-
 def test_the_tuples_by_hand() -> None:
     assert tuples_of(2, 2).tolist() == [[0], [1]]
     assert tuples_of(2, 3).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]

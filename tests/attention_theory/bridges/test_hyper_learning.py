@@ -64,7 +64,7 @@ def test_alternating_with_enough_heads_is_the_regression() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     tokens = normal(2, 3, 2, seed=0)
-    with pytest.raises(ParameterError, match="samples"):
+    with pytest.raises(ParameterError, match="tokens"):
         learn_hyper_attention(tokens[:0, -1], tokens[:0], tokens[:0, -1], 3)
     with pytest.raises(ParameterError, match="steps"):
         descend(lambda a, b: a, normal(1, 1, seed=0), normal(1, 1, seed=0), normal(1, seed=0), 0, 0.1)

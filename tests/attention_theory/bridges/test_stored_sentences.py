@@ -51,14 +51,14 @@ def test_what_does_not_fit_is_refused() -> None:
     sentences = sample_sentences(TASK, 3, 0)
     with pytest.raises(ParameterError, match="width"):
         store(sentences.tokens, sentences.output, 16, 6, 0)
-    with pytest.raises(ParameterError, match="missed_weights"):
+    with pytest.raises(ParameterError, match="Assumption"):
         store(sentences.tokens[[0, 1, 0]], sentences.output, 16, 18, 0)
     with pytest.raises(ParameterError, match="sentences"):
         heads_needed(0, 6)
     noisy = Task(tokens=9, triggers=2, outputs=3, length=6, noisy=True)
-    with pytest.raises(ParameterError, match="noisy"):
+    with pytest.raises(ParameterError, match="task"):
         sentence_count(noisy)
-    with pytest.raises(ParameterError, match="noisy"):
+    with pytest.raises(ParameterError, match="task"):
         understood(sentences, noisy)
 
 

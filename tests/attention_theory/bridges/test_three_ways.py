@@ -73,10 +73,3 @@ def test_random_jobs_start_in_the_middle_of_a_tape_that_is_long_enough() -> None
         assert (len(job.tape), job.head, job.steps) == (9, 4, 4)
         assert (job.machine.states, job.machine.letters) == (("q0", "q1"), "_ab")
         assert len(job.expected) == 5
-
-
-@pytest.mark.parametrize("name", ["count", "states", "letters", "steps"])
-def test_every_size_of_random_jobs_is_at_least_one(name: str) -> None:
-    sizes = dict.fromkeys(("count", "states", "letters", "steps"), 1) | {name: 0}
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        random_jobs(**sizes, seed=0)

@@ -51,7 +51,7 @@ def test_the_bounds_by_hand() -> None:
 def test_the_head_is_on_the_tape(head: int) -> None:
     machine = parse_machine("go _ -> accept _ S")
     tape = write_tape(machine, "", 2)
-    with pytest.raises(ParameterError, match="head must be an integer from 0 to 1"):
+    with pytest.raises(ParameterError, match="head must be a whole number from 0 to 1"):
         subleq_of(machine, tape, head)
     for place in (0, 1):
         found = subleq_of(machine, tape, place).read(0, [0] * 40)

@@ -36,12 +36,6 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
         folder_images(tmp_path / "empty", 8, most=1)
 
 
-@pytest.mark.parametrize(("said", "side", "most"), [("side", 7, 1), ("most", 8, 0)])
-def test_too_small_a_picture_and_no_picture_are_refused(tmp_path: Path, said: str, side: int, most: int) -> None:
-    with pytest.raises(ParameterError, match=said):
-        folder_images(tmp_path, side, most)
-
-
 def test_digits_have_one_colour() -> None:
     digits = digit_images()
     assert digits.shape == (1797, 1, 8, 8)
@@ -86,10 +80,3 @@ def test_a_picture_is_cut_in_its_middle(tmp_path: Path) -> None:
     images = folder_images(tmp_path, 8, most=2)
     assert torch.equal(images, torch.ones(2, 3, 8, 8, dtype=torch.float64))
     assert folder_images(tmp_path, 8, most=3).min() == -1
-
-
-def test_patches_that_do_not_fit_are_refused() -> None:
-    image = torch.zeros(1, 3, 4, 4)
-    assert patches(image, 4).shape == (1, 1, 48)
-    with pytest.raises(ParameterError, match="indivisible"):
-        patches(image, 3)

@@ -51,7 +51,7 @@ def test_shares_are_counted_in_the_context() -> None:
 
 
 def test_a_task_without_noise_is_refused() -> None:
-    with pytest.raises(ParameterError, match="noisy"):
+    with pytest.raises(ParameterError, match="task"):
         chain_sentences(Task(20, 1, 4, 40), 5, 0.2, 0)
     with pytest.raises(ParameterError, match="noise"):
         chain_sentences(TASK, 5, 1.5, 0)
@@ -75,5 +75,5 @@ def test_a_count_and_a_share_out_of_range_are_refused() -> None:
             chain_sentences(TASK, 1, noise, 0)
         with pytest.raises(ParameterError, match="noise must be"):
             chain_probability(words, 1, TASK, noise)
-    with pytest.raises(ParameterError, match="noisy"):
+    with pytest.raises(ParameterError, match="task"):
         chain_probability(words, 1, Task(20, 1, 4, 40), 0.5)

@@ -7,7 +7,6 @@ import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, expected_loss
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("arithmetic", ["log-domain", "subtraction"])
@@ -40,8 +39,3 @@ def test_expected_loss_is_the_mean_over_labels() -> None:
     at_output = cross_entropy(logits, output).losses
     at_noise = cross_entropy(logits, torch.full((6,), 4)).losses
     assert (expected_loss(logits, output, 4, 0.3) - 0.7 * at_output - 0.3 * at_noise).abs().max() < 1e-13
-
-
-def test_unknown_arithmetic_is_refused() -> None:
-    with pytest.raises(ParameterError, match="arithmetic"):
-        cross_entropy(torch.zeros(1, 2), torch.zeros(1, dtype=torch.long), "fast")  # type: ignore[arg-type]

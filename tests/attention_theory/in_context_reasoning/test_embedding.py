@@ -14,10 +14,10 @@ def test_codes_are_orthonormal(codes: str) -> None:
 
 
 def test_too_narrow_a_space_is_refused() -> None:
-    with pytest.raises(ParameterError, match="width must be an integer, at least 10"):
+    with pytest.raises(ParameterError, match="width must be a whole number, at least 10"):
         embedding(5, 9)
     for tokens, width in ((0, 9), (5, 0)):
-        with pytest.raises(ParameterError, match="must be an integer, at least 1"):
+        with pytest.raises(ParameterError, match="must be a whole number, at least 1"):
             random_units(tokens, width, seed=0)
 
 

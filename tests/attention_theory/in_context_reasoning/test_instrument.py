@@ -115,5 +115,5 @@ def test_what_the_table_does_not_have_is_refused(table: dict[str, Any]) -> None:
         weights_at(table, "all", 0.3, 10)
     with pytest.raises(ParameterError, match="time"):
         weights_at(table, "scales", 0.3, 11)
-    with pytest.raises(ParameterError, match="kinds_of_noise"):
+    with pytest.raises(ParameterError, match="noises"):
         trained_matrices("Origin-Linear-FA", [0.0, 0.2], [1])

@@ -15,7 +15,6 @@ from attention_theory.in_context_reasoning.model import (
 )
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 ATTENTIONS: list[Activation] = ["linear", "relu", "softmax"]
 TASK = Task(11, 2, 3, 12, noisy=True)
@@ -78,13 +77,6 @@ def test_gradients_agree_with_autograd(attention: Activation, full_input: float)
     assert torch.equal(frozen.query_key, ours.query_key)
     assert not frozen.value.any()
     assert not frozen.feed_forward.any()
-
-
-def test_bad_rules_are_refused() -> None:
-    with pytest.raises(ParameterError, match="attention"):
-        Architecture("cosine")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="relu_shift"):
-        Architecture("relu", relu_shift=-1)
 
 
 def test_large_scores_that_are_not_contiguous_do_not_overflow() -> None:

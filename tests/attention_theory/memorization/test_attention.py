@@ -66,11 +66,6 @@ def test_capacity_and_memorises() -> None:
     assert not memorises(labels + 1e-3, labels)
 
 
-def test_as_many_tokens_as_the_width_are_refused() -> None:
-    with pytest.raises(ParameterError, match="tokens"):
-        sample_examples(3, 6, 6)
-
-
 def test_every_size_is_at_least_one() -> None:
     assert parameter_count(1, 1, 1, 1, 1) == 2 + 2 + 1
     ones = dict.fromkeys(("heads", "width", "head_width", "value_width", "outputs"), 1)

@@ -44,6 +44,6 @@ def test_two_tokens_and_two_examples_are_the_least() -> None:
     examples = cancelling_examples(sample_examples(2, 2, 6, law="integer", seed=0))
     shifted = whole_mean_shifted_queries(examples)
     assert torch.equal(shifted[0], shifted[1])
-    for count, tokens, name in ((1, 2, "examples"), (2, 1, "tokens")):
-        with pytest.raises(ParameterError, match=f"^{name} must be an integer, at least 2"):
+    for count, tokens in ((1, 2), (2, 1)):
+        with pytest.raises(ParameterError, match=f"^examples must .* got {count} of {tokens}"):
             cancelling_examples(sample_examples(count, tokens, 6, seed=0))

@@ -80,7 +80,7 @@ def test_what_is_out_of_range_is_refused() -> None:
         exact_ranks(0, 2, 2, 2, True)
     with pytest.raises(ParameterError, match="tokens"):
         rank_bound(1, 0, 2, True)
-    with pytest.raises(ParameterError, match="columns"):
+    with pytest.raises(ParameterError, match="width"):
         modular_ranks_of_blocks(integer_vectors(3, 4, 1), 3)
 
 

@@ -20,12 +20,6 @@ def test_width_n_minus_1_is_as_good_as_any(heads: int, tokens: int, head_width: 
     assert torch.allclose(softmax_weights(wide, examples), softmax_weights(narrow, examples), atol=1e-9)
 
 
-def test_a_width_beyond_n_minus_1_is_refused() -> None:
-    examples = sample_examples(4, 3, 6, seed=0)
-    with pytest.raises(ParameterError, match="head_width"):
-        narrowed_heads(random_heads(2, 6, 6, 1), examples.contexts, 3)
-
-
 def test_derivative_against_finite_differences() -> None:
     """An independent count: the rank of the outputs' differences along every single weight."""
     examples = sample_examples(30, 3, 5, seed=0)
@@ -58,27 +52,12 @@ def test_the_count_by_hand() -> None:
     assert dimension_count(2, 4, 5, 9, shared=True) == dimension_count(2, 4, 5, 3, shared=True)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "name"),
-    [
-        ((0, 2, 3, 1), "heads"),
-        ((1, 1, 3, 1), "tokens"),
-        ((1, 3, 3, 1), "tokens"),
-        ((1, 2, 3, 0), "head_width"),
-        ((1, 2, 3, 1, True, 0), "outputs"),
-    ],
-)
-def test_sizes_out_of_range_are_refused(sizes: tuple[int, ...], name: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{name} must be"):
-        dimension_count(*sizes, **({} if len(sizes) > 4 else {"shared": True}))  # type: ignore[arg-type]
-
-
 def test_the_ends_of_the_ranges() -> None:
     examples = sample_examples(4, 3, 6, seed=0)
     heads = random_heads(2, 6, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 1).keys.shape == (2, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 2).keys.shape == (2, 6, 2)
-    with pytest.raises(ParameterError, match="head_width must be an integer from 1 to 2, got 0"):
+    with pytest.raises(ParameterError, match="head_width must be a whole number from 1 to 2, got 0"):
         narrowed_heads(heads, examples.contexts, 0)
     with pytest.raises(ParameterError, match="outputs"):
         reachable_dimensions(examples, 1, 1, outputs=0)

@@ -49,7 +49,7 @@ def test_bert_texts_begin_with_the_class_token() -> None:
 def test_a_text_too_short_is_refused() -> None:
     with pytest.raises(ParameterError, match="count"):
         sample_texts("a few words", "gpt2", 5, 10, number_of, seed=0)
-    with pytest.raises(ParameterError, match="characters"):
+    with pytest.raises(ParameterError, match="source"):
         sample_texts(" " * 10_000, "gpt2", 5, 10, number_of, seed=0)
 
 

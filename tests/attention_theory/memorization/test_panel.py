@@ -7,7 +7,6 @@ import torch
 from attention_theory.memorization.panel import forward, initial_weights, make_panel
 from attention_theory.memorization.synthetic import DataSets, Setting, sample_data_sets
 from attention_theory.training import Parameters
-from attention_theory.validation import ParameterError
 
 SETTINGS = [Setting(3, 4, 7, 5, seed=0), Setting(1, 2, 9, 2, seed=1), Setting(2, 5, 4, 3, seed=2)]
 EQUAL_HEADS = [Setting(3, 4, 7, 5, seed=0), Setting(3, 2, 9, 2, seed=1)]
@@ -108,8 +107,3 @@ def test_the_two_starts_differ_by_the_width_of_the_output_map_alone() -> None:
         factor = math.sqrt(6 * heads / (heads + 6))
         assert torch.allclose(xavier["output"][head], factor * fan_in["output"][head])
     assert all(torch.equal(xavier[name], fan_in[name]) for name in fan_in if name != "output")
-
-
-def test_another_start_is_refused() -> None:
-    with pytest.raises(ParameterError, match="start"):
-        initial_weights(make_panel(SETTINGS, 6, 5), start="zero")  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def test_the_gap_after_the_last_singular_value_is_to_zero() -> None:
     matrix = torch.diag(torch.tensor([8.0, 4.0, 2.0]))
     assert [rank_and_gap(matrix, rank) for rank in (1, 2, 3)] == [(1.0, 0.5), (0.5, 0.25), (0.25, 0.0)]
     for rank in (0, 4):
-        with pytest.raises(ParameterError, match="rank must be an integer from 1 to 3"):
+        with pytest.raises(ParameterError, match="rank must be a whole number from 1 to 3"):
             rank_and_gap(matrix, rank)
 
 

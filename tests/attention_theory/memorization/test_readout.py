@@ -23,11 +23,6 @@ def test_skip_labels() -> None:
     assert torch.allclose(predict(built.heads, readout, examples, skip=True), labels, atol=1e-10)
 
 
-def test_fewer_values_than_outputs_are_refused() -> None:
-    with pytest.raises(ParameterError, match="values"):
-        solve_readout(torch.eye(4).double(), torch.ones(4, 3).double(), heads=1, values=2)
-
-
 def test_values_that_are_not_asked_for_are_zero() -> None:
     Z, labels = torch.eye(4).double(), torch.tensor([[1.0], [2.0], [3.0], [4.0]]).double()
     readout = solve_readout(Z, labels, heads=2, values=2)

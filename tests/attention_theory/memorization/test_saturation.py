@@ -41,11 +41,6 @@ def test_entropy_of_even_and_one_hot_weights() -> None:
     assert mean_entropy(torch.eye(3)[None]) == 0.0
 
 
-def test_threshold_is_refused_below_one_half() -> None:
-    with pytest.raises(ParameterError, match="threshold"):
-        saturation(torch.ones(1, 1, 1), threshold=0.2)
-
-
 @pytest.mark.parametrize("weights", [[math.nan, 1.0], [3.0, 4.0], [1.5, -0.5]])
 def test_what_is_no_softmax_is_refused(weights: list[float]) -> None:
     with pytest.raises(ParameterError, match="attention"):

@@ -7,7 +7,6 @@ from attention_theory.memorization.general_position import narrow_contexts
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.trained_heads import _residual, fit_keys_and_queries
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_trained_heads_meet_more_labels_than_the_bound() -> None:
@@ -38,11 +37,6 @@ def test_entries_that_tokens_share_do_not_feign_a_rank() -> None:
     assert untrained > 1e-3
     assert residual < 1e-9
     assert (outputs - labels).abs().max().item() == residual
-
-
-def test_no_step_is_refused() -> None:
-    with pytest.raises(ParameterError, match="steps"):
-        fit_keys_and_queries(sample_examples(8, 3, 8), random_labels(8, 1, 0), 2, 8, steps=0)
 
 
 def test_a_descent_that_runs_off_gives_the_heads_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ def test_every_epoch_shows_every_example_once() -> None:
     assert not torch.equal(first_epochs[0], first_epochs[1])
 
 
+@pytest.mark.slow
 def test_relabelled_epochs_leave_nothing_to_memorise() -> None:
     """The set that is memorised with its own labels is not with labels that change every epoch."""
     setting = Setting(heads=4, tokens=6, examples=12, head_width=8)
@@ -77,7 +78,7 @@ def test_relabelled_epochs_leave_nothing_to_memorise() -> None:
 
 
 def test_latest_labels_need_an_epoch() -> None:
-    with pytest.raises(ParameterError, match="completed_epochs"):
+    with pytest.raises(ParameterError, match="completed"):
         trainer(SETTINGS).latest_labels()
 
 

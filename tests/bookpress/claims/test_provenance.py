@@ -1,5 +1,6 @@
 """Where a run comes from: versions, device, processor, commit, and parameters of the reader's own."""
 
+import os
 import platform
 import re
 import subprocess
@@ -57,24 +58,51 @@ def test_a_processor_is_named_by_its_kind(
     assert processor() == said
 
 
-def test_a_system_that_names_no_processor_names_its_architecture(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(provenance, "Path", lambda _: tmp_path / "none")
-    monkeypatch.setattr(platform, "machine", lambda: "an architecture")
-    monkeypatch.setattr(platform, "processor", lambda: "")
-    assert processor() == "an architecture"
-
-
-def test_the_commit_is_marked_where_the_tree_differs(tmp_path: Path) -> None:
-    assert commit_of(tmp_path) == ""
-    (tmp_path / "a").write_text("one")
+def git(folder: Path, *command: str) -> None:
     identity = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *identity, *command], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "a").write_text("one")
     for command in (["init", "-q"], ["add", "a"], ["commit", "-qm", "m"]):
-        subprocess.run(["git", "-C", str(tmp_path), *identity, *command], check=True)
-    assert re.fullmatch("[0-9a-f]{12}", commit_of(tmp_path))
-    (tmp_path / "a").write_text("two")
-    assert re.fullmatch("[0-9a-f]{12}-dirty", commit_of(tmp_path))
+        git(folder, *command)
+    return folder
+
+
+def test_the_commit_is_marked_where_the_tree_differs(repository: Path) -> None:
+    assert re.fullmatch("[0-9a-f]{12}", commit_of(repository))
+    (repository / "a").write_text("two")
+    assert re.fullmatch("[0-9a-f]{12}-dirty", commit_of(repository))
+
+
+def test_the_commit_of_another_repository_is_not_ours(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = repository / "copy"
+    copy.mkdir()
+    assert commit_of(copy) == ""
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))  # as a hook of that repository does
+    monkeypatch.setenv("GIT_INDEX_FILE", "none")
+    assert commit_of(copy) == ""
+    assert re.fullmatch("[0-9a-f]{12}", commit_of(repository))
+
+
+def test_a_worktree_has_its_commit(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", "-q", str(tmp_path / "tree"))
+    assert commit_of(tmp_path / "tree") == commit_of(repository)
+    git(tmp_path / "tree", "commit", "-qm", "next", "--allow-empty")
+    assert re.fullmatch("[0-9a-f]{12}", commit_of(tmp_path / "tree"))
+    assert commit_of(tmp_path / "tree") != commit_of(repository)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_a_repository_of_another_user_has_its_commit(repository: Path) -> None:
+    before = commit_of(repository)
+    for path in [repository, *repository.rglob("*")]:
+        os.chown(path, 65534, 65534)
+    assert commit_of(repository) == before
 
 
 @pytest.mark.parametrize(("told", "own"), [("", []), ("n", ["n"]), ("n,rate,", ["n", "rate"])])

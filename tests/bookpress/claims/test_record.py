@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Item, Role, Settled
+from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, REPORT_MIME, Item, Role, Settled
 from bookpress.claims.record import (
     Record,
     RecordError,
@@ -21,8 +21,7 @@ from bookpress.claims.record import (
     stray_claims,
 )
 from bookpress.claims.registry import Entry, Kind, Paper, Registry, Verdict
-from bookpress.claims.report import REPORT_MIME
-from bookpress.files import digest_of_file
+from bookpress.files import digest, digest_of_file
 from bookpress.layout import Layout
 
 
@@ -59,32 +58,25 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert list(json.loads(text))[-1] == "seal"
 
 
-def test_a_record_of_the_first_edition_has_no_seal(tmp_path: Path) -> None:
-    path = tmp_path / "page.json"
-    a_record().write(path)
-    content = json.loads(path.read_text())
-    del content["seal"]
-    path.write_text(json.dumps(content))
-    assert Record.read(path) == a_record()
-
-
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        (lambda text: text.replace("1.5", "1.25"), "its content is not what was written"),
-        (lambda text: text.replace('"seal": "', '"seal": "0'), "its content is not what was written"),
-        (lambda text: text[:-20], "Unterminated|Expecting|delimiter"),
-        (lambda text: "1", "int"),
-        (lambda text: "[]", "pop"),
-        (lambda text: '{"notebook": "demo/page"}', "validation error"),
-        (lambda text: "\x00", "Expecting value"),
+        lambda text: text.replace("1.5", "1.25"),
+        lambda text: text.replace('"seal": "', '"seal": "0'),
+        lambda text: text[:-20],
+        lambda text: text.replace('"seal"', '"no seal"'),
+        lambda text: "[]",
+        lambda text: "null",
+        lambda text: '{"notebook": "demo/page"}',
+        lambda text: json.dumps({"notebook": "a", "seal": digest({"notebook": "a"})}),
+        lambda text: "\x00",
     ],
 )
-def test_what_is_no_whole_record_is_refused_in_one_line(tmp_path: Path, change: Any, said: str) -> None:
+def test_what_is_no_whole_record_is_refused_in_one_line(tmp_path: Path, change: Any) -> None:
     path = tmp_path / "page.json"
     a_record().write(path)
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    with pytest.raises(RecordError, match=rf"^page\.json is damaged: [^\n]*({said})[^\n]*$"):
+    with pytest.raises(RecordError, match=r"^page\.json is damaged: [^\n]*$"):
         Record.read(path)
 
 
@@ -128,24 +120,18 @@ def registry() -> Registry:
         ("ab", []),
         ("ba", []),
         ("abd", []),
-        ("", ["it settles no claim: none was closed by verdict()"]),
-        ("aab", ["it settles demo/a twice"]),
-        ("abc", ["it settles demo/c, which the registry does not give to it"]),
-        ("b", ["it leaves demo/a out, which the registry gives to it"]),
-        (
-            "cca",
-            [
-                "it settles demo/c twice",
-                "it settles demo/c, which the registry does not give to it",
-                "it leaves demo/b out, which the registry gives to it",
-            ],
-        ),
+        ("", ["no claim"]),
+        ("aab", ["demo/a twice"]),
+        ("abc", ["demo/c, which the registry does not give"]),
+        ("b", ["demo/a out"]),
+        ("cca", ["demo/c twice", "demo/c, which the registry does not give", "demo/b out"]),
     ],
 )
 def test_a_notebook_settles_each_of_its_own_claims_once_and_may_leave_out_what_is_not_run(
     claims: str, faults: list[str]
 ) -> None:
-    assert stray_claims("demo/page", [settled(f"demo/{one}") for one in claims], registry()) == faults
+    lines = stray_claims("demo/page", [settled(f"demo/{claim}") for claim in claims], registry())
+    assert all(fault in line for fault, line in zip(faults, lines, strict=True))
 
 
 def shown(mime: str, *payloads: Any) -> nbformat.NotebookNode:

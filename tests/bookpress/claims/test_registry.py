@@ -17,14 +17,6 @@ def test_a_claim_is_found_by_name_and_an_unknown_one_refused_with_its_neighbours
         registry.entry("nonlinear-attention/theorem-2-1")
 
 
-def test_a_page_reads_the_paper_of_its_claim_alone_and_all_where_there_is_none() -> None:
-    claim = "linear-attention/theorem-2-1"
-    assert [paper.name for paper in Registry.of_claim(claim).papers] == ["linear-attention"]
-    assert Registry.of_claim(claim).entry(claim) == Registry.load().entry(claim)
-    with pytest.raises(RegistryError, match=r"no paper 'nonlinear-attention' .*memorization"):
-        Registry.of_claim("nonlinear-attention/theorem-2-1").entry("nonlinear-attention/theorem-2-1")
-
-
 def test_claims_that_are_not_run_say_why() -> None:
     for paper in Registry.load().papers:
         for entry in paper.claims:

@@ -9,7 +9,6 @@ from bookpress.claims.registry import Entry, Registry, RegistryError
 from bookpress.claims.statement import (
     BLOCK,
     StatementError,
-    _wrapped,
     claims_stated,
     heading,
     name_of,
@@ -28,10 +27,16 @@ def entry(**fields: str) -> Entry:
     return Entry.model_validate(usual | {"statement": "$a < b$"} | fields)
 
 
-def test_a_heading_is_the_papers_number_with_the_title() -> None:
-    assert heading(entry(title="With error")) == "Lemma 4.4 (With error)"
-    assert heading(entry()) == "Lemma 4.4"
-    assert heading(entry(label="Loss, eq (2)", title="The loss")) == "Loss"
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"title": "With error"}, "Lemma 4.4 (With error)"),
+        ({}, "Lemma 4.4"),
+        ({"label": "Loss, eq (2)", "title": "The loss"}, "Loss"),
+    ],
+)
+def test_a_heading_is_the_papers_number_with_the_title(fields: dict[str, str], text: str) -> None:
+    assert heading(entry(**fields)) == text
 
 
 @pytest.mark.parametrize(
@@ -148,12 +153,3 @@ def test_a_block_left_open_and_a_claim_that_is_not_there_are_refused(toy: object
         restated("# <!-- claim demo/lemma-1 -->\n# Words.\n", registry)
     with pytest.raises(RegistryError, match="demo/lemma-9"):
         restated(SOURCE.replace("lemma-1", "lemma-9"), registry)
-
-
-def test_lines_are_broken_between_words_and_neither_at_hyphens_nor_within_long_words() -> None:
-    hyphened = " ".join(["well-known"] * 30)
-    lines = _wrapped(hyphened).splitlines()
-    assert len(lines) > 1
-    assert all(word == "well-known" for line in lines for word in line.split())
-    assert _wrapped("x" * 200) == "x" * 200
-    assert _wrapped("one\ntwo\n\nthree") == "one two\n\nthree"

@@ -85,6 +85,7 @@ def sweep(book: Any, edit: Edit, tmp_path: Path) -> list[str]:
     return [sys.executable, "-m", "bookpress", "sweep", "demo/points/point", "-p", axis, *options]
 
 
+@pytest.mark.slow
 def test_points_that_end_badly_are_named_and_they_alone_are_made_again(
     book: Any, sweep: list[str], slurm: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,14 +158,9 @@ def fake(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         (300, True, "squeue", None),
         (5, True, "squeue", None),  # the executor turns to sacct by itself
         (5, True, "sacct", None),
-        (300, False, "sacct", "sacct has no database to ask (AccountingStorageType); --slurm-status-command squeue"),
-        (
-            120,
-            True,
-            "squeue",
-            "squeue forgets a finished job after 120 s (MinJobAge), 240 s are needed; --slurm-status",
-        ),
-        (5, False, "squeue", "sacct has no database to ask (AccountingStorageType); squeue forgets a finished job"),
+        (300, False, "sacct", "sacct has no database to ask (AccountingStorageType)"),
+        (120, True, "squeue", "squeue forgets a finished job after 120 s (MinJobAge), 240 s are needed"),
+        (5, False, "squeue", "sacct has no database to ask (AccountingStorageType)"),
         (None, True, "squeue", "SLURM does not answer here"),
     ],
 )

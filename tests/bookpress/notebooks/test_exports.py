@@ -7,7 +7,7 @@ import pytest
 
 import bookpress.notebooks.exports
 from bookpress import cli
-from bookpress.notebooks.exports import ExportError, find_exports, write_export
+from bookpress.notebooks.exports import ExportError, find_exports, make_export
 
 MODULE = '''
 def lamp(bulbs: int = 2, power: float = 0.5, colour: str = "red"):
@@ -42,36 +42,34 @@ def test_what_is_offered_is_found_with_its_options(shop: Any) -> None:
     assert export.options == {"bulbs": 2, "power": 0.5, "colour": "red"}
 
 
-def test_a_book_that_offers_nothing_says_so(toy: Any, tmp_path: Path) -> None:
+def test_a_book_that_offers_nothing_says_so(toy: Any) -> None:
     assert find_exports(toy.layout) == {}
     with pytest.raises(ExportError, match="there are: none"):
-        write_export(toy.layout, "demo/lamp", [], tmp_path / "lamp.txt")
+        make_export(toy.layout, "demo/lamp", [], ".txt")
 
 
-def test_options_come_as_words_and_arrive_as_what_they_are(shop: Any, tmp_path: Path) -> None:
+def test_options_come_as_words_and_arrive_as_what_they_are(shop: Any) -> None:
     texts = ["--bulbs", "3", "--power=1.5", "--colour", "blue"]
-    assert write_export(shop.layout, "demo/lamp", texts, tmp_path / "lamp.txt") == len("3 1.5 blue")
-    assert (tmp_path / "lamp.txt").read_text() == "3 1.5 blue"
-    write_export(shop.layout, "demo/lamp", [], tmp_path / "lamp.bin")
-    assert (tmp_path / "lamp.bin").read_bytes() == b"\x02"
+    assert make_export(shop.layout, "demo/lamp", texts, ".txt") == b"3 1.5 blue"
+    assert make_export(shop.layout, "demo/lamp", [], ".bin") == b"\x02"
 
 
 @pytest.mark.parametrize(
     ("texts", "ending", "said"),
     [
         (["--bulb", "3"], ".txt", "no option --bulb; it has --bulbs, --power, --colour"),
-        (["--bulbs", "many"], ".txt", "bulbs must be an integer, got 'many'"),
+        (["--bulbs", "many"], ".txt", "bulbs must be a whole number, got 'many'"),
         (["--power", "much"], ".txt", "power must be a number, got 'much'"),
         (["--bulbs", "0"], ".txt", "bulbs must be at least 1, got 0"),
         (["--bulbs"], ".txt", "of the form --name value"),
+        (["--bulbs", "3", "--bulbs=4"], ".txt", "the option --bulbs is given twice"),
         (["3", "4"], ".txt", "of the form --name value"),
         ([], ".png", "written as .txt or .bin, got .png"),
     ],
 )
-def test_what_is_not_offered_is_refused(shop: Any, tmp_path: Path, texts: list[str], ending: str, said: str) -> None:
+def test_what_is_not_offered_is_refused(shop: Any, texts: list[str], ending: str, said: str) -> None:
     with pytest.raises(ExportError, match=said):
-        write_export(shop.layout, "demo/lamp", texts, tmp_path / f"lamp{ending}")
-    assert list(tmp_path.glob("lamp*")) == []
+        make_export(shop.layout, "demo/lamp", texts, ending)
 
 
 def test_the_command_lists_writes_and_refuses(

@@ -1,11 +1,11 @@
 """Ranges are read from ``require`` and worded one way."""
 
-from typing import Any
+import ast
+from pathlib import Path
 
 import pytest
 
-from bookpress.notebooks.ranges import Rule, comment_with, meaning_of, rules_of
-from bookpress.notebooks.source import Notebook, faults_of_comments, with_ranges
+from bookpress.notebooks.ranges import Rule, is_simple, rules_of, value_of
 
 DEFAULTS = {"n": 3, "width": 24, "rate": 0.1, "names": ["a"], "device": "cpu"}
 
@@ -44,29 +44,47 @@ def test_ends_are_taken_where_the_other_parameters_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "rule", "after"),
+    ("text", "simple"),
     [
-        ("heads, at least 1", Rule("1", "20"), "heads, from 1 to 20"),
-        ("N, even, at least 24; 360 in the paper", Rule("24", "720"), "N, even, from 24 to 720; 360 in the paper"),
-        ("seed", Rule("0"), "seed, at least 0"),
-        ("letters, at least 2 (the paper writes two)", Rule("2", "4"), "letters, from 2 to 4 (the paper writes two)"),
-        ("values, at least 3 values", Rule("1", each=True), "values, at least 3 values, each at least 1"),
-        ("d, more than n, a multiple of 4", Rule(choices="range(12, 49, 4)"), "d, a multiple of 4 from 12 to 48"),
-        ('where: "cpu" or "cuda"', Rule(choices="{'cpu', 'cuda'}"), 'where: one of "cpu", "cuda"'),
+        ("2 * n + 1", True),
+        ("min(n, len(names))", True),
+        ("{'a', 'b'}", True),
+        ("m + 1", False),
+        ("n.real", False),
+        ("n @ n", False),
+        ("[one for one in names]", False),
+        ("open('x')", False),
+        ("n(1)", False),
+        ("len(names, *names)", False),
     ],
 )
-def test_a_comment_gets_the_range_and_keeps_the_rest(before: str, rule: Rule, after: str) -> None:
-    assert comment_with(before, rule) == after
-    assert comment_with(after, rule) == after
-    assert rule.text not in meaning_of(after)
+def test_only_arithmetic_of_known_names_is_simple(text: str, simple: bool) -> None:
+    assert is_simple(ast.parse(text, mode="eval").body, DEFAULTS) is simple
 
 
-def test_comments_that_say_otherwise_are_told_and_mended(toy: Any) -> None:
-    toy.add("good")
-    path = toy.layout.source("demo/good")
-    path.write_text(path.read_text().replace("require(n=(n, 1, None))", "require(n=(n, 1, 5))"))
-    (fault,) = faults_of_comments(Notebook("demo/good", toy.layout))
-    assert fault == "demo/good: the comment of n says 'n, at least 1', which has to be 'n, from 1 to 5'"
-    path.write_text(with_ranges(Notebook("demo/good", toy.layout)))
-    assert "n = 3  # n, from 1 to 5\n" in path.read_text()
-    assert faults_of_comments(Notebook("demo/good", toy.layout)) == []
+def test_the_value_of_arithmetic() -> None:
+    assert value_of("max(n, len(names)) ** 2 - -1", DEFAULTS) == 10
+    assert value_of("[width // 5, 1 / 2, 7 % 4]", DEFAULTS) == [4, 0.5, 3]
+    assert value_of("range(2, width, n)", DEFAULTS) == range(2, 24, 3)
+
+
+@pytest.mark.parametrize("text", ["9**9**9", "2 ** 10**9", "(2**4000) * (2**4000)", "1 / 0", "10.0 ** 400"])
+def test_no_number_takes_long_to_compute(text: str) -> None:
+    with pytest.raises(ArithmeticError):
+        value_of(text, DEFAULTS)
+    assert rules_of(f"require(n=(n, 1, {text}))", DEFAULTS)["n"].text == f"from 1 to {ast.unparse(ast.parse(text))}"
+
+
+@pytest.mark.parametrize("text", ["names * 10**9", "'a' * 10**9", "n + names", "len(n)"])
+def test_arithmetic_is_of_numbers_alone(text: str) -> None:
+    with pytest.raises(ValueError, match="has no value"):
+        value_of(text, DEFAULTS)
+
+
+def test_reading_a_range_runs_none_of_it(tmp_path: Path) -> None:
+    program = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
+    program += f".__init__.__globals__['system']('touch {tmp_path / 'made'}')"
+    assert rules_of(f"require(n=(n, 1, {program}))", DEFAULTS) == {}
+    with pytest.raises(ValueError, match="no arithmetic"):
+        value_of(program, DEFAULTS)
+    assert not (tmp_path / "made").exists()

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from bookpress.claims.record import Record
 from bookpress.notebooks.profile import Settings
-from bookpress.notebooks.run import Exit, RunFailed, clean, run
+from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, Exit, RunFailed, clean, execute, run
+from bookpress.notebooks.source import Notebook
+from bookpress.notebooks.values import ValueRefused
 
 
 def files(folder: Path) -> set[str]:
-    """What a run leaves, beside what was read of its source."""
-    return {path.name for path in folder.rglob("*") if path.is_file() and path.parent != folder / "memory"}
+    """The files of runs, without what was read of their sources and without matplotlib's list of fonts."""
+    kept = (folder / "memory", folder / "matplotlib")
+    return {path.name for path in folder.rglob("*") if path.is_file() and path.parent not in kept}
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,7 @@ def files(folder: Path) -> set[str]:
         ("settles_twice", Exit.FAILED_CHECK, "it settles demo/lemma-8 twice"),
         ("prints", Exit.FAILED_CELL, "cell 5.*`while True:`.*stopped after 4 MB of output"),
         ("raises", Exit.FAILED_CELL, "cell 5.*`1 / 0`.*ZeroDivisionError"),
+        ("shouts", Exit.FAILED_CELL, r"cell 5.*ValueError: eee.* \.\.\. \(10000000 letters\)$"),
         ("leaves", Exit.FAILED_CELL, "cell 5.*SystemExit"),
         ("killed", Exit.DEAD_KERNEL, "cell 5.*`import os, signal`.*the kernel died"),
     ],
@@ -62,20 +65,51 @@ def test_a_cell_may_take_most_of_what_its_notebook_may() -> None:
     assert 0.5 * 240 < Settings(minutes=240).cell_minutes < 240
 
 
-def test_a_parameter_out_of_range_or_unknown_is_named(toy: Any) -> None:
+def test_a_value_that_does_not_fit_is_refused_before_the_run(toy: Any) -> None:
     notebook = toy.add("good")
-    with pytest.raises(RunFailed, match="n must be an integer, at least 1, got 0") as failure:
-        run(notebook, {"n": 0}, layout=toy.layout)
+    for values, message in [({"n": 0}, "n=0 is out of its range: at least 1"), ({"m": 0}, "has no parameter 'm'")]:
+        with pytest.raises(ValueRefused, match=message):
+            run(notebook, values, layout=toy.layout)
+    assert files(toy.layout.build) == set()
+
+
+def test_a_value_that_only_the_notebook_can_refuse_is_a_bad_parameter(toy: Any, edit: Any) -> None:
+    notebook = toy.add("good")
+    edit(toy.layout.source(notebook), "require(n=(n, 1, None))", "require(square=(n**2, 1, 9))")
+    with pytest.raises(RunFailed, match="square must be a whole number from 1 to 9, got 16") as failure:
+        run(notebook, {"n": 4}, layout=toy.layout)
     assert failure.value.code is Exit.BAD_PARAMETER
-    with pytest.raises(RunFailed, match="no parameter 'm'; it has: n") as failure:
-        run(notebook, {"m": 0}, layout=toy.layout)
-    assert failure.value.code is Exit.BAD_PARAMETER
+
+
+@pytest.mark.parametrize(
+    "name", ["notebooks/demo/other.ipynb", "build/laptop/demo/a.ipynb", "src/a.ipynb", "b/../book/a.ipynb"]
+)
+def test_a_run_of_ones_own_leaves_the_book_alone(toy: Any, name: str) -> None:
+    notebook = toy.add("good")
+    with pytest.raises(RunFailed, match="the output must be outside of the book's own"):
+        run(notebook, {"n": 2}, layout=toy.layout, output=toy.layout.root / name)
+
+
+@pytest.mark.parametrize("name", ["", ".", "mine.json", "README.md", "mine"])
+def test_an_output_is_an_ipynb(toy: Any, name: str) -> None:
+    with pytest.raises(RunFailed, match=r"the output must be a file that ends in \.ipynb"):
+        run(toy.add("good"), {"n": 2}, layout=toy.layout, output=Path(name))
+
+
+@pytest.mark.parametrize("name", ["folder.ipynb", "file/mine.ipynb", "/proc/mine.ipynb"])
+def test_an_output_that_cannot_be_written_is_named_before_the_run(toy: Any, tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.ipynb").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=f"'{tmp_path / name}'$"):
+        run(toy.add("raises"), {"n": 2}, layout=toy.layout, output=tmp_path / name)
 
 
 def test_a_good_run_is_whole_repeats_to_the_bit_and_clears_an_earlier_failure(toy: Any) -> None:
     notebook = toy.add("good")
+    toy.add("raises", name="good")
     with pytest.raises(RunFailed):
-        run(notebook, {"n": 0}, layout=toy.layout, output=toy.layout.executed(notebook, "laptop"))
+        run(notebook, layout=toy.layout)
+    toy.add("good")
     first = run(notebook, layout=toy.layout)
     executed = toy.layout.executed(notebook, "laptop").read_bytes()
     assert files(toy.layout.build) == {"good.ipynb", "good.json"}
@@ -143,19 +177,14 @@ def test_a_notebook_computes_on_one_thread_unless_told_otherwise(chosen: dict[st
     assert done.stdout.strip() == threads
 
 
-def test_what_differs_between_two_runs_is_stripped() -> None:
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    cells = [
-        new_markdown_cell("Words.", id="a", metadata={"tags": ["papermill-error-cell-tag"]}),
-        new_markdown_cell("Words.", id="b", metadata={"papermill": {"duration": 1}}),
-        new_code_cell("1", id="c", metadata={"tags": ["parameters"], "execution": {"iopub.status.busy": "now"}}),
-    ]
-    cleaned = clean(
-        new_notebook(
-            cells=cells,
-            metadata={"papermill": {"duration": 2}, "kernelspec": kernel},
-        )
-    )
-    assert cleaned.metadata == {"kernelspec": kernel}
-    assert [(cell["id"], cell.source) for cell in cleaned.cells] == [("cell-0", "Words."), ("cell-1", "1")]
-    assert [cell.metadata for cell in cleaned.cells] == [{}, {"tags": ["parameters"]}]
+def test_what_a_kernel_has_used_is_noted_until_the_notebook_is_kept(toy: Any, tmp_path: Path) -> None:
+    notebook = Notebook(toy.add("good"), toy.layout)
+    executed = execute(notebook, {"n": 2}, Settings(), "laptop", tmp_path / "a.ipynb", [])
+    use = executed.metadata[USE]
+    assert use[PROCESSOR] > 0
+    assert sys.platform != "linux" or 50 < use[MEMORY] < 4000
+    cleaned = clean(executed)
+    assert set(cleaned.metadata) == {"kernelspec", "language_info"}
+    assert [cell["id"] for cell in cleaned.cells] == [f"cell-{number}" for number in range(len(cleaned.cells))]
+    (given,) = [cell for cell in cleaned.cells if "injected-parameters" in cell.metadata.get("tags", [])]
+    assert given.source == "# Parameters\nn = 2\n"

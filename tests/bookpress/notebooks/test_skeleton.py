@@ -12,7 +12,7 @@ from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.run import Exit, RunFailed, run
 from bookpress.notebooks.skeleton import write_skeleton
 from bookpress.notebooks.source import SourceError, read_source
-from bookpress.rules import page_faults
+from page_rules import page_faults
 
 ROOT = Layout.here().root
 

@@ -10,13 +10,12 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import (
     Notebook,
     SourceError,
+    _cells_of,
     code_of,
-    faults_of_comments,
     parameters_of,
     read_source,
     text_of,
     title_of,
-    with_ranges,
 )
 
 SOURCE = """\
@@ -85,22 +84,7 @@ def test_parameters_have_values_comments_and_ranges(notebook: Notebook) -> None:
     assert n.rule is not None
     assert (n.rule.least, n.rule.most) == ("1", "9")
     assert (word.rule, free.rule) == (None, None)
-    assert (n.meaning, rates.meaning, free.meaning) == ("how many", "the rates", "any")
-
-
-def test_a_comment_with_another_range_is_a_fault_and_is_put_right(notebook: Notebook) -> None:
-    assert faults_of_comments(notebook) == [
-        "demo/page: the comment of n says 'how many, at least 2', which has to be 'how many, from 1 to 9'"
-    ]
-    assert with_ranges(notebook) == SOURCE.replace("how many, at least 2", "how many, from 1 to 9")
-    notebook.path.write_text(with_ranges(notebook))
-    assert faults_of_comments(Notebook(notebook.name, notebook.layout)) == []
-
-
-def test_only_the_line_of_the_parameter_is_put_right(notebook: Notebook) -> None:
-    again = "\n# %%\nn = 3  # how many, at least 2\n"
-    notebook.path.write_text(SOURCE + again)
-    assert with_ranges(notebook) == SOURCE.replace("how many, at least 2", "how many, from 1 to 9") + again
+    assert (n.rule.text, n.comment) == ("from 1 to 9", "how many, at least 2")
 
 
 @pytest.mark.parametrize(
@@ -122,12 +106,20 @@ def test_another_form_of_the_parameters_is_refused(notebook: Notebook, old: str,
 
 def test_a_source_that_is_not_there_is_refused_with_the_nearest(notebook: Notebook) -> None:
     layout = notebook.layout
-    with pytest.raises(SourceError, match=r"^there is no notebook 'demo/pagge' \(no demo/pagge\.py\); nearest: demo/"):
-        _ = Notebook("demo/pagge", layout).source
-    with pytest.raises(SourceError, match=r"^there is no notebook 'xyz' \(no xyz\.py\)$"):
+    with pytest.raises(SourceError, match=r"^there is no notebook 'demo/pagge'; nearest: demo/page$"):
+        Notebook.find("demo/pagge", layout)
+    with pytest.raises(SourceError, match=r"^there is no notebook 'xyz'$"):
         _ = Notebook("xyz", layout).source
     with pytest.raises(SourceError, match=r"^no notebook source at pagge\.py$"):
         read_source(layout.source("demo/pagge"))
+
+
+@pytest.mark.parametrize("name", ["./demo/page", "demo/../demo/page", "demo//page", "demo/page\0", "", "demo"])
+def test_another_way_to_write_a_path_is_no_name(notebook: Notebook, name: str) -> None:
+    with pytest.raises(SourceError, match="there is no notebook"):
+        Notebook.find(name, notebook.layout)
+    with pytest.raises(SourceError, match="there is no notebook"):
+        Notebook.find(str(notebook.path.with_suffix("")), notebook.layout)
 
 
 def test_at_most_three_are_named_and_points_among_them(notebook: Notebook) -> None:
@@ -135,11 +127,11 @@ def test_at_most_three_are_named_and_points_among_them(notebook: Notebook) -> No
         path = notebook.layout.source(name)
         path.parent.mkdir(exist_ok=True)
         path.write_text(SOURCE)
-    with pytest.raises(SourceError) as found:
-        _ = Notebook("demo/page_", notebook.layout).source
-    assert str(found.value).partition("nearest: ")[2].count(", ") == 2
+    with pytest.raises(SourceError) as refusal:
+        Notebook.find("demo/page_", notebook.layout)
+    assert str(refusal.value).partition("nearest: ")[2].count(", ") == 2
     with pytest.raises(SourceError, match="nearest: demo/points/page"):
-        _ = Notebook("demo/points/pag", notebook.layout).source
+        Notebook.find("demo/points/pag", notebook.layout)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +148,21 @@ def test_a_source_that_cannot_be_read_is_refused_at_its_line(notebook: Notebook,
         _ = notebook.source
 
 
-def test_the_text_is_that_of_the_file(notebook: Notebook) -> None:
+def test_a_text_is_the_same_however_its_lines_end(notebook: Notebook) -> None:
     notebook.path.write_bytes("é\r\n".encode())
-    assert text_of(notebook.path) == "é\r\n"
+    assert text_of(notebook.path) == "é\n"
+
+
+def test_a_source_that_has_been_read_is_not_cells_of_again(toy: Any) -> None:
+    assert Notebook(toy.add("good"), toy.layout).title == "Good"
+    (path,) = (toy.layout.build / "memory").iterdir()
+    path.write_text(path.read_text().replace("# Good", "# Kept"))
+    assert Notebook("demo/good", toy.layout).title == "Good"  # in this process it is at hand
+    _cells_of.cache_clear()
+    assert Notebook("demo/good", toy.layout).title == "Kept"
+    _cells_of.cache_clear()
+    path.write_text("damaged")
+    assert Notebook("demo/good", toy.layout).title == "Good"
 
 
 def test_whatever_is_asked_is_read_once(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 """The pages that nobody writes, made from a book that is given by hand."""
 
+import errno
+import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +12,21 @@ import yaml
 
 from bookpress.claims.record import Figure
 from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
+from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
+from bookpress.notebooks.profile import ProfileError
+from bookpress.notebooks.run import run
 from bookpress.site import bind as pages
-from bookpress.site.bind import contents, gallery_page, map_pages, notebooks_list, page_maps, status_page
+from bookpress.site.bind import (
+    bind_book,
+    chapter_maps,
+    contents,
+    gallery_page,
+    is_whole,
+    note_site,
+    notebooks_list,
+    site_is_whole,
+)
 
 
 def entry(name: str, notebook: str, **changes: Any) -> Entry:
@@ -36,7 +51,6 @@ PAPERS = [
     Paper(name="own", number=2, title="Our own", short_title="Own", claims=[entry("lemma-9", "own/three")]),
 ]
 FIGURE = Figure(name="line", caption="A line.", alt="it\n rises", photo=False, data=[])
-GPU = {"device": "A GPU", "python": "3.13", "torch": "2.9"}
 
 
 class Book:
@@ -44,7 +58,9 @@ class Book:
 
     def __init__(self, root: Path) -> None:
         self.layout = Layout(root)
-        self.layout.book.mkdir()
+        picture = self.layout.figure("first/two-line")
+        picture.parent.mkdir(parents=True)
+        picture.write_text('<svg width="300pt" height="150pt">')
         self.registry = Registry(papers=PAPERS)
         self.full_size = {"first/one": "not run. A day."}
         self.records: Any = {
@@ -111,6 +127,8 @@ def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(boo
         ":target: ../notebooks/first/two.html",
         ":alt: it rises",
         ":class: drawing",
+        ":width: 400",
+        ":height: 200",
         "::::::",
         "",
         "A line.",
@@ -120,56 +138,18 @@ def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(boo
     ]
 
 
-def test_the_status_names_the_machine_once_where_all_ran_on_it(book: Any) -> None:
-    for record in book.records.values():
-        record.environment = GPU
-    lines = status_page(book).split("\n")
-    assert lines[0] == "# Status"
-    assert lines[2].startswith("3 notebooks, 43 s of run time on A GPU (Python 3.13, torch 2.9). The full-size column")
-    assert lines[4:] == [
-        "| notebook | seconds | full size |",
-        "| --- | ---: | --- |",
-        "| [Page one](/notebooks/first/one.ipynb) | 1.3 | not run. A day. |",
-        "| [Page two](/notebooks/first/two.ipynb) | 40.0 | the laptop run is full size |",
-        "| [Page three](/notebooks/own/three.ipynb) | 2.0 | the laptop run is full size |",
-        "",
-    ]
+def test_each_page_shows_where_its_own_claims_are(book: Any) -> None:
+    first, own = chapter_maps(book)
+    assert first.small({"lemma-1"}).count('class="ring"') == 1
+    assert first.marks["lemma-2"] == (Verdict.REFUTED, None)
+    assert own.small({"lemma-9"}) == ""  # a paper without lines has no map
 
 
-def test_the_status_names_the_machine_of_each_where_they_differ(book: Any) -> None:
-    book.records["first/two"].environment = GPU
-    lines = status_page(book).split("\n")
-    assert "run time on A GPU (Python 3.13, torch 2.9) and CPU (Python ?, torch ?)." in lines[2]
-    assert lines[4:7] == [
-        "| notebook | seconds | ran on | full size |",
-        "| --- | ---: | --- | --- |",
-        "| [Page one](/notebooks/first/one.ipynb) | 1.3 | CPU (Python ?, torch ?) | not run. A day. |",
-    ]
-
-
-def test_the_maps_lead_to_what_has_run_and_the_front_page_has_those_of_articles(book: Any) -> None:
-    made = map_pages(book)
-    assert list(made) == ["map-first", "map-own", "maps"]
-    drawn = made["map-first"]
+def test_the_maps_lead_to_what_has_run(book: Any) -> None:
+    drawn = chapter_maps(book)[0].page()
     assert "refuted" in drawn
     assert "repaired" in drawn
     assert [f"#claim-first-lemma-{number}" in drawn for number in (1, 2, 3)] == [True, True, False]
-    assert "papers/first.html" in made["maps"]
-    assert "papers/own.html" not in made["maps"]
-
-
-def test_each_page_shows_where_its_own_claims_stand(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, set[str]]] = []
-
-    def page_map(paper: Paper, drawing: Any, marks: Any, own: set[str]) -> str:
-        assert marks["lemma-2"] == (Verdict.REFUTED, None)
-        assert marks["lemma-1"] == (Verdict.HOLDS, ProofMark.REPAIRED)
-        asked.append((paper.name, own))
-        return f"map {len(asked)}"
-
-    monkeypatch.setattr(pages, "page_map", page_map)
-    assert page_maps(book) == {"first/one": "map 1", "first/two": "map 2"}  # a paper without lines has no map
-    assert asked == [("first", {"lemma-1"}), ("first", {"lemma-2"})]
 
 
 def toc(book: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -180,7 +160,7 @@ def toc(book: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     book.instruments = [Path("book/instruments/dial.md")]
-    for name in ("glossary", "generated/to-try", "generated/errata-first", "generated/package-own"):
+    for name in ("glossary", "generated/errata-first", "generated/package-own"):
         path = book.layout.book / f"{name}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text("words")
@@ -199,7 +179,6 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
         {"file": "generated/scoreboard"},
         {"file": "generated/errata", "sections": [{"file": "generated/errata-first"}]},
         {"file": "generated/gallery"},
-        {"file": "generated/status"},
         {"file": "generated/full-size"},
     ]
     sections = [
@@ -209,7 +188,7 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
     assert papers == [{"file": "papers/first", "sections": sections}]
     assert own == [{"file": "papers/own", "sections": [{"file": "notebooks/own/three", "title": "Page three"}]}]
     assert instruments == [{"file": "instruments/dial"}]
-    assert learning == [{"file": "generated/to-try"}, {"file": "glossary"}]
+    assert learning == [{"file": "glossary"}]
     assert about == [
         {"file": "generated/package", "sections": [{"file": "generated/package-own"}]},
         {"file": "contributing"},
@@ -228,7 +207,6 @@ def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeyp
         "About the book",
     ]
     assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
-    assert found["parts"][2]["chapters"] == []
     assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
 
 
@@ -242,19 +220,104 @@ def test_titles_keep_their_letters_in_the_contents(book: Any, monkeypatch: pytes
     assert text.startswith("format: jb-book\nroot: index\nparts:\n")
 
 
-def test_a_book_without_runs_is_bound_and_old_pages_go(toy: Any) -> None:
-    layout = toy.layout
-    pages.bind_book(layout, "laptop")  # where there is no page yet
-    for old in (layout.book / "notebooks", layout.book / "figures", layout.generated):
-        old.mkdir(parents=True, exist_ok=True)
-        (old / "old.md").write_text("old")
-    said = pages.bind_book(layout, "laptop")
-    made = {path.name for path in layout.generated.glob("*.md")}
-    names = ("summary", "scoreboard", "errata", "gallery", "to-try", "status", "full-size", "pages-demo", "map-demo")
-    assert {f"{name}.md" for name in names} <= made
-    assert "old.md" not in made
-    assert not (layout.book / "notebooks").exists()
-    assert not (layout.book / "figures").exists()
-    assert said == f"0 notebooks and {len(made)} pages bound"
-    assert (layout.generated / "findings.json").is_file()
-    assert (layout.book / "_toc.yml").is_file()
+@pytest.fixture
+def run_toy(toy: Any) -> Layout:
+    """A toy book with one notebook that has run."""
+    run(toy.add("good"), layout=toy.layout)
+    layout: Layout = toy.layout
+    return layout
+
+
+def pages_of(layout: Layout) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in layout.book.rglob("*") if path.is_file()}
+
+
+def test_old_pages_go_when_a_book_is_bound(run_toy: Layout) -> None:
+    bind_book(run_toy, "laptop")
+    for folder in ("notebooks", "figures", "generated"):
+        (run_toy.book / folder / "old.md").write_text("old")
+    said = bind_book(run_toy, "laptop")
+    assert list(run_toy.book.rglob("old.md")) == []
+    made = [path.stem for path in run_toy.generated.glob("*.md")]
+    assert {"summary", "scoreboard", "errata", "gallery", "full-size", "pages-demo", "map-demo"} <= {*made}
+    assert said == f"1 notebooks and {len(made)} pages bound"
+    assert run_toy.page("demo/good").is_file()
+    assert run_toy.figure("demo/good-line").is_file()
+    assert (run_toy.book / "_toc.yml").is_file()
+    assert is_whole(run_toy)
+
+
+def test_a_page_that_is_the_same_is_not_written_again(run_toy: Layout) -> None:
+    bind_book(run_toy, "laptop")
+    before = run_toy.page("demo/good").stat().st_mtime_ns
+    bind_book(run_toy, "laptop")
+    assert run_toy.page("demo/good").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("profile", ["nope", "../x", "full"])
+def test_a_profile_without_runs_is_refused_and_the_pages_stay(run_toy: Layout, profile: str) -> None:
+    run_toy.profiles.mkdir()
+    (run_toy.profiles / "full.yaml").write_text("")
+    bind_book(run_toy, "laptop")
+    before = pages_of(run_toy)
+    with pytest.raises((ProfileError, BuildError), match=re.escape(profile)):
+        bind_book(run_toy, profile)
+    assert pages_of(run_toy) == before
+    assert is_whole(run_toy)
+
+
+def test_pages_stay_where_a_disk_is_full(run_toy: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    bind_book(run_toy, "laptop")
+    before = pages_of(run_toy)
+    registry = run_toy.claims / "demo.yaml"
+    registry.write_text(registry.read_text().replace("One is less", "One is the least"))
+    before[str(registry)] = registry.read_bytes()
+    write, room = Path.write_bytes, 3000
+
+    def write_while_there_is_room(path: Path, content: bytes) -> int:
+        nonlocal room
+        room -= len(content)
+        if room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", write_while_there_is_room)
+    with pytest.raises(OSError, match="No space left"):
+        bind_book(run_toy, "laptop")
+    assert pages_of(run_toy) == before
+    assert is_whole(run_toy)
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def fill_with_zeros(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+@pytest.mark.parametrize("damage", [cut_short, fill_with_zeros, Path.unlink])
+def test_a_damaged_page_is_noticed(run_toy: Layout, damage: Callable[[Path], None]) -> None:
+    bind_book(run_toy, "laptop")
+    assert is_whole(run_toy)
+    damage(run_toy.generated / "scoreboard.md")
+    assert not is_whole(run_toy)
+
+
+def test_a_book_that_was_never_bound_is_not_whole(tmp_path: Path) -> None:
+    assert not is_whole(Layout(tmp_path))
+
+
+@pytest.mark.parametrize("damage", [cut_short, fill_with_zeros, Path.unlink])
+@pytest.mark.parametrize("name", ["html/page.html", "html/searchindex.js", ".doctrees/environment.pickle"])
+def test_a_damaged_site_is_noticed(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
+    layout = Layout(tmp_path)
+    for made in ("html/page.html", "html/searchindex.js", ".doctrees/environment.pickle"):
+        path = tmp_path / "_build" / made
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(made)
+    assert not site_is_whole(layout)
+    note_site(layout)
+    assert site_is_whole(layout)
+    damage(tmp_path / "_build" / name)
+    assert not site_is_whole(layout)

@@ -11,8 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from bookpress.claims.registry import Entry, Kind, Paper, Registry, Verdict
-from bookpress.site.claim_domain import _SHOWN, ClaimDomain, _line, kin, link_to_claim
-from bookpress.site.findings import FINDINGS, Finding, Findings
+from bookpress.site.book import FINDINGS, Finding, Findings
+from bookpress.site.claim_domain import _SHOWN, ClaimDomain, _line, link_to_claim, related_claims
 
 CLAIMS = """\
 name: demo
@@ -158,11 +158,11 @@ def test_badges_have_the_colour_of_their_verdict(site: Site) -> None:
     assert '<span class="proof-mark proof-repaired">repaired</span>' in text
     assert '<span class="proof-mark proof-as-printed">proved here</span>' in text
     known = "holds, misprinted, holds with correction, refuted, reproduced, partly reproduced, not reproduced"
-    assert f"index.rst:6: ERROR: a verdict is one of {known}, undecided here, stand-in, not run; got 'wrong'" in (
+    assert f"index.rst:6: ERROR: verdict: must be one of {known}, undecided here, stand-in, not run; got 'wrong'" in (
         site.said
     )
     marks = "as printed, misprinted, repaired, fails, not checked, proved here"
-    assert f"ERROR: a proof mark is one of {marks}; got 'bad'" in site.said
+    assert f"ERROR: proof: must be one of {marks}; got 'bad'" in site.said
     assert text.count('class="problematic"') == 2
 
 
@@ -212,12 +212,12 @@ def test_what_a_claim_is_bound_up_with_is_in_the_papers_order() -> None:
         Paper(name=name, number=place, title="T", short_title="T", claims=claims)
         for place, name in enumerate(("other", "demo"), 1)
     ]
-    assert kin(Registry(papers=papers), "demo/c") == {
+    assert related_claims(Registry(papers=papers), "demo/c") == {
         "Rests on": ["demo/a", "demo/b"],
         "Its proof rests on": ["demo/d"],
         "What rests on it": ["demo/e"],
     }
-    assert kin(Registry(papers=papers), "demo/b")["What rests on it"] == ["demo/c"]
+    assert related_claims(Registry(papers=papers), "demo/b")["What rests on it"] == ["demo/c"]
 
 
 def domain_of(page: str = "one") -> ClaimDomain:

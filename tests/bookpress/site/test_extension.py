@@ -1,82 +1,18 @@
-"""What the press adds to Sphinx: columns of numbers, formulas and scripts from nowhere else, and downloads that run."""
+"""Additions to Sphinx: formulas and scripts from no other host, mended markup, and downloads that run."""
 
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from docutils import nodes
+from sphinx.application import Sphinx
 
+from bookpress.layout import Layout
 from bookpress.site import instruments
-from bookpress.site.extension import (
-    TableColumns,
-    _are_numbers,
-    _copy_instruments,
-    _copy_mathjax,
-    _drop_thebe,
-    _load_instruments,
-    _offer_own_notebooks,
-    _use_own_mathjax,
-    _work_in_parallel,
-)
-
-
-@pytest.mark.parametrize(
-    ("texts", "are"),
-    [
-        (["1", "2.5", "1e-3"], True),
-        (["−1", "12\u202f000", "5%", "inf"], True),
-        (["1", "", "–", "—", "-"], True),  # what is left empty, or dashed, says nothing
-        (["", "–"], False),
-        ([], False),
-        (["1", "one"], False),
-        (["%5"], False),
-        (["1 2"], False),
-    ],
-)
-def test_a_column_of_numbers_is_told_from_words(texts: list[str], are: bool) -> None:
-    assert _are_numbers(texts) is are
-
-
-def table(*rows: list[str], styled: bool = False) -> nodes.tgroup:
-    """A table whose first row is its heading."""
-    group = nodes.tgroup()
-    for row in rows:
-        line = nodes.row()
-        for text in row:
-            entry = nodes.entry("", nodes.paragraph("", text))
-            if styled and row is rows[0]:
-                entry["classes"].append("text-left")
-            line += entry
-        group += line
-    return group
-
-
-def test_columns_of_numbers_are_set_right_with_their_headings() -> None:
-    document = nodes.Element()
-    document += [table(["name", "loss"], ["a", "0.5"], ["b", "–"]), table(["loss"], ["1"], styled=True)]
-    TableColumns.run(SimpleNamespace(document=document))  # type: ignore[arg-type]
-    first, second = document.findall(nodes.tgroup)
-    assert [entry["classes"] for entry in first.findall(nodes.entry)] == [[], ["text-right"]] * 3
-    assert [entry["classes"] for entry in second.findall(nodes.entry)] == [["text-left"], []]
-
-
-def test_cells_with_sentences_are_told_from_names() -> None:
-    document = nodes.Element()
-    document += table(["why", "model"], ["The rounding of slopes is not yet seen, or hangs on the margin.", "Origin"])
-    row = document[0][1]
-    row += nodes.entry(
-        "", nodes.paragraph("", "", nodes.math("", r"\frac{1}{n} \sum_{i=1}^{n} \left\lVert x_i \right\rVert"))
-    )
-    TableColumns.run(SimpleNamespace(document=document))  # type: ignore[arg-type]
-    assert [entry["classes"] for entry in document.findall(nodes.entry)] == [[], [], ["sentence"], [], []]
-
-
-def test_formulas_are_drawn_from_the_site_itself() -> None:
-    config: Any = SimpleNamespace(mathjax_path="https://elsewhere", html_context={})
-    _use_own_mathjax(SimpleNamespace(), config)  # type: ignore[arg-type]
-    assert config.mathjax_path.startswith("mathjax/")
-    assert config.html_context == {"default_mode": "auto"}
+from bookpress.site.bind import site_is_whole
+from bookpress.site.extension import _complete_page, _copy_files, _drop_thebe, _work_in_parallel
 
 
 def test_only_what_loads_live_code_from_elsewhere_is_dropped() -> None:
@@ -102,11 +38,9 @@ def test_all_cores_read_and_only_the_silent_are_spoken_for() -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Any:
-    """A site that has been made, of a book with one notebook and an instrument."""
+    """A site that has been made, of a book with one notebook."""
     for name, text in {
         "notebooks/demo/page.ipynb": "runs",
-        "book/static/instruments/load.js": "loader",
-        "book/generated/instruments/weights.json": "weights",
         "html/_sources/notebooks/demo/page.ipynb": "made",
         "html/_sources/index.md": "made",
     }.items():
@@ -118,41 +52,69 @@ def app(tmp_path: Path) -> Any:
     )
 
 
-def test_a_whole_site_gets_formulas_instruments_and_notebooks_that_run(app: Any) -> None:
-    for finish in (_copy_mathjax, _copy_instruments, _offer_own_notebooks):
-        finish(app, None)
+def test_a_whole_site_gets_formulas_and_notebooks_that_run(app: Any) -> None:
+    _copy_files(app, None)
     made = Path(app.outdir)
     assert (made / "_static/mathjax/tex-mml-chtml.js").is_file()
     assert list((made / "_static/mathjax/output/chtml/fonts/woff-v2").glob("*.woff"))
-    assert (made / "_static" / instruments.FOLDER / "load.js").read_text() == "loader"
-    assert (made / "_static" / instruments.FOLDER / "weights.json").read_text() == "weights"
     assert (made / "_sources/notebooks/demo/page.ipynb").read_text() == "runs"
     assert (made / "_sources/index.md").read_text() == "made"
-    for finish in (_copy_mathjax, _copy_instruments, _offer_own_notebooks):
-        finish(app, None)  # a second build finds all of it there
+    _copy_files(app, None)  # a second build finds all of it there
 
 
 @pytest.mark.parametrize(("failure", "builder"), [(ValueError(), "html"), (None, "linkcheck")])
 def test_nothing_is_copied_into_what_is_no_site(app: Any, failure: Exception | None, builder: str) -> None:
     app.builder.name = builder
-    for finish in (_copy_mathjax, _copy_instruments, _offer_own_notebooks):
-        finish(app, failure)
+    _copy_files(app, failure)
     assert not Path(app.outdir, "_static").exists()
     assert Path(app.outdir, "_sources/notebooks/demo/page.ipynb").read_text() == "made"
 
 
-def test_only_pages_with_an_instrument_load_its_script(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instruments, "kilobytes", lambda _: {"a": 3})
-    monkeypatch.setattr(instruments, "version", lambda _: "abc")
+def test_only_pages_with_an_instrument_load_its_script(app: Any) -> None:
+    folder = Path(app.srcdir, "static", "instruments")
+    folder.mkdir(parents=True)
+    (folder / "a.js").write_text("x" * 2500)
     loaded: list[tuple[str, dict[str, Any]]] = []
     app.add_css_file = lambda name: loaded.append((name, {}))
     app.add_js_file = lambda name, **options: loaded.append((name, options))
     for markup in (None, "<p>no instrument</p>"):
         page = None if markup is None else nodes.Element("", nodes.raw("", markup, format="html"))
-        _load_instruments(app, "", "", {}, page)
+        _complete_page(app, "", "", {"pathto": str}, page)
     assert loaded == []
     page = nodes.Element("", nodes.raw("", '<div data-instrument="a"></div>', format="html"))
-    _load_instruments(app, "", "", {}, page)
+    _complete_page(app, "", "", {"pathto": str}, page)
     (style, _), (script, options) = loaded
     assert (style, script) == (instruments.STYLE, instruments.LOADER)
-    assert options == {"loading_method": "defer", "data-version": "abc", "data-kilobytes": '{"a": 3}'}
+    assert options["loading_method"] == "defer"
+    assert options["data-kilobytes"] == '{"a": 3}'
+
+
+def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near(app: Any) -> None:
+    picture = '<img src="a.svg" style="width: 400px; height: 300px;" />'
+    context: dict[str, Any] = {"pathto": lambda name: f"../{name}.html", "body": picture}
+    _complete_page(app, "notebooks/one", "", context, None)
+    assert context["body"] == '<img loading="lazy" src="a.svg" width="400" height="300" style="--drawn: 400px" />'
+    assert '<a href="../references.html#cite-this">' in context["theme_extra_footer"]
+
+
+def build(root: Path, front: str) -> None:
+    """Build a site of one page."""
+    (root / "book").mkdir(exist_ok=True)
+    (root / "book" / "index.rst").write_text(front)
+    folders = (root / "book", None, root / "_build" / "html", root / "_build" / ".doctrees", "html")
+    settings = {"extensions": ["bookpress.site.extension"], "html_theme": "basic"}
+    Sphinx(*folders, confoverrides=settings, status=None, warning=io.StringIO(), keep_going=True).build()
+
+
+def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n")
+    assert site_is_whole(Layout(tmp_path))
+    index = tmp_path / "_build" / "html" / "searchindex.js"
+    index.write_text(index.read_text()[:40])
+    assert not site_is_whole(Layout(tmp_path))
+
+
+def test_a_site_built_with_a_warning_is_not_whole(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n")
+    build(tmp_path, "Front\n=====\n\n:doc:`nowhere`\n")
+    assert not site_is_whole(Layout(tmp_path))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bookpress.claims.registry import Verdict
-from bookpress.site.findings import Finding, Findings, counted
+from bookpress.site.book import Finding, Findings
 
 
 @pytest.fixture
@@ -52,11 +52,3 @@ def test_what_cannot_be_counted_is_refused_by_name(findings: Findings) -> None:
         findings.count("three/holds")
     with pytest.raises(ValueError, match=r"no count 'falls': there are claims.*refuted"):
         findings.count("falls")
-
-
-def test_a_verdict_agrees_with_the_number_before_it() -> None:
-    assert [counted(Verdict.HOLDS, 1), counted(Verdict.HOLDS, 2)] == ["holds", "hold"]
-    assert [counted(Verdict.HOLDS_WITH_CORRECTION, 3), counted(Verdict.REFUTED, 3)] == [
-        "hold with correction",
-        "refuted",
-    ]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.instruments import (
     InstrumentError,
@@ -26,10 +27,7 @@ def lamp(bulbs: int = 2):
 EXPORTS = {"lamp": lamp}
 """
 
-PAGE = """---
-order: %d
----
-# A lamp
+PAGE = """# A lamp
 
 <div class="instrument" data-instrument="lamp" data-weights="%s">
 
@@ -51,36 +49,38 @@ def shop(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     scripts = toy.layout.book / "static" / "instruments"
     scripts.mkdir(parents=True)
     (scripts / "lamp.js").touch()
-    add(toy, "lamp", 2, "demo/lamp --bulbs 3, demo/lamp")
+    add(toy, "lamp", "demo/lamp --bulbs 3, demo/lamp")
     return toy
 
 
-def add(toy: Any, name: str, order: int, weights: str) -> Path:
+def add(toy: Any, name: str, weights: str) -> Path:
     page: Path = toy.layout.book / "instruments" / f"{name}.md"
     page.parent.mkdir(exist_ok=True)
-    page.write_text(PAGE % (order, weights))
+    page.write_text(PAGE % weights)
     return page
 
 
 def test_what_is_given_is_a_script_under_the_names_of_the_exports(shop: Any) -> None:
-    add(shop, "lamp", 2, "demo/lamp --bulbs 3")
+    add(shop, "lamp", "demo/lamp --bulbs 3")
     assert write_instruments(shop.layout) == 1
     text = data_file(shop.layout, "lamp").read_text()
     assert text == ('window.instruments.data.lamp = {"lamp":{"bulbs":3,"power":[1,0.5],"text":"</script>"}};\n')
 
 
-def test_pages_come_in_their_order_and_are_in_the_contents(shop: Any) -> None:
-    add(shop, "zero", 1, "demo/lamp")
-    add(shop, "early", 3, "demo/lamp")
-    assert [path.stem for path in instrument_pages(shop.layout)] == ["zero", "lamp", "early"]
+def test_pages_are_in_the_contents(shop: Any) -> None:
+    add(shop, "zero", "demo/lamp")
+    add(shop, "early", "demo/lamp")
+    run(shop.add("good"), layout=shop.layout)
+    assert [path.stem for path in instrument_pages(shop.layout)] == ["early", "lamp", "zero"]
     bind_book(shop.layout, "laptop")
     parts = yaml.safe_load((shop.layout.book / "_toc.yml").read_text())["parts"]
     (part,) = [one for one in parts if one["caption"] == "Instruments"]
-    assert [one["file"] for one in part["chapters"]] == ["instruments/zero", "instruments/lamp", "instruments/early"]
+    assert [one["file"] for one in part["chapters"]] == ["instruments/early", "instruments/lamp", "instruments/zero"]
     assert data_file(shop.layout, "lamp").is_file()
 
 
 def test_a_book_without_instruments_has_no_such_part(toy: Any) -> None:
+    run(toy.add("good"), layout=toy.layout)
     bind_book(toy.layout, "laptop")
     assert "Instruments" not in (toy.layout.book / "_toc.yml").read_text()
 
@@ -90,7 +90,7 @@ def test_a_book_without_instruments_has_no_such_part(toy: Any) -> None:
     [("demo/torch", "there is no 'demo/torch'"), ("demo/lamp --bulb 1", "no option --bulb")],
 )
 def test_weights_that_nothing_makes_are_refused(shop: Any, weights: str, said: str) -> None:
-    add(shop, "lamp", 2, weights)
+    add(shop, "lamp", weights)
     with pytest.raises(InstrumentError, match=f"the instrument lamp: .*{said}"):
         write_instruments(shop.layout)
 

@@ -8,18 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
-from bookpress.site.claim_domain import kin
-from bookpress.site.map import (
-    Marks,
-    citations,
-    layout,
-    map_page,
-    node_label,
-    node_labels,
-    node_lines,
-    page_map,
-    small_maps,
-)
+from bookpress.site.claim_domain import related_claims
+from bookpress.site.map import ChapterMap, citations, draw, node_label, node_labels, node_lines
 
 EVERY = Registry.load().papers
 
@@ -51,8 +41,8 @@ def paper() -> Paper:
     return Paper(name="demo", number=1, title="t", short_title="Demo", authors="a", cite="c", claims=claims)
 
 
-def marks_of(paper: Paper) -> Marks:
-    return {one.id: (one.expected, one.expected_proof) for one in paper.claims}
+def map_of(paper: Paper, settled: set[str], proof: ProofMark | None = None) -> ChapterMap:
+    return ChapterMap(paper, {one.id: (one.expected, proof or one.expected_proof) for one in paper.claims}, settled)
 
 
 def svg_of(page: str) -> ElementTree.Element:
@@ -70,7 +60,7 @@ def test_what_follows_from_other_lines_is_not_drawn_and_proofs_are_told_apart(pa
 
 def test_a_premise_stands_to_the_left_and_nothing_covers_anything(paper: Paper) -> None:
     for one in [paper, *EVERY]:
-        drawing = layout(one)
+        drawing = draw(one)
         assert drawing is not None
         width, height = drawing.size
         for line in drawing.lines:
@@ -85,15 +75,15 @@ def test_a_premise_stands_to_the_left_and_nothing_covers_anything(paper: Paper) 
 
 
 def test_a_claim_that_nothing_is_said_of_is_not_on_the_map(paper: Paper) -> None:
-    drawing = layout(paper)
+    drawing = draw(paper)
     assert drawing is not None
     assert "lemma-7" not in drawing.nodes
-    assert layout(paper.model_copy(update={"claims": [entry("lemma-1")]})) is None
+    assert draw(paper.model_copy(update={"claims": [entry("lemma-1")]})) is None
 
 
 def test_nodes_lead_to_claims_and_take_the_classes_of_their_marks(paper: Paper) -> None:
     settled = {one.id for one in paper.claims} - {"lemma-2"}
-    svg = svg_of(map_page(paper, marks_of(paper), settled))
+    svg = svg_of(map_of(paper, settled).page())
     links = {one.get("href"): one.get("class") for one in svg.iter("a")}
     assert links["../notebooks/demo/good.html#claim-demo-lemma-1"] == "node verdict-holds proof-not-checked"
     assert "../notebooks/demo/good.html#claim-demo-lemma-2" not in links
@@ -103,8 +93,7 @@ def test_nodes_lead_to_claims_and_take_the_classes_of_their_marks(paper: Paper) 
 
 def test_a_map_of_the_books_own_does_not_speak_of_print(paper: Paper) -> None:
     own = paper.model_copy(update={"authors": None, "cite": None})
-    marks: Marks = {name: (verdict, ProofMark.AS_PRINTED) for name, (verdict, _) in marks_of(paper).items()}
-    printed, proved = (map_page(one, marks, set()) for one in (paper, own))
+    printed, proved = (map_of(one, set(), ProofMark.AS_PRINTED).page() for one in (paper, own))
     assert "proof as printed" in printed
     assert "proved here" not in printed
     assert "as printed" not in proved
@@ -112,7 +101,7 @@ def test_a_map_of_the_books_own_does_not_speak_of_print(paper: Paper) -> None:
 
 
 def test_the_list_says_all_that_is_cited(paper: Paper) -> None:
-    page = map_page(paper, marks_of(paper), {one.id for one in paper.claims})
+    page = map_of(paper, {one.id for one in paper.claims}).page()
     assert "rests on Lemma 1, Lemma 2" in page
     assert "its proof on Lemma 1, Lemma 3" in page
     assert page.count("says $x < 1$.") == 6
@@ -137,20 +126,13 @@ def test_claims_of_one_name_are_told_apart_by_their_titles() -> None:
     assert [line for line in lines if len(line) > 15] == []
 
 
-def test_the_small_maps_are_one_link_a_paper(paper: Paper) -> None:
-    page = small_maps([paper], {"demo": marks_of(paper)})
-    assert page.count('<a class="small-map" href="papers/demo.html">') == 1
-    assert page.count("<circle") == 6
-
-
 def test_a_page_has_rings_about_its_claims_and_none_where_it_has_no_place(paper: Paper) -> None:
-    drawing = layout(paper)
-    assert drawing is not None
-    page = page_map(paper, drawing, marks_of(paper), {"lemma-2", "lemma-7"})  # nothing is bound up with Lemma 7
-    assert page.count('class="ring"') == 1
-    assert 'href="../../papers/demo.html#claim-map"' in page
-    assert 'id="claim-map"' in map_page(paper, marks_of(paper), set())
-    assert page_map(paper, drawing, marks_of(paper), {"lemma-7"}) == ""
+    chapter = map_of(paper, set())
+    small = chapter.small({"lemma-2", "lemma-7"})  # nothing is bound up with Lemma 7
+    assert small.count('class="ring"') == 1
+    assert 'href="../../papers/demo.html#claim-map"' in small
+    assert 'id="claim-map"' in chapter.page()
+    assert chapter.small({"lemma-7"}) == ""
 
 
 def test_what_is_bound_up_with_a_claim_is_named_once(paper: Paper) -> None:
@@ -158,19 +140,19 @@ def test_what_is_bound_up_with_a_claim_is_named_once(paper: Paper) -> None:
         update={"claims": [*paper.claims, entry("lemma-8", uses=("lemma-1",), proof_uses=("lemma-1",))]}
     )
     registry = Registry(papers=[both])
-    assert kin(registry, "demo/lemma-3") == {
+    assert related_claims(registry, "demo/lemma-3") == {
         "Rests on": ["demo/lemma-1", "demo/lemma-2"],
         "Its proof rests on": [],
         "What rests on it": ["demo/lemma-4"],
     }
-    assert kin(registry, "demo/lemma-8")["Its proof rests on"] == []
-    assert kin(registry, "demo/lemma-1")["What rests on it"] == [f"demo/lemma-{one}" for one in (2, 3, 4, 8)]
-    assert not any(kin(registry, "demo/lemma-7").values())
+    assert related_claims(registry, "demo/lemma-8")["Its proof rests on"] == []
+    assert related_claims(registry, "demo/lemma-1")["What rests on it"] == [f"demo/lemma-{one}" for one in (2, 3, 4, 8)]
+    assert not any(related_claims(registry, "demo/lemma-7").values())
 
 
 def test_another_run_draws_the_same() -> None:
-    code = "from bookpress.site.map import layout; from bookpress.claims.registry import Registry\n"
-    code += "print([layout(paper) for paper in Registry.load().papers])"
+    code = "from bookpress.site.map import draw; from bookpress.claims.registry import Registry\n"
+    code += "print([draw(paper) for paper in Registry.load().papers])"
     runs = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         for _ in range(2)

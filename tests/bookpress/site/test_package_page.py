@@ -7,7 +7,10 @@ import pytest
 
 from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
-from bookpress.site.package_page import PACKAGE, escaped, package_pages, public_modules, uses
+from bookpress.notebooks.run import run
+from bookpress.site.bind import bind_book
+from bookpress.site.origin import PACKAGE
+from bookpress.site.package_page import package_pages
 
 LAYOUT = Layout.here()
 
@@ -36,33 +39,14 @@ def test_every_page_is_light(pages: dict[str, str]) -> None:
     assert {name: len(text) for name, text in pages.items() if len(text) > 100_000} == {}
 
 
-def test_places_are_those_of_the_docstring() -> None:
-    modules = {module.name: module for module in public_modules(LAYOUT.packages / PACKAGE)}
-    names = {one.name: one for one in modules[f"{PACKAGE}.memorization.attention"].names}
-    assert names["features"].places == ("Eqs. 3 and 7",)
-    assert names["capacity"].places == ("Theorem 1",)
-    assert names["random_heads"].places == ()
-
-
-def test_users_import_the_name_themselves() -> None:
-    users = uses(LAYOUT)[f"{PACKAGE}.memorization.attention.capacity"]
-    assert users
-    for notebook in users:
-        assert "capacity" in LAYOUT.source(notebook).read_text()
-
-
-def test_a_toy_book_has_a_page_of_its_package(toy: Any) -> None:
-    assert "package" in package_pages(toy.layout, Registry.load(toy.layout).papers)
-
-
-@pytest.mark.parametrize(
-    ("docstring", "markdown"),
-    [
-        ("W_K of d|n", r"W\_K of d\|n"),
-        ("``a_b`` and *c*", r"``a_b`` and \*c\*"),
-        ("see :func:`~house.room`", "see ``house.room``"),
-        ("$x$ <b> [c]", r"\$x\$ \<b\> \[c\]"),
-    ],
-)
-def test_a_docstring_stays_text(docstring: str, markdown: str) -> None:
-    assert escaped(docstring) == markdown
+def test_users_import_the_name_themselves(toy: Any) -> None:
+    module = toy.layout.packages / PACKAGE / "validation.py"
+    module.parent.mkdir()
+    module.write_text('"""Rooms <b>."""\n\ndef require(x):\n    """Open ``a|b`` of :func:`~house.wall`: $x$ | y."""\n')
+    run(toy.add("good"), layout=toy.layout)
+    bind_book(toy.layout, "laptop")
+    lines = (toy.layout.generated / "package.md").read_text().splitlines()
+    assert r"Rooms \<b\>." in lines
+    assert lines[-2] == (
+        r"| `require` | Open ``a\|b`` of ``house.wall``: \$x\$ \| y. | [Good](/notebooks/demo/good.ipynb) |"
+    )

@@ -1,19 +1,24 @@
 """From an executed notebook to pages: what the reader sees is the registry's words and the run's values."""
 
+import io
 import re
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 import yaml
+from sphinx.application import Sphinx
 
 from bookpress.claims.record import Record, RecordError
-from bookpress.claims.registry import Registry
+from bookpress.claims.registry import Registry, Verdict
+from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
-from bookpress.site.page import StalePage
+from bookpress.site.book import FINDINGS, Finding, Findings
+from bookpress.site.page import StalePage, claim_block, figure_block, set_table, table_row, without_html
 
 Edit = Callable[[Path, str, str], None]
 
@@ -67,7 +72,6 @@ def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) ->
     assert "| verdict | [Demonstration](/papers/demo.md) | all |" in summary
     assert "| **claims** | **8** | **8** |" in summary
     assert "good-line" in (made / "gallery.md").read_text()
-    assert "not run" not in (made / "status.md").read_text()
     contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
     assert contents["parts"][1]["chapters"][0]["sections"][0]["title"] == "Good"
 
@@ -79,7 +83,7 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     bind_book(layout, "laptop")
     row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \| [\d.]+ \| {verdict}`%s` \|"
     assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
-    assert "not run. A day." in (layout.generated / "status.md").read_text()
+    assert "Full size: not run. A day." in page_text(bound)
     Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
     bind_book(layout, "laptop")
     assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
@@ -168,3 +172,62 @@ def test_what_is_shown_behind_a_cell_leaves_it_and_all_else_stays(toy: Any) -> N
     kept = [output for cell in page.cells if cell.cell_type == "code" for output in cell.outputs]
     assert [output.get("text") or output["data"]["text/plain"] for output in kept] == ["told\n", "7"]
     assert page_text(toy).count("figure-demo-good-line") == 1
+
+
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The pages of a small site in which every text of the registry and of a figure is HTML, and has a formula."""
+    root = tmp_path_factory.mktemp("hostile")
+    layout, words = Layout(root), f"{HOSTILE} $a<b$ and $$\n<c$$ **so**"
+    text = f"{HOSTILE}\n{HOSTILE}\n$a<b$ and\n<b>so</b>"
+    texts = dict.fromkeys(("statement", "printed", "corrected"), text)
+    names = {"label": f"Lemma 1 {HOSTILE}", "title": f"{HOSTILE} $a<b$", "where": HOSTILE}
+    entry = {"id": "lemma-1", "kind": "lemma", "check": "c", "notebook": "demo/good", "expected": "holds"}
+    paper = {"name": "demo", "number": 1, "title": words, "short_title": HOSTILE, "authors": HOSTILE, "cite": "d"}
+    layout.claims.mkdir(parents=True)
+    (layout.claims / "demo.yaml").write_text(yaml.safe_dump({**paper, "claims": [entry | names | texts]}))
+    details: dict[str, Any] = {"name": "line", "caption": text, "alt": HOSTILE, "photo": False}
+    table = f"| a | b |\n| --- | --- |\n| {HOSTILE} | 1e-07 |"
+    pages = [claim_block("demo/lemma-1"), without_html(figure_block("line", details)), without_html(set_table(table))]
+    pages += [table_row([HOSTILE]), f"{{verdict}}`Lemma 1 {HOSTILE}: holds <demo/lemma-1>`"]
+    (layout.book / "index.md").write_text("\n\n".join(["# Front", *pages]))
+    (layout.book / "figures").mkdir()
+    (layout.book / "figures" / "line.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    layout.generated.mkdir()
+    found = {"demo/lemma-1": Finding(HOSTILE, Verdict.HOLDS, "demo/good")}
+    (layout.book / FINDINGS).write_text(Findings(found).dumps())
+    settings = yaml.safe_load((Path(__file__).parents[3] / "_config.yml").read_text())
+    syntax = {name: value for name, value in settings["sphinx"]["config"].items() if name.startswith("myst_")}
+    extensions = ["myst_parser", "bookpress.site.claim_domain"]
+    enabled = {"extensions": extensions, "myst_enable_extensions": settings["parse"]["myst_enable_extensions"]}
+    places = (layout.book, None, root / "html", root / "trees", "html")
+    app = Sphinx(*places, confoverrides=syntax | enabled, status=None, warning=io.StringIO())
+    app.build()
+    return (root / "html" / "index.html").read_text()
+
+
+class Elements(HTMLParser):
+    """The names of elements and of their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names |= {tag, *(name for name, _ in attrs)}
+
+
+def test_no_text_of_the_registry_or_of_a_figure_is_live(hostile_site: str) -> None:
+    article = hostile_site[hostile_site.index('<div class="body"') : hostile_site.index('<div class="sphinxsidebar"')]
+    assert article.count("&lt;script&gt;") > 8
+    assert not Elements(article).names & {"script", "onerror", "b"}
+
+
+def test_formulas_and_numbers_of_such_texts_stay(hostile_site: str) -> None:
+    assert r"\(a&lt;b\)" in hostile_site
+    assert "10⁻⁷" in hostile_site
+    assert "verdict-holds" in hostile_site

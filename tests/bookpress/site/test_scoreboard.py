@@ -6,7 +6,7 @@ from bookpress.claims.evidence import Item, Role, Settled
 from bookpress.claims.registry import Verdict
 from bookpress.site.book import Book
 from bookpress.site.page import badge
-from bookpress.site.scoreboard import scoreboard_page, summary_page, telling
+from bookpress.site.scoreboard import headline_item, scoreboard_page, summary_page
 
 
 def item(label: str, **more: Any) -> Item:
@@ -16,7 +16,7 @@ def item(label: str, **more: Any) -> Item:
 
 def shown(*evidence: Item) -> str | None:
     settled = Settled(claim="a/b", label="B", verdict=Verdict.HOLDS, expected=Verdict.HOLDS, evidence=list(evidence))
-    found = telling(settled)
+    found = headline_item(settled)
     return found.label if found else None
 
 

@@ -1,4 +1,4 @@
-"""The sweeps of full-size figures: what is done, what is missing, what comes next."""
+"""The sweeps of full-size figures: listed, worked off in their order, and made again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from bookpress.notebooks.profile import ProfileError
-from bookpress.sweeps.full_size import CPU, CUDA, FigureSweep, figure_sweeps, tasks_again, tasks_of, unlike
+from bookpress.notebooks.values import ValueRefused
+from bookpress.sweeps.full_size import CPU, CUDA, FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
-from bookpress.sweeps.sweep import SweepError
 
 SWEEP = """\
 demo/good:
@@ -30,10 +30,11 @@ demo/good:
       across: n
       number: loss
 """
+Load = Callable[..., list[FigureSweep]]
 
 
 @pytest.fixture
-def sweeps(toy: Any) -> Callable[..., list[FigureSweep]]:
+def sweeps(toy: Any) -> Load:
     toy.add("good")
     toy.add_point()
     toy.layout.profiles.mkdir()
@@ -45,85 +46,99 @@ def sweeps(toy: Any) -> Callable[..., list[FigureSweep]]:
     return load
 
 
-def test_points_are_done_by_their_records(
-    toy: Any, sweeps: Callable[..., list[FigureSweep]], a_record: Callable[..., PointRecord]
-) -> None:
+def test_points_are_done_by_their_records(toy: Any, sweeps: Load, a_record: Callable[..., PointRecord]) -> None:
     long, short = sweeps()
     assert [(len(one.points), len(one.done), len(one.missing)) for one in (long, short)] == [(6, 0, 6), (2, 0, 2)]
-    assert (long.pace(CPU), long.seconds(long.missing, CPU)) == (None, 1400.0)
+    assert (long.pace(CPU), long.seconds(long.missing, CPU)) == (None, [100, 200, 400, 100, 200, 400])
     for point in long.points[:2]:
         path = toy.layout.points("demo/good") / f"{point.name}.json"
         a_record(point, seconds=50.0 * point.parameters["n"]).write(path)
     long, short = sweeps()
     assert (len(long.done), len(short.done)) == (2, 0)
     assert (long.pace(CPU), long.pace(CUDA)) == (0.5, None)
-    assert long.seconds(long.missing, CPU) == 0.5 * (1400 - 300)
+    assert long.seconds(long.missing, CPU) == [200, 50, 100, 200]
+    assert long.seconds_measured() == {"CPU": 75.0}
 
 
-def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Callable[..., list[FigureSweep]]) -> None:
+def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Load) -> None:
     tasks = tasks_of(sweeps(), CPU, toy.layout)
-    names = [task.path.stem for task in tasks]
-    assert names == [
-        "n=1,kind=b",
-        "n=2,kind=b",
-        "n=1,seed=0",
-        "n=2,seed=0",
-        "n=4,seed=0",
-        "n=1,seed=1",
-        "n=2,seed=1",
-        "n=4,seed=1",
-    ]
-    assert tasks[0].path.parent == toy.layout.points("demo/good")
+    names = ["n=1,kind=b", "n=2,kind=b", *(f"n={n},seed={seed}" for seed in (0, 1) for n in (1, 2, 4))]
+    assert [task.record.stem for task in tasks] == names
+    assert tasks[0].record.parent == toy.layout.points("demo/good")
 
 
-def test_what_is_for_an_accelerator_is_left_to_one(toy: Any, sweeps: Callable[..., list[FigureSweep]]) -> None:
-    assert all("kind=b" not in task.path.stem for task in tasks_of(sweeps("true"), CPU, toy.layout))
+def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> None:
+    assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), CPU, toy.layout))
     on_gpu = tasks_of(sweeps("true"), CUDA, toy.layout)
     assert len(on_gpu) == 8
-    assert {task.parameters["device"] for task in on_gpu} == {"cuda"}
+    assert {task.point.parameters["device"] for task in on_gpu} == {"cuda"}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
-        ("n: [1, 2, 4]", "m: [1]", "full.yaml, demo/good, 'long': demo/points/point has no parameter 'm'"),
-        ("100 * n", "100 * m", "'100 \\* m' is no number"),
+        ("n: [1, 2, 4]", "m: [1], n: [1]", "full.yaml, demo/good, 'long': demo/points/point has no parameter 'm'"),
+        ("100 * n", "100 * m", r"full.yaml, demo/good, 'long': '100 \* m' is no number"),
         ("n: [1, 2, 4]", "n: [0]", "out of its range"),
+        ("n: [1, 2, 4]", "n: [2.0]", "n must be a whole number"),
+        ("kind: b", "kind: no", "kind must be a text, got False"),
+        ("seed: 0..1", "seed: 0..999999999", "at most 100,000 are allowed"),
+        ("across: n", "across: m", "across and apart name axes, got 'm'; there are: n, seed"),
+        ("      number: loss\n", "", "number"),
     ],
 )
-def test_a_sweep_that_does_not_fit_is_named(
-    sweeps: Callable[..., list[FigureSweep]], old: str, new: str, said: str
-) -> None:
-    with pytest.raises(SweepError, match=said):
+def test_a_description_that_does_not_fit_is_named(sweeps: Load, old: str, new: str, message: str) -> None:
+    with pytest.raises(ProfileError, match=message):
         sweeps(text=SWEEP.replace("GPU", "false").replace(old, new))
 
 
-def test_a_description_of_another_form_is_refused(sweeps: Callable[..., list[FigureSweep]]) -> None:
-    with pytest.raises(ProfileError, match="number"):
-        sweeps(text=SWEEP.replace("GPU", "false").replace("      number: loss\n", ""))
-
-
-def test_points_that_come_out_otherwise_are_named(
-    toy: Any, sweeps: Callable[..., list[FigureSweep]], a_record: Callable[..., PointRecord]
-) -> None:
-    long, _ = sweeps()
-    for point, now in zip(long.points[:3], (1.0, 1.04, [1.0, 1.4]), strict=True):
-        a_record(point, numbers={"loss": 1.0}).write(toy.layout.points("demo/good") / f"{point.name}.json")
-        a_record(point, numbers={"loss": now}).write(toy.layout.again("demo/good") / f"{point.name}.json")
-    found = sweeps()
-    tasks = tasks_again(found, {"demo/points/point": "f"}, toy.layout)
-    assert [task.path for task in tasks] == [
-        toy.layout.again("demo/good") / f"{point.name}.json" for point in long.points[:3]
-    ]
-    assert tasks_again(found, {"demo/points/point": "other code"}, toy.layout) == []
-    assert unlike(found, toy.layout) == {"demo/good, long, n=4,seed=0": "loss is 1.2 today, 1 on record"}
-
-
-def test_sweeps_of_some_pages_are_those_of_these_pages(toy: Any, sweeps: Callable[..., list[FigureSweep]]) -> None:
-    assert len(sweeps()) == 2
-    assert [one.sweep.title for one in figure_sweeps(toy.layout, ["demo/good"])] == ["long", "short"]
-    assert figure_sweeps(toy.layout, ["demo/another"]) == []
-    (toy.layout.profiles / "full.yaml").write_text("demo/good: {cost: a day}\n")
-    assert figure_sweeps(toy.layout) == figure_sweeps(toy.layout, ["demo/good"]) == []
+def test_sweeps_of_some_pages_are_those_of_these_pages(toy: Any, sweeps: Load) -> None:
+    assert sweeps() == figure_sweeps(toy.layout, ["demo/good"])
+    with pytest.raises(ValueRefused, match="no sweep for a page 'demo/goood'; nearest: demo/good"):
+        figure_sweeps(toy.layout, ["demo/good", "demo/goood"])
     (toy.layout.profiles / "full.yaml").unlink()
     assert figure_sweeps(toy.layout) == []
+
+
+def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps: Load) -> None:
+    sweeps(
+        text=SWEEP[: SWEEP.index("    - title: short")].replace("seed: 0..1", "seed: [0]").replace("1, 2, 4", "1, 2")
+    )
+    listed = "demo/good, long\n  0 of 2 points, none measured; missing: 2: 5.0 min of one core, as planned\n"
+    assert book("points") == (0, listed)
+    assert book("points", "--again") == (0, "no point on record is of the present code\n")
+    code, printed = book("points", "--work", "--cores", "2")
+    assert code == 0
+    assert printed.endswith("2 points made\n")
+    assert "2 of 2 points" in book("points")[1]
+    assert book("points", "--work") == (0, "no point for the device 'cpu' is missing\n")
+    path = toy.layout.points("demo/good") / "n=1,seed=0.json"
+    record = PointRecord.read(path)
+    for loss, code, message in ((1.04, 0, "2 of 2 recorded points"), (1.2, 1, "n=1,seed=0: loss is 1 today, 1.2 on")):
+        record.model_copy(update={"numbers": {"loss": loss}}).write(path)
+        ended, printed = book("points", "--again", "--cores", "2")
+        assert ended == code
+        assert message in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--work", "--again"], 2, "one of the two"),
+        (["--device", "tpu"], 2, "--device is 'cpu' or 'cuda', got 'tpu'"),
+        (["--work", "--hours", "1e300"], 2, "1e+300 is not from 0 to 8760"),
+        (["demo/goood"], 3, "nearest: demo/good"),
+        (["demo/goood", "--work"], 3, "nearest: demo/good"),
+        (["demo/goood", "--again"], 3, "nearest: demo/good"),
+    ],
+)
+def test_wrong_usage_is_refused(book: Any, sweeps: Load, arguments: list[str], code: int, message: str) -> None:
+    sweeps()
+    ended, printed = book("points", *arguments)
+    assert ended == code
+    assert message in " ".join(printed.split())
+
+
+def test_a_duration_in_words() -> None:
+    for seconds, words in ((4, "4 s"), (100, "1.7 min"), (5400, "1.5 h"), (2e5, "2.3 days"), (4e8, "13 years")):
+        assert in_words(seconds) == words

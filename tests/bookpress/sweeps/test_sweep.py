@@ -1,82 +1,145 @@
-"""Sweeps: the points that axes span, and what is refused before anything is run."""
+"""Sweeps from the command line: each point is made once, whatever is killed and whoever else is at it."""
 
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bookpress.notebooks.profile import Sweep
-from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.sweep import SweepError, axes_of, identity_of, in_order, number_of, points_of
+from bookpress.sweeps.points import PointRecord
+
+Book = Callable[..., tuple[int, str]]
+SWEEP = ["sweep", "demo/points/point", "--cores", "2"]
+TWELVE = ["-p", "n=1,2,4", "-p", "seed=0..3"]
 
 
 @pytest.fixture
-def notebook(toy: Any) -> Notebook:
-    return Notebook(toy.add_point(), toy.layout)
+def folder(toy: Any) -> Path:
+    path: Path = toy.layout.sweep("demo/points/point")
+    return path
 
 
-def test_axes_are_lists_of_values_or_spans(notebook: Notebook) -> None:
-    axes = axes_of(["n=1,2,4", "seed=0..3", "heads=1,[2,3]", "kind=a"], notebook)
-    assert axes == {"n": [1, 2, 4], "seed": [0, 1, 2, 3], "heads": [[1], [2, 3]], "kind": ["a"]}
+def times(folder: Path) -> dict[str, int]:
+    """When each record was written."""
+    return {path.stem: path.stat().st_mtime_ns for path in (folder / "points").glob("*.json")}
+
+
+def test_each_point_is_made_once_and_all_are_gathered(book: Book, toy: Any, folder: Path) -> None:
+    code, printed = book(*SWEEP, "-p", "n=1,2", "-p", "seed=0..1")
+    assert code == 0
+    assert "4 points made" in printed
+    assert "loss against n" in printed
+    assert (folder / "table.csv").read_text() == "n,seed,loss,total\n1,0,1.0,3\n1,1,2.0,3\n2,0,0.5,3\n2,1,1.5,3\n"
+    assert "<svg" in (folder / "picture.svg").read_text()
+    record = PointRecord.read(folder / "points" / "n=1,seed=0.json")
+    assert record.seconds > 0
+    assert record.memory_mb
+    before = times(folder)
+
+    code, printed = book(*SWEEP, "-p", "n=1,2,3", "-p", "seed=0..1")
+    after = times(folder)
+    assert (code, len(after)) == (0, 6)
+    assert "4 of 6 points are there, 2 to be made" in printed
+    assert {name: after[name] for name in before} == before
+    assert [path.suffix for path in toy.layout.plan("any").parent.iterdir()] == [".lock"]
+
+
+def test_paths_are_the_caller_s(book: Book, toy: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("my own")
+    (elsewhere / "settings").mkdir()
+    (elsewhere / "settings" / "config.yaml").write_text("cores: 1\n")
+    options = ["-o", "mine", "--workflow-profile", "settings"]
+    assert book("sweep", "demo/points/point", "-p", "n=1,2", *options, folder=elsewhere)[0] == 0
+    assert len(list((elsewhere / "mine" / "points").iterdir())) == 2
+    assert (elsewhere / "mine" / "table.csv").is_file()
+    assert not (toy.layout.root / "mine").exists()
+
+
+def test_the_seconds_of_a_point_are_those_of_the_processor(book: Book, toy: Any, edit: Any, folder: Path) -> None:
+    edit(toy.layout.source("demo/points/point"), "# %%\nend =", "# %%\ntime.sleep(1.5)\nend =")
+    assert book(*SWEEP, "-p", "n=1", "-p", "seed=0", "-p", "wait=0.3")[0] == 0
+    [path] = (folder / "points").iterdir()
+    assert 0.3 <= PointRecord.read(path).seconds < 1.5
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("options", "code", "message"),
     [
-        ([], "needs an axis"),
-        (["n"], "key=value"),
-        (["n="], "the axis n has no values"),
-        (["seed=3..1"], "the axis seed has no values"),
-        (["n=1,2,1"], "the value 1 twice"),
-        (["n=1", "n=2"], "the axis n is given twice"),
-        (["m=1,2"], "no parameter 'm'; it has: n,"),
-        (["n=0,1"], "n=0 is out of its range: at least 1"),
-        (["n=many"], "n='many' is a text, the parameter is a number"),
-        (["heads=1,0"], r"heads=\[0\] is out of its range: each at least 1"),
-        (["kind=a,c"], "kind='c' is out of its range: one of"),
+        (["-p", "m=1"], 3, "no parameter 'm'"),
+        (["-p", "n=0"], 3, "out of its range"),
+        (["-p", "n=0..999999999999"], 3, "at most 100,000"),
+        (["-p", "n=1,2", "--across", "nope"], 3, "there is no axis 'nope'; there are: n"),
+        (["-p", "n=1", "--hours", "inf"], 2, "inf is not from 0 to 8760"),
+        (["-p", "n=1", "--hours", "nan"], 2, "nan is not from 0 to 8760"),
+        (["-p", "n=1", "-o", "Snakefile/mine"], 9, "Snakefile/mine: Not a directory"),
+        (["-p", "n=1", "-o", "/proc/mine"], 9, "/proc/mine: No such file or directory"),
     ],
 )
-def test_axes_that_do_not_fit_are_refused_by_name(notebook: Notebook, texts: list[str], said: str) -> None:
-    with pytest.raises(SweepError, match=said):
-        points_of(notebook, axes_of(texts, notebook), {})
+def test_bad_options_are_refused_before_anything_is_begun(
+    book: Book, toy: Any, options: list[str], code: int, message: str
+) -> None:
+    ended, printed = book(*SWEEP, *options)
+    assert ended == code
+    assert message in " ".join(printed.split())
+    assert not toy.layout.plan("any").parent.exists()
 
 
-def test_points_are_known_by_their_parameters_but_for_the_device(notebook: Notebook) -> None:
-    points = points_of(notebook, {"n": [3, 4], "seed": [0, 1]}, {"kind": "b"})
-    assert [point.name for point in points] == [
-        "n=3,seed=0,kind=b",
-        "n=3,seed=1,kind=b",
-        "n=4,seed=0,kind=b",
-        "n=4,seed=1,kind=b",
-    ]
-    assert len({point.identity for point in points}) == 4
-    elsewhere = points_of(notebook, {"seed": [0, 1], "n": [3, 4]}, {"kind": "b", "device": "cuda"})
-    assert {point.identity for point in elsewhere} == {point.identity for point in points}
+def test_points_that_fail_are_named_and_the_others_kept(book: Book, folder: Path) -> None:
+    code, printed = book(*SWEEP, "-p", "ill=no,fails,killed", "-p", "n=3,4")
+    assert (code, len(times(folder))) == (1, 2)
+    last = printed.strip().splitlines()[-1]
+    assert "4 points failed, the others are kept" in last
+    assert all(f"ill={ill},n={n}" in last for ill in ("fails", "killed") for n in (3, 4))
+    assert "ValueError: it fails" in " ".join(printed.split())
+    assert "the kernel died" in " ".join(printed.split())
+    assert len((folder / "table.csv").read_text().splitlines()) == 3
 
 
-@given(st.lists(st.text(), min_size=2, max_size=2, unique=True))
-def test_two_texts_have_two_names(texts: list[str]) -> None:
-    from bookpress.sweeps.sweep import _name
-
-    assert len({_name({"kind": text}) for text in texts}) == 2
-    assert all("/" not in _name({"kind": text}) and len(_name({"kind": text})) < 200 for text in texts)
-
-
-def test_what_is_most_telling_comes_first(notebook: Notebook) -> None:
-    points = points_of(notebook, {"n": [4, 1], "seed": [1, 0]}, {})
-    assert next(point.name for point in in_order(points, "n")) == "n=1,seed=0"
-    assert [point.parameters["seed"] for point in in_order(points, "")] == [0, 0, 1, 1]
-    assert number_of("0.5 * n * len(heads)", points[0]) == 4.0
-    for text in ("m", "__import__('os')", "n +", "n / 0"):
-        with pytest.raises(SweepError, match="is no number made of the parameters"):
-            number_of(text, points[0])
+def test_a_job_that_cannot_begin_says_why(book: Book, toy: Any, edit: Any) -> None:
+    edit(toy.layout.root / "Snakefile", "({BOOK} point", "(no-such-program point")
+    code, printed = book(*SWEEP, "-p", "n=1")
+    assert code == 1
+    assert "no-such-program: command not found" in printed
 
 
-def test_a_description_takes_spans(notebook: Notebook) -> None:
-    one = {"title": "a", "notebook": "demo/points/point", "seconds": "1", "across": "n", "number": "loss"}
-    assert Sweep.model_validate({**one, "axes": {"n": [1], "seed": "0..2"}}).axes == {"n": [1], "seed": [0, 1, 2]}
+@pytest.mark.parametrize(("hours", "most"), [("0.004", 11), ("0", 2)])
+def test_a_budget_ends_a_sweep_between_points(book: Book, folder: Path, hours: str, most: int) -> None:
+    code, printed = book(*SWEEP, *TWELVE, "-p", "wait=2.0", "--hours", hours)
+    count = len(times(folder))
+    assert code == 0
+    assert count <= most
+    assert f"{count} points made, {12 - count} left" in printed
 
 
-def test_identity_does_not_depend_on_the_order_of_parameters() -> None:
-    assert identity_of("a", {"x": 1, "y": 2}) == identity_of("a", {"y": 2, "x": 1, "device": "cuda"})
+def test_of_two_runs_of_a_sweep_the_second_is_refused(start: Any, book: Book, folder: Path) -> None:
+    first = start(*SWEEP, *TWELVE, "-p", "wait=0.5")
+    while not times(folder) and first.poll() is None:
+        time.sleep(0.1)
+    code, printed = book(*SWEEP, *TWELVE, "-p", "wait=0.5")
+    assert (code, printed) == (1, "not whole: another run is making these points; this one did nothing\n")
+    assert "12 points made" in first.communicate(timeout=300)[0]
+    assert len(times(folder)) == 12
+
+
+def test_a_sweep_that_is_killed_goes_on_from_there(start: Any, book: Book, toy: Any, folder: Path) -> None:
+    assert book(*SWEEP, *TWELVE)[0] == 0
+    undisturbed = (folder / "table.csv").read_text()
+    shutil.rmtree(toy.layout.build)
+    for enough in (1, 4, 8):
+        process = start(*SWEEP, *TWELVE)
+        while len(times(folder)) < enough and process.poll() is None:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    before = times(folder)
+    code, printed = book(*SWEEP, *TWELVE)
+    after = times(folder)
+    assert code == 0
+    assert f"{len(before)} of 12 points are there" in printed
+    assert (folder / "table.csv").read_text() == undisturbed
+    assert {name: after[name] for name in before} == before
+    assert [path for path in toy.layout.build.rglob("*") if path.name.endswith(".aside")] == []

@@ -4,7 +4,6 @@
 :mod:`attention_theory.hyper_attention.interactions.gram`.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.integrate import solve_ivp
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.gram import gram_gradients
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,8 @@ def flow_limit(
     Raises:
         ParameterError: an entry of w is not positive; from 0 the flow need not move, and a sign stays as it is.
     """
-    require(least_value=(value.min().item(), math.ulp(0.0), None))
+    least = value.min().item()
+    refuse_unless(least > 0, f"value must be positive in every entry, the least is {least}")
     squares = value.square()
     columns = target.square().sum(dim=-2)
     end = ((squares + (squares.square() + 4 * columns / norm).sqrt()) / 2).sqrt()

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Complex, Float, Int
 from torch import Tensor
 
-from attention_theory.validation import FORMS, Form, ParameterError, require
+from attention_theory.validation import FORMS, Form, ParameterError, require, require_finite, require_some
 
 
 def dtfs(function: Float[Tensor, " period"], form: Form = "correct") -> Complex[Tensor, " period"]:
@@ -15,14 +15,21 @@ def dtfs(function: Float[Tensor, " period"], form: Form = "correct") -> Complex[
     ``form="printed"`` is Definition B.3 as it stands, without the ``1/N`` that Lemmas B.4 and B.5 and Theorem B.6 need.
 
     Raises:
-        ParameterError: an unknown form.
+        ParameterError: no value, or one that is not finite; an unknown form.
     """
     require(form=(form, FORMS))
+    require_some(function=function)
+    require_finite(function=function)
     return torch.fft.fft(function, norm="forward" if form == "correct" else "backward")
 
 
 def synthesis(coefficients: Complex[Tensor, " period"]) -> Float[Tensor, " period"]:
-    """The real function with these coefficients, ``f[n] = sum_k F[k] exp(2 pi i k n / N)`` (Lemma B.5)."""
+    """The real function with these coefficients, ``f[n] = sum_k F[k] exp(2 pi i k n / N)`` (Lemma B.5).
+
+    Raises:
+        ParameterError: no coefficient.
+    """
+    require_some(coefficients=coefficients)
     return torch.fft.ifft(coefficients, norm="forward").real
 
 

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import counts
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 Array = TypeVar("Array", Tensor, np.ndarray)
 
@@ -110,10 +110,9 @@ def descend(
     Raises:
         ParameterError: no steps, or not one pair of rates a model.
     """
-    require(
-        steps=(steps, 1, None),
-        record_every=(record_every, 1, None),
-        pairs_of_rates=(len(rates), len(value), len(value)),
+    require(steps=(steps, 1, None), record_every=(record_every, 1, None))
+    refuse_unless(
+        len(rates) == len(value), f"rates must be a pair for each model, got {len(rates)} for {len(value)} models"
     )
     speed = torch.tensor(rates, dtype=gram.dtype, device=gram.device)
     score = torch.zeros_like(target) if score is None else score.clone()

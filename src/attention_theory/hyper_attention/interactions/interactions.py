@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, ParameterError, require, require_shape
 
 
 def sample_sequences(
@@ -34,7 +34,12 @@ def aggregate_interactions(
     weights: Float[Tensor, "size features"],
     self_term: bool = True,
 ) -> Float[Tensor, "... length features"]:
-    """Row i is the sum over j of ``f(X(i), X(j)) w_{X(j)}`` (Eq. 2); without ``self_term`` the sum leaves out j = i."""
+    """Row i is the sum over j of ``f(X(i), X(j)) w_{X(j)}`` (Eq. 2); without ``self_term`` the sum leaves out j = i.
+
+    Raises:
+        ParameterError: a symbol that the effect does not have.
+    """
+    require(symbols=(Each(symbols), 0, len(effect) - 1))
     pairs = effect[symbols[..., :, None], symbols[..., None, :]]
     if not self_term:
         pairs = pairs - torch.diag_embed(pairs.diagonal(dim1=-2, dim2=-1))
@@ -73,11 +78,14 @@ def represent(
     they are ``B^T F B`` and ``B^T W``.
 
     Raises:
-        ParameterError: the embedding is not square.
+        ParameterError: an embedding that is not invertible; the embedding is not square.
     """
-    size, width = embedding.shape
-    require(width=(width, size, size))
-    half = torch.linalg.solve(embedding, effect)
+    size = len(embedding)
+    require_shape(embedding=(embedding, (size, size)))
+    try:
+        half = torch.linalg.solve(embedding, effect)
+    except torch.linalg.LinAlgError as error:
+        raise ParameterError("embedding must be invertible, got a singular one") from error
     return torch.linalg.solve(embedding, half.mT).mT, torch.linalg.solve(embedding, weights)
 
 

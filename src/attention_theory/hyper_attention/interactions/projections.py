@@ -7,17 +7,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, normal
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
     """The largest size of an inner product of two different ones of the vectors, made unit vectors (Remark F.1).
 
     Raises:
-        ParameterError: fewer than two vectors.
+        ParameterError: a vector that is 0; fewer than two vectors.
     """
-    require(count=(len(vectors), 2, None))
-    units = vectors / vectors.norm(dim=1, keepdim=True)
+    refuse_unless(len(vectors) >= 2, f"vectors must be at least two, got {len(vectors)}")
+    norms = vectors.norm(dim=1, keepdim=True)
+    refuse_unless(bool((norms > 0).all()), "vectors must not be 0, which has no direction")
+    units = vectors / norms
     products = units @ units.mT
     return products.fill_diagonal_(0.0).abs().max().item()
 
@@ -54,7 +56,7 @@ def missed_agreements(rows: Float[Tensor, "directions width"], features: int, va
     """
     require(features=(features, 1, None), values=(values, 2, None))
     directions = features * (values - 1)
-    require(rows=(len(rows), directions, directions))
+    refuse_unless(len(rows) == directions, f"rows must be one for each of the {directions} directions, got {len(rows)}")
     basis = torch.linalg.qr(rows).Q.reshape(features, values - 1, -1)
     kept = (basis @ basis.mT).square().sum().item()
     return 1 - kept / directions
@@ -66,7 +68,10 @@ def agreements(features: int, values: int) -> Float[Tensor, "features symbols sy
     Raises:
         ParameterError: no feature, fewer than two values, or more than 4096 combinations.
     """
-    require(features=(features, 1, None), values=(values, 2, None), symbols=(values**features, 2, 4096))
+    require(features=(features, 1, None), values=(values, 2, None))
+    refuse_unless(
+        values**features <= 4096, f"values and features must give at most 4096 tokens, got {values}^{features}"
+    )
     tokens = torch.cartesian_prod(*[torch.arange(values)] * features).reshape(-1, features)
     return torch.stack([(one[:, None] == one).to(torch.float64) for one in tokens.T])
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
 from attention_theory.numerics import least_norm_solution
 from attention_theory.randomness import Seed
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 #: Eigenvalues of the integer matrices ``S^T S`` below this share of the largest count as zero.
 _ZERO = 1e-11
@@ -44,7 +44,12 @@ def data_matrix(symbols: Int[Tensor, "samples length"], symbol: int, size: int) 
 
 
 def versatility(symbols: Int[Tensor, "samples length"], size: int) -> Versatility:
-    """The rank and the least singular value of each data matrix, from the eigenvalues of ``S^T S`` (Assumption 4.2)."""
+    """The rank and the least singular value of each data matrix, from the eigenvalues of ``S^T S`` (Assumption 4.2).
+
+    Raises:
+        ParameterError: no sequence, or a symbol that is none of them.
+    """
+    require(size=(size, 1, None), symbols=(Each(symbols), 0, size - 1))
     grams = []
     for symbol in range(size):
         matrix = data_matrix(symbols, symbol, size)

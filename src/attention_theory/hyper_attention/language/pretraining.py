@@ -12,7 +12,7 @@ from attention_theory.data.token_files import Corpus
 from attention_theory.hyper_attention.language.language_model import LanguageModel
 from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.randomness import generator
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require, require_some
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,10 @@ class Training:
             batch=(self.batch, 1, None),
             window=(self.window, 1, None),
             rate=(self.rate, 0.0, None),
-            warm_up=(self.warm_up, 0, self.steps),
-            micro_batch=(self.micro_batch, 1, self.batch),
             evaluate_every=(self.evaluate_every, 1, None),
             validation_windows=(self.validation_windows, 1, None),
         )
+        require(warm_up=(self.warm_up, 0, self.steps), micro_batch=(self.micro_batch, 1, self.batch))
 
     def rate_at(self, step: int) -> float:
         """Linear up to the largest rate, then half a cosine down to a tenth of it at the last step (Table 1)."""
@@ -114,9 +113,11 @@ def pretrain(
     Raises:
         ParameterError: no kind, no model, or not one model of each kind for each seed.
     """
-    require(kinds=(len(kinds), 1, None))
+    require_some(kinds=kinds)
     for models in kinds:
-        require(seeds=(len(seeds), len(models), len(models)))
+        refuse_unless(
+            len(seeds) == len(models), f"seeds must be one for each of {len(models)} models, got {len(seeds)}"
+        )
     draws = [generator(seed) for seed in seeds]
     stack = StackedModels(kinds).to(device)
     matrices, vectors = stack.decayed()
@@ -190,7 +191,7 @@ def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
     Raises:
         ParameterError: not equally many runs of both.
     """
-    require(others=(len(others), len(courses), len(courses)))
+    refuse_unless(len(others) == len(courses), f"others must be as many as courses, {len(courses)}, got {len(others)}")
     return [ours.losses[-1] - theirs.losses[-1] for ours, theirs in zip(courses, others, strict=True)]
 
 

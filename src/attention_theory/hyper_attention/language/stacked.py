@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attention_theory.hyper_attention.language.language_model import Block, LanguageModel
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, require_some
 
 
 class StackedLinear(nn.Module):
@@ -78,7 +78,9 @@ class StackedModels(nn.Module):
 
     def __init__(self, kinds: Sequence[Sequence[LanguageModel]]) -> None:
         super().__init__()
-        require(kinds=(len(kinds), 1, None), models=(min(map(len, kinds), default=0), 1, None))
+        require_some(kinds=kinds)
+        for models in kinds:
+            require_some(kinds=models)
         if len(set(map(len, kinds))) > 1:
             raise ParameterError(f"models must be equally many of each kind, got {[len(models) for models in kinds]}")
         models = [one for some in kinds for one in some]

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 
-from attention_theory.hyper_attention.layers.sums import SUMS, Sum, count_visible, require_tokens, rows_without_tuple
-from attention_theory.validation import ParameterError, require
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum, count_visible, rows_without_tuple
+from attention_theory.validation import ParameterError, refuse_unless, require
 
 
 class AttentionBlock(nn.Module):
@@ -40,8 +40,9 @@ class AttentionBlock(nn.Module):
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         rank_of(embed_dim, num_heads)
         require(num_kv_heads=(num_kv_heads, 1, None))
-        if num_heads % num_kv_heads:
-            raise ParameterError(f"num_kv_heads must divide the {num_heads} heads, got {num_kv_heads}")
+        refuse_unless(
+            num_heads % num_kv_heads == 0, f"num_kv_heads must divide the {num_heads} heads, got {num_kv_heads}"
+        )
         self.embed_dim, self.num_heads, self.num_kv_heads = embed_dim, num_heads, num_kv_heads
         self.is_causal = is_causal
 
@@ -65,10 +66,11 @@ class AttentionBlock(nn.Module):
             Outputs ``(..., tokens, embed_dim)``, or outputs and weights.
 
         Raises:
-            ParameterError: no token, or a mask that is not boolean.
+            ParameterError: no token, or an input of another shape, or a mask that is not boolean.
         """
+        if x.ndim < 2 or x.shape[-2] == 0 or x.shape[-1] != self.embed_dim:
+            raise ParameterError(f"x must have shape [..., at least 1, {self.embed_dim}], got {list(x.shape)}")
         tokens = x.shape[-2]
-        require_tokens(tokens)
         hidden = _hidden(key_padding_mask, attn_mask)
         projected = self._project(x)
         finite = torch.cat(projected, dim=-1).isfinite().all(-1)

@@ -11,7 +11,7 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import mix_tuples, tuple_attention, tuple_weights
 from attention_theory.hyper_attention.layers.window_attention import window_attention
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import Each, refuse_unless, require
 
 
 class HyperAttention(TupleBlock):
@@ -74,6 +74,13 @@ class HyperAttention(TupleBlock):
         dtype: torch.dtype | None = None,
     ) -> None:
         require(order=(order, 2, None))
+        if window is not None:
+            require(window=(Each(window), 1, None))
+            refuse_unless(
+                len(window) == order - 1 and is_causal,
+                f"window must hold one length for each of the {order - 1} members and needs is_causal=True, "
+                f"got {list(window)} and is_causal={is_causal}",
+            )
         super().__init__(
             embed_dim,
             num_heads,
@@ -88,13 +95,6 @@ class HyperAttention(TupleBlock):
             dtype=dtype,
         )
         self.order, self.window = order, None if window is None else tuple(window)
-        if self.window is not None:
-            if len(self.window) != order - 1 or not is_causal:
-                raise ParameterError(
-                    f"window must hold one length for each of the {order - 1} members and needs is_causal=True, "
-                    f"got {self.window} and is_causal={is_causal}"
-                )
-            require(window=(list(self.window), 1, None))
         inner = num_heads * self.rank
         factory = {"device": device, "dtype": dtype}
         self.last_value: nn.Module = nn.Identity()

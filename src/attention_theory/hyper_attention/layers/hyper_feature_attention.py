@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from attention_theory.encodings import rotate
 from attention_theory.hyper_attention.layers.attention_block import AttentionBlock, merge_heads
 from attention_theory.layers import attention_weights, causal_mask
-from attention_theory.validation import FORMS, Form, ParameterError, require
+from attention_theory.validation import FORMS, Each, Form, ParameterError, refuse_unless, require, require_some
 
 
 def linear_hyper_feature_attention(
@@ -51,7 +51,7 @@ def score_features(
     Raises:
         ParameterError: no factor.
     """
-    require(factors=(len(factors), 1, None))
+    require_some(factors=factors)
     return reduce(lambda x, y: (x[..., :, None] * y[..., None, :]).flatten(-2), factors)
 
 
@@ -108,12 +108,16 @@ class HyperFeatureAttention(AttentionBlock):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(embed_dim, num_heads, num_kv_heads, is_causal)
-        require(form=(form, FORMS), dropout=(dropout, 0.0, 1.0))
-        self.orders = [order] * num_heads if isinstance(order, int) else list(order)
-        if len(self.orders) != num_heads:
-            raise ParameterError(f"order must be one number, or one for each of {num_heads} heads, got {self.orders}")
-        if value_product and self.num_kv_heads < num_heads:
-            raise ParameterError(f"num_kv_heads must be {num_heads} with value_product, got {num_kv_heads}")
+        self.orders = list(order) if isinstance(order, Sequence) else [order] * num_heads
+        require(order=(Each(self.orders), 1, None), form=(form, FORMS), dropout=(dropout, 0.0, 1.0))
+        refuse_unless(
+            len(self.orders) == num_heads,
+            f"order must be one number, or one for each of {num_heads} heads, got {self.orders}",
+        )
+        refuse_unless(
+            not value_product or self.num_kv_heads == num_heads,
+            f"num_kv_heads must be {num_heads} with value_product, got {num_kv_heads}",
+        )
         self.head_dim = _head_dim(embed_dim, self.orders)
         self.value_product, self.rotary, self.form, self.dropout = value_product, rotary, form, dropout
         key_dim = self.head_dim * self.num_kv_heads
@@ -177,7 +181,7 @@ class HyperFeatureAttention(AttentionBlock):
 
 def _head_dim(embed_dim: int, orders: Sequence[int]) -> int:
     """The features of a head, which the heads and then each order must divide."""
-    require(embed_dim=(embed_dim, 1, None), order=(list(orders), 1, None))
+    require(embed_dim=(embed_dim, 1, None), orders=(Each(orders), 1, None))
     if embed_dim % len(orders):
         raise ParameterError(f"embed_dim must be a multiple of the {len(orders)} heads, got {embed_dim}")
     head_dim = embed_dim // len(orders)
@@ -224,5 +228,5 @@ def product_flops(tokens: int, orders: Sequence[int]) -> int:
     Raises:
         ParameterError: no token or an order below 1.
     """
-    require(tokens=(tokens, 1, None), orders=(list(orders), 1, None))
+    require(tokens=(tokens, 1, None), orders=(Each(orders), 1, None))
     return sum(order - 1 for order in orders) * tokens**2

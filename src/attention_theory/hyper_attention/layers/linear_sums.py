@@ -111,7 +111,7 @@ def linear_pair_sum(
         ParameterError: no token or an unknown sum.
     """
     require(sum_over=(sum_over, SUMS))
-    require_tokens(queries.shape[-2])
+    require_tokens(queries)
     if sum_over == "all" and not causal:
         return queries @ ((first_keys.mT @ first_values) * (second_keys.mT @ second_values))
     first = first_keys[..., :, None] * first_values[..., None, :]

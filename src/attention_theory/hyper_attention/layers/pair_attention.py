@@ -61,7 +61,7 @@ def pair_attention(
     """
     require(sum_over=(sum_over, SUMS), block=(1 if block is None else block, 1, None))
     tokens = queries.shape[-2]
-    require_tokens(tokens)
+    require_tokens(queries)
     if torch.compiler.is_exporting():
         keys, values = [first_keys, second_keys], [first_values, second_values]
         return tuple_attention(queries, keys, values, sum_over, causal, scale, hidden=hidden)

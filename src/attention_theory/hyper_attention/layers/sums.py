@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -66,7 +66,8 @@ def allowed_tuples(
         ParameterError: no token, no member or an unknown sum.
     """
     require(members=(members, 1, None), sum_over=(sum_over, SUMS))
-    require_tokens(tokens)
+    if not torch.compiler.is_compiling():  # there the number of tokens may be a symbol
+        require(tokens=(tokens, 1, None))
     axes = [[tokens if axis == here else 1 for axis in range(members + 1)] for here in range(members + 1)]
     query, *tuples = (torch.arange(tokens, device=device).reshape(shape) for shape in axes)
     mask = torch.ones([tokens] * (members + 1), dtype=torch.bool, device=device)
@@ -130,11 +131,11 @@ def count_visible(
     return count.expand(*count.shape[:-1], marked.shape[-1])
 
 
-def require_tokens(tokens: int) -> None:
-    """Refuse an empty sequence. The length of a traced sequence is a symbol and passes.
+def require_tokens(queries: Float[Tensor, "... tokens rank"]) -> None:
+    """Check that there is at least one query. The length of a traced sequence is a symbol and passes.
 
     Raises:
         ParameterError: no token.
     """
-    if tokens < 1:
-        raise ParameterError(f"tokens must be an integer, at least 1, got {tokens}")
+    if queries.shape[-2] == 0:
+        raise ParameterError(f"queries must have at least one token, got shape {list(queries.shape)}")

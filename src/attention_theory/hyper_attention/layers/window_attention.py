@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs, require_tokens
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import Each, refuse_unless, require
 
 
 def window_attention(
@@ -39,12 +39,13 @@ def window_attention(
     Raises:
         ParameterError: an unknown sum, no token, or anything but two lengths from 1.
     """
-    if len(window) != 2:
-        raise ParameterError(f"window must hold one length for each of 2 members, got {len(window)}")
-    require(window=(list(window), 1, None))
+    is_traced = torch.compiler.is_compiling()
+    if not is_traced:
+        require(window=(Each(window), 1, None))
+    refuse_unless(len(window) == 2, f"window must hold one length for each of 2 members, got {list(window)}")
+    require_tokens(queries)
     tokens = queries.shape[-2]
-    require_tokens(tokens)
-    if not torch.compiler.is_compiling():  # there the number of tokens may be a symbol, and the spared work is its own
+    if not is_traced:  # else the number of tokens may be a symbol, and the compiler spares the work
         window = [min(length, tokens) for length in window]
     keys1, keys2, values1, values2 = (
         _windows(rows, length)

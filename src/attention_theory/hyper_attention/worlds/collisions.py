@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def simulate(starts: Int[Tensor, "runs agents 2"], grid: int, radius: int) -> Ru
     Raises:
         ParameterError: a start outside the grid, or a negative radius.
     """
-    require(radius=(radius, 0, None), starts=(int(starts.min()), 0, None), furthest=(int(starts.max()), 0, grid - 1))
+    require(radius=(radius, 0, None), starts=(Each(starts), 0, grid - 1))
     paths = [starts]
     touched = starts.new_zeros(*starts.shape[:2], starts.shape[1], dtype=torch.bool)
     for _ in range(grid):

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,11 @@ def layer_of(
         ParameterError: no factor, or more weights than factors.
     """
     order, width = len(head.factors), sum(sizes)
-    require(factors=(order, 1, None), weights=(len(head.weights), 0, order))
+    refuse_unless(
+        1 <= order >= len(head.weights),
+        f"head must have at least one factor and no more weights than factors, got {order} factors and "
+        f"{len(head.weights)} weights",
+    )
     score = head.factors[0].table.new_zeros(order, width, width)
     value = torch.full_like(score[..., :1], 1 / len(sizes))
     for matrix, factor in zip(score, head.factors, strict=True):
@@ -128,7 +132,7 @@ def dense_parameters(order: int, sizes: Sequence[int], features: int = 1) -> int
     Raises:
         ParameterError: an order or a size below 1, or a negative number of features.
     """
-    require(order=(order, 1, None), sizes=(list(sizes), 1, None), features=(features, 0, None))
+    require(order=(order, 1, None), sizes=(Each(sizes), 1, None), features=(features, 0, None))
     width = sum(sizes)
     return order * (width**2 + width * features)
 
@@ -139,7 +143,7 @@ def product_parameters(sizes: Sequence[int]) -> int:
     Raises:
         ParameterError: a size below 1.
     """
-    require(sizes=(list(sizes), 1, None))
+    require(sizes=(Each(sizes), 1, None))
     return math.prod(sizes) ** 2
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.hyper_attention.interactions.interactions import counts
-from attention_theory.validation import FORMS, Form, ParameterError, require
+from attention_theory.validation import FORMS, Each, Form, ParameterError, require
 
 Dictionary = Mapping[int, Sequence[int]]
 
@@ -69,7 +69,7 @@ def saturate(outputs: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 def _require_alleles(dictionary: Dictionary, size: int) -> None:
     alleles = [allele for key, values in dictionary.items() for allele in (key, *values)]
-    require(allele=(alleles, 0, size - 1))
+    require(dictionary=(Each(alleles), 0, size - 1))
     for allele, activators in dictionary.items():
         if len(set(activators)) < len(activators):
             raise ParameterError(f"activators of allele {allele} must be distinct, got {list(activators)}")

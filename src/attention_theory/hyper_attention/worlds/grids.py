@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, require, require_some
 
 #: The policies of labelled agents: one step right, one step up.
 STEPS = {"R": (1, 0), "U": (0, 1)}
@@ -22,7 +22,7 @@ def product_code(*codes: Float[Tensor, "_symbols _width"]) -> Float[Tensor, "sym
     Raises:
         ParameterError: no part.
     """
-    require(codes=(len(codes), 1, None))
+    require_some(codes=codes)
     return reduce(torch.kron, codes)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 #: The heads of one layer: score matrices and value matrices, stacked.
 Layer = tuple[Float[Tensor, "heads width width"], Float[Tensor, "heads width width"]]
@@ -52,7 +52,7 @@ def parallelogram_defect(outputs: Float[Tensor, "tokens features"], corners: Seq
     Raises:
         ParameterError: not four corners.
     """
-    require(corners=(len(corners), 4, 4))
+    refuse_unless(len(corners) == 4, f"corners must be four, got {len(corners)}")
     first, second, third, fourth = (outputs[row] for row in corners)
     defect = (first - second - third + fourth).abs().max()
     return (defect / outputs.abs().max()).item()

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Each, Form, require
 
 Delays = Mapping[int, float]
 
@@ -23,7 +23,7 @@ def roll_out(
     Raises:
         ParameterError: a delay below 1, or longer than the start; or a negative number of steps.
     """
-    require(delay=(list(delays), 1, start.shape[-2]), steps=(steps, 0, None))
+    require(delays=(Each(delays), 1, start.shape[-2]), steps=(steps, 0, None))
     series = list(start.unbind(dim=-2))
     for _ in range(steps):
         past = sum(factor * series[-delay] for delay, factor in delays.items())
@@ -49,7 +49,7 @@ def delay_score(delays: Delays, slots: int, width: int, form: Form = "correct") 
     Raises:
         ParameterError: a delay that does not fit into the slots, no value, or an unknown form.
     """
-    require(delay=(list(delays), 1, slots - 1), width=(width, 1, None), form=(form, FORMS))
+    require(delays=(Each(delays), 1, slots - 1), width=(width, 1, None), form=(form, FORMS))
     score = torch.zeros(slots, slots, dtype=torch.float64)
     for delay, factor in delays.items():
         score += torch.diag(torch.full((slots - delay,), factor if form == "correct" else 1.0).to(score), -delay)

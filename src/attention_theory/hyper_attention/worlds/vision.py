@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.numerics import least_norm_solution
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_some
 
 Offsets = Sequence[tuple[int, int]]
 
@@ -73,7 +73,9 @@ def convolve(
         ParameterError: a kernel that is not square with an odd number of rows.
     """
     rows, columns = kernel.shape
-    require(rows=(rows, range(1, rows + 1, 2)), columns=(columns, rows, rows))
+    refuse_unless(
+        rows == columns and rows % 2 == 1, f"kernel must be square with an odd number of rows, got {rows} x {columns}"
+    )
     around = torch.nn.functional.conv2d(
         images.reshape(-1, 1, *images.shape[-2:]), kernel[None, None], padding=0 if padded else rows // 2
     )
@@ -100,6 +102,6 @@ def fit_kernel(
 
 
 def _require_offsets(offsets: Offsets) -> None:
-    require(offsets=(len(offsets), 1, None))
+    require_some(offsets=offsets)
     if len(set(offsets)) < len(offsets):
         raise ParameterError(f"offsets must be distinct, got {list(offsets)}")

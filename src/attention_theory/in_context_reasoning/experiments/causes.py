@@ -31,7 +31,7 @@ from attention_theory.in_context_reasoning.task import Sentences, Task
 from attention_theory.in_context_reasoning.training import fresh_batches
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training, Variant, level_of, stacks
 from attention_theory.randomness import Seed
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def descend_from_zero(
     Raises:
         ParameterError: a name that is none of the models, or a number out of range.
     """
-    require(names=(list(names), VARIANTS), steps=(steps, 1, None), batch=(batch, 1, None))
+    require(names=(Each(names), VARIANTS), steps=(steps, 1, None), batch=(batch, 1, None))
     group = stacks([Training(VARIANTS[name], noise, rate) for name in names], task)
     batches = fresh_batches(task, [noise], batch, seed)
     norms: list[list[Tensor]] = [[] for _ in group]

@@ -4,7 +4,6 @@ Section 5.1 says that the models which converge do so at a linear rate, and Sect
 are statements about slopes: of the logarithm of the excess over the target, and of the loss itself.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.training import History
 from attention_theory.trends import linear_fit_r2, slope
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless
 
 #: Records that a stretch of a curve needs, for a line through each half of it.
 LEAST_RECORDS = 4
@@ -59,7 +58,8 @@ def rate_of(
             f"a rate needs {LEAST_RECORDS} records between {high:.3g} and {low:.3g}, got {end - begin}"
         )
     at, inside = at[begin:end], excess[begin:end].double()
-    require(excess=(inside.min().item(), math.ulp(0.0), None))
+    least = inside.min().item()
+    refuse_unless(least > 0, f"excess must be positive in the window, the least is {least}")
     logs, half = inside.log(), len(inside) // 2
     early, late = slope(at[: half + 1], logs[: half + 1]), slope(at[half:], logs[half:])
     return Rate(slope(at, logs), late / early, linear_fit_r2(at, logs))

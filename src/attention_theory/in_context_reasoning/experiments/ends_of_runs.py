@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.training import History
-from attention_theory.validation import require
+from attention_theory.validation import require_some
 
 
 def left_of_the_way(history: History, name: str, noise: float, rate: float) -> float:
@@ -26,7 +26,7 @@ def spread(values: Sequence[float]) -> float:
     Raises:
         ParameterError: no value.
     """
-    require(count=(len(values), 1, None))
+    require_some(values=values)
     return max(values) - min(values)
 
 

@@ -23,7 +23,7 @@ from attention_theory.in_context_reasoning.training import MEASURES, History, es
 from attention_theory.in_context_reasoning.variants import Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, generator, streams
 from attention_theory.subnormals import subnormals_as_zero
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require
 
 #: The models of Figures 10 to 12.
 LINEAR = ("Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA")
@@ -55,8 +55,9 @@ def train_linear_on_sample(
     Raises:
         ParameterError: another model, fewer sentences than a batch, or a noiseless task.
     """
-    require(samples=(samples, batch, None), passes=(passes, 1, None), noisy=(task.noisy, [True]))
-    require(models=([run.variant.name for run in runs], LINEAR), evaluation=(evaluation, 1, None))
+    refuse_unless(task.noisy, "task must be noisy, got a noiseless one")
+    require(samples=(samples, batch, None), passes=(passes, 1, None), evaluation=(evaluation, 1, None))
+    require(runs=(Each([run.variant.name for run in runs]), LINEAR))
     levels = sorted({run.noise for run in runs})
     of_sample, of_epochs, of_evaluation = streams(seed, 3)
     draw = generator(of_sample)

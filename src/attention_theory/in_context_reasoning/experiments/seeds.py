@@ -29,7 +29,7 @@ from attention_theory.in_context_reasoning.training import (
 )
 from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of, stacks
 from attention_theory.randomness import Seed, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require, require_some
 
 
 def train_grid_seeds(
@@ -65,7 +65,8 @@ def train_grid_seeds(
     Raises:
         ParameterError: a name that is none of the models, no seed, or a number out of range.
     """
-    require(names=([*names, *exact], VARIANTS), seeds=(len(seeds), 1, None), record_every=(record_every, 1, None))
+    require(names=(Each([*names, *exact]), VARIANTS), record_every=(record_every, 1, None))
+    require_some(seeds=seeds)
     require(steps=(steps, 1, None), batch=(batch, 1, None), evaluation=(evaluation, 1, None))
     ways: list[tuple[str, Arithmetic | None]] = [(name, None) for name in names]
     ways += [(name, "log-domain") for name in exact]

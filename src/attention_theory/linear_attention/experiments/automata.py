@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require, require_shape
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def automata_of_parts(
     Raises:
         ParameterError: no part is given, or these parts hold no table of this form, or too few to be met.
     """
-    require(parts=(list(parts), 0, PARTS - 1))
+    require(parts=(Each(parts), 0, PARTS - 1))
     tables, words = [], []
     found = tries = 0
     while found < count:
@@ -105,7 +105,7 @@ def automata_of_parts(
         tables.append(drawn[kept])
         words.append(read[kept])
         found, tries = found + int(kept.sum()), tries + 1
-        require(draws_until_these_parts_are_met=(tries, 1, _MOST_DRAWS))
+        refuse_unless(tries <= _MOST_DRAWS, f"parts must be met within {_MOST_DRAWS} draws, got {list(parts)}")
     return torch.cat(tables)[:count], torch.cat(words)[:count]
 
 
@@ -136,7 +136,7 @@ def write_strings(
         ParameterError: a table or word of another size.
     """
     count, states, letters = tables.shape
-    require(states=(states, [form.states]), letters=(letters, [form.letters]), word=(words.shape[1], [form.word]))
+    require_shape(tables=(tables, (None, form.states, form.letters)), words=(words, (None, form.word)))
     shown = tables if shown is None else shown
     state = torch.arange(states, device=tables.device)[:, None].expand(count, states, letters).flatten(1)
     letter = torch.arange(letters, device=tables.device).expand(count, states, letters).flatten(1)

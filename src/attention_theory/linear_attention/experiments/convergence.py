@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: What a run counts as whose error is no number, or is larger: it has diverged.
 DIVERGED = 1e12
@@ -30,7 +30,8 @@ def final_errors(curves: Float[Tensor, "passes ..."], floor: float = 0.0, last: 
     Raises:
         ParameterError: fewer than one pass.
     """
-    require(last=(last, 1, None), passes=(len(curves), 1, None))
+    require(last=(last, 1, None))
+    require_some(curves=curves)
     return curves[-last:].nan_to_num(nan=DIVERGED).quantile(0.5, dim=0).clamp(floor, DIVERGED)
 
 

@@ -14,7 +14,7 @@ from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 
 from attention_theory.encodings import rotate
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require, require_some
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,12 @@ class DecoderSize:
 
     def __post_init__(self) -> None:
         require(vocabulary=(self.vocabulary, 2, None), heads=(self.heads, 1, None), layers=(self.layers, 1, None))
-        require(width_over_heads=(self.width % (2 * self.heads), [0]), width=(self.width, 2, None))
-        require(feed_forward=(self.inner, 1, None), rotary=(self.rotary, 1.0, None))
+        require(width=(self.width, 2, None), rotary=(self.rotary, 1.0, None))
+        require(feed_forward=(self.inner, 1, None))
+        refuse_unless(
+            self.width % (2 * self.heads) == 0,
+            f"width must be a multiple of twice the heads, got {self.width} and {self.heads} heads",
+        )
 
     @property
     def inner(self) -> int:
@@ -65,7 +69,7 @@ class Decoders(nn.Module):
 
     def __init__(self, size: DecoderSize, seeds: Sequence[Seed]) -> None:
         super().__init__()
-        require(decoders=(len(seeds), 1, None))
+        require_some(seeds=seeds)
         self.size = size
         draws = [generator(seed) for seed in seeds]
 

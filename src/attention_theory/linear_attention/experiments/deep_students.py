@@ -17,7 +17,7 @@ from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.training import Parameters, train_many
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: From stacked parameters and the inputs of every model to the outputs of every model.
 Student = Callable[[Parameters, Float[Tensor, "models batch tokens width"]], Float[Tensor, "models batch tokens"]]
@@ -47,7 +47,8 @@ def linear_layers_start(
     Raises:
         ParameterError: a size below 1, or no seed.
     """
-    require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None), models=(len(seeds), 1, None))
+    require(width=(width, 1, None), layers=(layers, 1, None), heads=(heads, 1, None))
+    require_some(seeds=seeds)
     shapes = {"read": (heads, width), "queries": (layers, heads, width, width)}
     if layers > 1:
         shapes["values"] = (layers - 1, heads, width, width)
@@ -184,7 +185,8 @@ def transformer_start(width: int, hidden: int, seeds: Sequence[Seed], dtype: tor
     Raises:
         ParameterError: a width below 1, fewer than 2 hidden features, or no seed.
     """
-    require(width=(width, 1, None), hidden=(hidden, 2, None), models=(len(seeds), 1, None))
+    require(width=(width, 1, None), hidden=(hidden, 2, None))
+    require_some(seeds=seeds)
     shapes = {
         "read": (width + 1, hidden),
         "attend": (hidden, 3 * hidden),

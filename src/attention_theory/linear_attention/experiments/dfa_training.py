@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from attention_theory.linear_attention.experiments.automata import StringForm, automata_of_parts, write_strings
 from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
 from attention_theory.randomness import generator, streams
-from attention_theory.validation import require
+from attention_theory.validation import Each, require, require_some
 
 #: The accuracy on history tokens that ends a training, as in the paper.
 TARGET = 0.99
@@ -128,7 +128,8 @@ def data_sets(
     Raises:
         ParameterError: no number of examples, a number or epochs below 1, or no seed.
     """
-    require(examples=(list(examples), 1, None), epochs=(epochs, 1, None), decoders=(len(seeds), 1, None))
+    require(examples=(Each(examples), 1, None), epochs=(epochs, 1, None))
+    require_some(seeds=seeds)
     return [_least_set(form, size, training, examples, epochs, seed, device) for seed in seeds]
 
 

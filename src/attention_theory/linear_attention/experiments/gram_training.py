@@ -17,7 +17,7 @@ from attention_theory.linear_attention.learning.regression import Statistics
 from attention_theory.linear_attention.model.mhla import Heads, random_heads
 from attention_theory.randomness import Seed, generator
 from attention_theory.training import Adam
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def start_heads(counts: Sequence[int], width: int, spread: float, seed: Seed) ->
     Raises:
         ParameterError: no counts, one below 1, or a spread that is not positive.
     """
-    require(counts=(list(counts), 1, None), models=(len(counts), 1, None), spread=(spread, 1e-12, None))
+    require(counts=(Each(counts), 1, None), spread=(spread, 1e-12, None))
     filled = random_heads(max(counts), width, generator(seed), scale=spread, models=(len(counts),))
     device = filled.values.device
     is_there = torch.arange(max(counts), device=device) < torch.tensor(counts, device=device)[:, None]

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require, require_shape
 
 
 def bend_weights(sizes: Sequence[float]) -> Float[Tensor, " sizes"]:
@@ -18,8 +18,8 @@ def bend_weights(sizes: Sequence[float]) -> Float[Tensor, " sizes"]:
     Raises:
         ParameterError: fewer than three sizes, or sizes that do not grow.
     """
-    require(sizes=(len(sizes), 3, None))
-    require(steps_between_sizes=([float(b - a) for a, b in pairwise(sizes)], 1e-9, None))
+    rises = all(float(b - a) >= 1e-9 for a, b in pairwise(sizes))
+    refuse_unless(len(sizes) >= 3 and rises, f"sizes must be at least three that rise, got {list(sizes)}")
     places = torch.tensor(sizes, dtype=torch.float64)
     span = places[-1] - places[0]
     scaled = (places - places[0]) / span
@@ -37,7 +37,7 @@ def bend(sizes: Sequence[float], logarithms: Float[Tensor, "... sizes"]) -> Floa
     Raises:
         ParameterError: as :func:`bend_weights`, or another number of logarithms.
     """
-    require(sizes_of_the_logarithms=(logarithms.shape[-1], [len(sizes)]))
+    require_shape(logarithms=(logarithms, (..., len(sizes))))
     return logarithms @ bend_weights(sizes).to(logarithms)
 
 
@@ -72,8 +72,9 @@ def growth_line(sizes: Sequence[float], logarithms: Float[Tensor, "runs sizes"],
     Raises:
         ParameterError: a size that is not above zero, fewer than three points, or another number of logarithms.
     """
-    require(each_size=([float(size) for size in sizes], 1e-9, None), points=(logarithms.numel(), 3, None))
-    require(sizes_of_the_logarithms=(logarithms.shape[1], [len(sizes)]))
+    require(sizes=(Each(sizes), 1e-9, None))
+    require_shape(logarithms=(logarithms, (None, len(sizes))))
+    refuse_unless(logarithms.numel() >= 3, f"logarithms must be at least three, got {logarithms.numel()}")
     places = torch.tensor([float(size) for size in sizes]).to(logarithms)
     centred = places.log() if power else places
     centred = centred - centred.mean()
@@ -106,6 +107,6 @@ def simulated_bends(
     Raises:
         ParameterError: an argument out of its range, or as :func:`bend`.
     """
-    require(runs=(runs, 1, None), experiments=(experiments, 1, None), spread=(float(spread), 0.0, None))
+    require(runs=(runs, 1, None), experiments=(experiments, 1, None), spread=(spread, 0.0, None))
     noise = normal(experiments, runs, len(truth), seed=seed, dtype=truth.dtype, device=truth.device)
     return bend(sizes, truth + spread * noise)

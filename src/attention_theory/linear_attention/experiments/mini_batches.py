@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 
 def shuffled_batches(sequences: int, batch: int, steps: int, seed: Seed) -> Int[Tensor, "steps batch"]:
@@ -38,5 +38,5 @@ def batches_of_runs(sequences: int, batch: int, steps: int, seeds: Sequence[Seed
     Raises:
         ParameterError: a number below 1, or no seed.
     """
-    require(runs=(len(seeds), 1, None))
+    require_some(seeds=seeds)
     return torch.stack([shuffled_batches(sequences, batch, steps, seed) for seed in seeds], dim=1)

@@ -24,7 +24,7 @@ from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, ran
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import Seed, generator
 from attention_theory.training import Parameters, train_many
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require, require_some
 
 #: Feature entries held in memory at once while errors are summed: 64 MB of float64.
 _ENTRIES_AT_ONCE = 8_000_000
@@ -53,7 +53,8 @@ def students_start(width: int, heads: Sequence[int], seeds: Sequence[Seed]) -> H
     Raises:
         ParameterError: a width or heads below 1, or no seed.
     """
-    require(width=(width, 1, None), heads=(list(heads), 1, None), runs=(len(seeds), 1, None))
+    require(width=(width, 1, None), heads=(Each(heads), 1, None))
+    require_some(seeds=seeds)
     shape = (len(seeds), len(heads), max(heads))
     values = torch.zeros(*shape, 1, width, dtype=torch.float64, device="cpu")
     queries = torch.zeros(*shape, width, width, dtype=torch.float64, device="cpu")
@@ -172,8 +173,11 @@ def run_heads(
     Raises:
         ParameterError: heads below 1, a rate or start that is not positive, or a window outside the training.
     """
+    require_some(kinds=kinds)
     counts, rates, starts = (list(column) for column in zip(*kinds, strict=True))
-    require(rates=(rates, 1e-9, None), starts=(starts, 1e-9, None))
+    refuse_unless(
+        min(rates) >= 1e-9 and min(starts) >= 1e-9, f"kinds must have positive rates and starts, got {list(kinds)}"
+    )
     different = sorted(set(counts))
     drawn = students_start(data.shape[-1], different, data.seeds)
     places = [different.index(count) for count in counts]

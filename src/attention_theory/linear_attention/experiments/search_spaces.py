@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.linear_attention.experiments.convergence import DIVERGED
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 #: Appendix D.1, for Figure 1.
 FIGURE_1: Mapping[str, Sequence[Any]] = {
@@ -123,7 +123,7 @@ def best_settings(
         ParameterError: a floor that is not positive.
     """
     least = torch.as_tensor(floors, dtype=torch.float64, device=errors.device)
-    require(floors=(least.flatten().tolist(), torch.finfo(torch.float64).tiny, None))
+    require(floors=(Each(least), torch.finfo(torch.float64).tiny, None))
     above = (errors.double().log() - least.log()[..., None]).clamp(min=0).mean(dim=0)  # 0 where all runs arrive
     diverged = ~(errors < DIVERGED).all(dim=0)
     return above.masked_fill(diverged, torch.inf).argmin(dim=-1)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: How "N(0, I/√d)" is read: 1/√d as the standard deviation, or as the variance of every entry.
 Scale = Literal["deviation", "variance"]
@@ -89,7 +89,7 @@ def teacher_tasks(width: int, sequences: int, tokens: int, seeds: Sequence[Seed]
     Raises:
         ParameterError: a size below 1, or no seed.
     """
-    require(runs=(len(seeds), 1, None))
+    require_some(seeds=seeds)
     drawn = [teacher_task(width, sequences, tokens, seed) for seed in seeds]
     teachers = Heads(
         torch.stack([one.teacher.values for one in drawn]), torch.stack([one.teacher.queries for one in drawn])

@@ -7,7 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import certificate_features
-from attention_theory.validation import require, require_finite
+from attention_theory.validation import refuse_unless, require, require_finite, require_shape, require_some
+
+#: The largest difference of two mirrored entries, relative to the largest entry, that counts as rounding.
+_ASYMMETRY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9)
     Raises:
         ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
     """
-    require(samples=(len(tokens), 1, None))
+    require_some(tokens=tokens)
+    require_finite(tokens=tokens)
     return certificate_of(second_moment(certificate_features(tokens)), rtol)
 
 
@@ -55,10 +59,17 @@ def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-
     """The certificate of a second moment. Eigenvalues up to ``rtol`` times the largest count as zero.
 
     Raises:
-        ParameterError: values that are not finite, or ``rtol`` outside [0, 1].
+        ParameterError: a moment that is not square and symmetric; values that are not finite, or ``rtol`` outside [0,
+            1].
     """
     require(rtol=(rtol, 0.0, 1.0))
+    require_some(moment=moment)
+    require_shape(moment=(moment, (len(moment), len(moment))))
     require_finite(moment=moment)
+    off = (moment - moment.mT).abs().max().item()
+    refuse_unless(
+        off <= _ASYMMETRY * moment.abs().max().item(), f"moment must be symmetric, entries differ by up to {off:.3g}"
+    )
     values, vectors = torch.linalg.eigh(moment)
     zero = values <= rtol * values[-1]
     smallest = 0.0 if zero[0] else values[0].item()

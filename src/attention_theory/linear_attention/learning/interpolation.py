@@ -10,7 +10,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import pairs
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape
 
 
 def design(
@@ -21,7 +21,8 @@ def design(
     Raises:
         ParameterError: a width below 1, or a last token that is no coordinate.
     """
-    require(width=(width, 1, None), last=(last, 0, width - 1))
+    require(width=(width, 1, None))
+    require(last=(last, 0, width - 1))
     j, k = pairs(width, device)
     inputs = torch.zeros(len(j) + 1, 2, width, dtype=dtype, device=device)
     sample = torch.arange(len(j), device=device)
@@ -37,7 +38,8 @@ def interpolate(labels: Num[Tensor, "samples out"], width: int, last: int) -> Nu
     Raises:
         ParameterError: labels of another number than the design has, or a last token that is no coordinate.
     """
-    require(samples=(len(labels), [width * (width + 1) // 2 + 1]), last=(last, 0, width - 1))
+    require(last=(last, 0, width - 1))
+    require_shape(labels=(labels, (width * (width + 1) // 2 + 1, None)))
     j, k = pairs(width, labels.device)
     mixed = len(j) - width
     nothing, single = labels[-1], labels[mixed:-1]

@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.validation import require, require_finite
+from attention_theory.validation import Each, refuse_unless, require, require_finite, require_shape, require_some
 
 
 def kernel(
@@ -52,8 +52,9 @@ def prefix_kernel(
     Raises:
         ParameterError: no length, one that the runs do not have, or lengths that do not rise.
     """
-    for name, given, runs in (("lengths", lengths, left), ("others", others, right)):
-        require(**{name: (list(given), 1, runs.shape[1]), f"rise of {name}": (_least_rise(given), 1, None)})
+    require(lengths=(Each(lengths), 1, left.shape[1]), others=(Each(others), 1, right.shape[1]))
+    for name, given in (("lengths", lengths), ("others", others)):
+        refuse_unless(all(a < b for a, b in pairwise(given)), f"{name} must rise, got {list(given)}")
     used = [(runs != 0).any(dim=0) for runs in (left, right)]
     sums = left.new_zeros(len(lengths), len(others), len(left), len(right))
     for s in range(lengths[-1]):
@@ -138,9 +139,12 @@ def kernel_fit(
     ``rtol`` times the largest ``k(Z, Z)``. What is left counts as zero. It runs on the CPU, in float64.
 
     Raises:
-        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
+        ParameterError: a Gram matrix that is not square, labels of another number; no sample, values that are not
+            finite, or ``rtol`` outside [0, 1].
     """
-    require(samples=(len(gram), 1, None), rtol=(rtol, 0.0, 1.0))
+    require(rtol=(rtol, 0.0, 1.0))
+    require_some(gram=gram)
+    require_shape(gram=(gram, (len(gram), len(gram))), labels=(labels, (len(gram), None)))
     require_finite(gram=gram, labels=labels)
     largest = gram.diagonal().max().item()
     factored, pivots, rank, _ = dpstrf(gram.double().cpu().numpy(), tol=rtol * largest, lower=1)
@@ -215,7 +219,7 @@ def learn_runs(runs: Float[Tensor, "runs tokens width"], first: int, rtol: float
     Raises:
         ParameterError: no run, ``first`` below 1 or no token behind it, or ``rtol`` outside [0, 1].
     """
-    require(runs=(len(runs), 1, None))
+    require_some(runs=runs)
     parts = []
     for lengths in sectors(runs, first):
         gram = prefix_kernel(runs, runs, lengths, lengths)
@@ -240,7 +244,3 @@ def _solve(rows: Float[Tensor, "samples rank"], labels: Float[Tensor, "samples o
     solution = labels.new_zeros(rows.shape[1], labels.shape[1])
     solution[:, asked] = torch.linalg.lstsq(rows, labels[:, asked].to(rows), driver="gels").solution.to(labels)
     return solution
-
-
-def _least_rise(lengths: Sequence[int]) -> int:
-    return min((after - before for before, after in pairwise(lengths)), default=1)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.learning.kernel import KernelModel, kernel_fit, prefix_kernel, sectors
 from attention_theory.linear_attention.model.autoregression import autoregress
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 #: A part of the features outside the span of the data counts as rounding up to this, as a share of the square.
 OUTSIDE = 1e-9
@@ -94,7 +94,7 @@ def learning_curve(
     Raises:
         ParameterError: a count below 1 or above the number of runs.
     """
-    require(counts=(list(counts), 1, len(runs)))
+    require(counts=(Each(counts), 1, len(runs)))
     parts = [
         (lengths, prefix_kernel(runs, runs, lengths, lengths), prefix_kernel(held_out, runs, lengths, lengths))
         for lengths in sectors(runs, first)

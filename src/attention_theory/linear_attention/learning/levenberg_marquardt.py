@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ def fit_many(
         steps: the number of damped steps, each accepted only where it lowers the loss.
 
     Raises:
-        ParameterError: steps below 1.
+        ParameterError: labels of another number than the samples; steps below 1.
     """
     require(steps=(steps, 1, None))
+    require_shape(labels=(labels, (len(features), None)))
     samples = len(features)
     features, labels = _compress(features, labels)
     cubic = _all_orders(features, start.width)

@@ -21,7 +21,7 @@ from attention_theory.linear_attention.model.features import (
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
 from attention_theory.numerics import least_norm_solution
-from attention_theory.validation import require, require_finite
+from attention_theory.validation import require, require_finite, require_shape, require_some
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
 _ENTRIES_AT_ONCE = 8_000_000
@@ -92,8 +92,8 @@ def statistics(
         ParameterError: labels of another shape than the inputs ask for, no sample, or values that are not finite.
     """
     leading = tokens.shape[:2] if causal else tokens.shape[:1]
-    require(shape_of_labels=(str([*labels.shape[:-1]]), {str([*leading])}))
-    require(samples=(leading.numel(), 1, None))
+    require_some(tokens=tokens)
+    require_shape(labels=(labels, (*leading, None)))
     require_finite(tokens=tokens, labels=labels)
     width, out = tokens.shape[-1], labels.shape[-1]
     moment = tokens.new_zeros(psi(width), psi(width))
@@ -115,9 +115,12 @@ def least_squares(
     :meth:`Statistics.solve`, which squares the condition number, and needs all features in memory.
 
     Raises:
-        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
+        ParameterError: labels of another number than the samples; no sample, values that are not finite, or ``rtol``
+            outside [0, 1].
     """
-    require(samples=(len(features), 1, None), rtol=(rtol, 0.0, 1.0))
+    require(rtol=(rtol, 0.0, 1.0))
+    require_some(features=features)
+    require_shape(labels=(labels, (len(features), None)))
     require_finite(features=features, labels=labels)
     return least_norm_solution(features, labels, rtol).mT
 
@@ -174,7 +177,11 @@ def learn_every_position(
 
 
 def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:
-    """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads."""
+    """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads.
+
+    Raises:
+        ParameterError: coefficients of another number than the width asks for.
+    """
     matrix = lift(row, width)
     return Learned(heads_from_matrix(matrix), matrix, row)
 

@@ -14,7 +14,7 @@ from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 #: A teacher's outputs with Gaussian or Cauchy noise of unit scale, or the last token's signs, which no model gives.
 Labels = Literal["gaussian", "cauchy", "signs"]
@@ -56,7 +56,7 @@ def excess_risks(
     require(
         width=(width, 1, None),
         tokens=(tokens, 2, None),
-        samples=(list(samples), 2 * psi(width), None),
+        samples=(Each(samples), 2 * psi(width), None),
         repetitions=(repetitions, 1, None),
         labels=(labels, {"gaussian", "cauchy", "signs"}),
         inputs=(inputs, {"normal", "pareto"}),

@@ -39,7 +39,8 @@ def sparse_embedding(
     Raises:
         ParameterError: fewer rows than blocks, or no block.
     """
-    require(nonzeros=(nonzeros, 1, None), rows=(rows, nonzeros, None))
+    require(nonzeros=(nonzeros, 1, None))
+    require(rows=(rows, nonzeros, None))
     source, count, block = generator(seed), len(features), rows // nonzeros
     sketch = features.new_zeros(block * nonzeros, features.shape[1])
     for first in range(0, block * nonzeros, block):

@@ -24,7 +24,7 @@ from torch import Tensor
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
 from attention_theory.linear_attention.model.rounding import round_token
 from attention_theory.rows import Rows
-from attention_theory.validation import require
+from attention_theory.validation import Each, require, require_shape
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,13 @@ class AutomatonExecutor:
         Raises:
             ParameterError: tables or words of other sizes than the bounds, or states and letters that there are not.
         """
+        require_shape(tables=(tables, (None, self.states, self.letters)), words=(words, (len(tables), self.word)))
+        require_shape(starts=(starts, (len(tables),)))
         require(
-            states=(tables.shape[1], [self.states]), letters=(tables.shape[2], [self.letters]),
-            word=(words.shape[1], [self.word]), next_states=(tables.flatten().tolist(), 0, self.states - 1),
-            letters_of_words=(words.flatten().tolist(), 0, self.letters - 1),
-            starts=(starts.tolist(), 0, self.states - 1),
-        )  # fmt: skip
+            tables=(Each(tables), 0, self.states - 1),
+            words=(Each(words), 0, self.letters - 1),
+            starts=(Each(starts), 0, self.states - 1),
+        )
         device = tables.device
         prompt = torch.zeros(len(tables), self.prompt_tokens, self.width, dtype=torch.float64, device=device)
         run = torch.arange(len(tables), device=device)

@@ -13,7 +13,7 @@ from jaxtyping import Int, Num
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape, require_some
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class BlockLayer:
     """
 
     def __init__(self, heads: Sequence[BlockHead], width: int) -> None:
-        require(width=(width, 1, None), heads=(len(heads), 1, None))
+        require(width=(width, 1, None))
+        require_some(heads=heads)
         self.width = width
         self.heads = len(heads)
         device = heads[0].source.device
@@ -96,8 +97,10 @@ class BlockLayer:
             ParameterError: the prompt's width is not the layer's, or ``steps`` is negative.
             OverflowError: an entry does not fit into the prompt's type.
         """
+        require(steps=(steps, 0, None))
+        require_some(prompt=prompt)
+        require_shape(prompt=(prompt, (None, None, self.width)))
         batch, tokens, width = prompt.shape
-        require(width=(width, [self.width]), steps=(steps, 0, None), tokens=(tokens, 1, None))
         history = torch.zeros(width, batch, tokens + steps, dtype=prompt.dtype, device=prompt.device)
         history[:, :, :tokens] = prompt.permute(2, 0, 1)
         row, sequence = history[:, :, tokens - 1].nonzero(as_tuple=True)

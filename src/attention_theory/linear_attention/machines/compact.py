@@ -15,7 +15,7 @@ from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.compact_heads import RULE, WORK, CompactHeads
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
 from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require, require_shape
 
 
 class CompactMachine:
@@ -120,7 +120,11 @@ class CompactMachine:
             ParameterError: steps out of bounds, or a prompt of another width.
         """
         cells = prompt.shape[1] - self.states - 1
-        require(steps=(steps, 0, self.steps), cells=(cells, 1, self.word))
+        require(steps=(steps, 0, self.steps))
+        refuse_unless(
+            1 <= cells <= self.word,
+            f"prompt must have from {self.states + 2} to {self.states + 1 + self.word} tokens, got {prompt.shape[1]}",
+        )
         tokens = self.layer.tokens(prompt)
         yield self.read(prompt[:, -cells:])
         for step in range(1, steps + 1):
@@ -136,21 +140,23 @@ class CompactMachine:
 
 
 def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tensor, starts: Tensor) -> None:
-    machines, states, letters, _ = tables.shape
+    machines, cells = len(tables), words.shape[1]
+    require_shape(
+        tables=(tables, (None, machine.states, machine.letters, 3)),
+        words=(words, (machines, None)),
+        places=(places, (machines,)),
+        starts=(starts, (machines,)),
+    )
+    refuse_unless(cells <= machine.word, f"words must have at most {machine.word} letters, got {cells}")
     most = torch.tensor([machine.states, machine.letters, len(MOVES)], device=tables.device) - 1
-    require(
-        states=(states, [machine.states]),
-        letters=(letters, [machine.letters]),
-        words=(len(words), [machines]),
-        places=(len(places), [machines]),
-        starts=(len(starts), [machines]),
-        cells=(words.shape[1], 1, machine.word),
+    refuse_unless(
+        bool(((tables >= 0) & (tables <= most)).all()),
+        f"tables must hold states, letters and moves up to {most.tolist()}, got {tables.amax(dim=(0, 1, 2)).tolist()}",
     )
     require(
-        **{"rules of another state, letter or move": (int(((tables < 0) | (tables > most)).sum()), [0])},
-        **{"letters off the alphabet": (int(((words < 0) | (words >= letters)).sum()), [0])},
-        **{"start states that there are not": (int(((starts < 0) | (starts >= machine.states)).sum()), [0])},
-        **{"heads off the word": (int(((places < 0) | (places >= words.shape[1])).sum()), [0])},
+        words=(Each(words), 0, machine.letters - 1),
+        places=(Each(places), 0, cells - 1),
+        starts=(Each(starts), 0, machine.states - 1),
     )
 
 

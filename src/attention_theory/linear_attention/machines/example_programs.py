@@ -4,7 +4,7 @@ import torch
 
 from attention_theory.linear_attention.machines.programs import POSITION, Lookup, LookupProgram, Token, copy
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 def random_table(sizes: tuple[int, int, int, int], seed: Seed) -> tuple[LookupProgram, list[Token]]:
@@ -20,7 +20,7 @@ def random_table(sizes: tuple[int, int, int, int], seed: Seed) -> tuple[LookupPr
     Raises:
         ParameterError: an alphabet without letters.
     """
-    require(sizes=(sizes, 1, None))
+    require(sizes=(Each(sizes), 1, None))
     draws = generator(seed)
     sources, keys, values, destinations = sizes
     query = dict(enumerate(_letters(sources, keys, draws)))

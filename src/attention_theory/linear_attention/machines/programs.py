@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
 from attention_theory.rows import Rows
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: A token as an object: letter by attribute.
 Token = dict[str, int]
@@ -58,7 +58,10 @@ class LookupProgram:
     def __post_init__(self) -> None:
         for lookup in self.lookups:
             for attribute in (lookup.source, lookup.key, lookup.value, lookup.destination):
-                require(attribute=(attribute, set(self.alphabets)))
+                refuse_unless(
+                    attribute in self.alphabets,
+                    f"lookups must name attributes of the alphabets {sorted(self.alphabets)}, got {attribute!r}",
+                )
 
     @property
     def numbered(self) -> bool:

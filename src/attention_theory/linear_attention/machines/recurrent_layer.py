@@ -11,7 +11,7 @@ from jaxtyping import Int, Num
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead
-from attention_theory.validation import require
+from attention_theory.validation import require, require_shape, require_some
 
 
 class RecurrentLayer:
@@ -26,7 +26,8 @@ class RecurrentLayer:
     """
 
     def __init__(self, heads: Sequence[BlockHead], width: int) -> None:
-        require(width=(width, 1, None), heads=(len(heads), 1, None))
+        require(width=(width, 1, None))
+        require_some(heads=heads)
         self.width = width
         self._keys = torch.cat([head.key for head in heads]).unique()
         self._values = torch.cat([head.value for head in heads]).unique()
@@ -65,8 +66,9 @@ class RecurrentLayer:
             ParameterError: the prompt's width is not the layer's, or it has no token.
             OverflowError: an entry does not fit into the prompt's type, if that is one of whole numbers.
         """
-        batch, length, width = prompt.shape
-        require(width=(width, [self.width]), tokens=(length, 1, None))
+        require_some(prompt=prompt)
+        require_shape(prompt=(prompt, (None, None, self.width)))
+        batch = len(prompt)
         exact = prompt.dtype if prompt.is_floating_point() else torch.int64
         memory = torch.zeros(batch, len(self._values) * len(self._keys), dtype=exact, device=prompt.device)
         for token in prompt.unbind(dim=1):

@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.turing import LEFT, RIGHT
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Each, Form, require
 
 #: Tokens of a block: the copies, the two lookups, and the cell that is returned.
 BLOCK = 4
@@ -54,7 +54,7 @@ def new_cell(
     Raises:
         ParameterError: an unknown form or fault.
     """
-    require(form=(form, FORMS), faults=(list(faults), BRANCH_FAULTS))
+    require(form=(form, FORMS), faults=(Each(faults), BRANCH_FAULTS))
     present = faults if form == "printed" else ()
 
     def rule(head: Cell) -> tuple[int, int, int]:
@@ -118,7 +118,7 @@ def run_blocks(
     Raises:
         ParameterError: steps below 0, or an unknown form or fault.
     """
-    require(form=(form, FORMS), faults=(list(faults), COPY_FAULTS), steps=(steps, 0, None))
+    require(form=(form, FORMS), faults=(Each(faults), COPY_FAULTS), steps=(steps, 0, None))
     present = faults if form == "printed" else ()
     window = len(tape)
     loaded, returned = list(tape), list(tape)  # by token; a token of the prompt is a block of its own

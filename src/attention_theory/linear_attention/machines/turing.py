@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import Each, ParameterError, refuse_unless, require, require_some
 
 #: The moves of a head, by number. ``S`` stays, so that a machine can halt; the paper has ``L`` and ``R`` only.
 MOVES = "LRS"
@@ -64,15 +64,19 @@ def parse_machine(text: str) -> Machine:
         words = line.partition("#")[0].replace("->", " -> ").split()
         if not words:
             continue
-        if len(words) != 6 or words[2] != "->" or words[5] not in MOVES or len(words[1]) != 1 or len(words[4]) != 1:
-            raise ParameterError(
-                f"line {number} of the machine must read 'state letter -> state letter L|R|S': {line!r}"
-            )
+        if (
+            len(words) != 6
+            or words[2] != "->"
+            or words[5] not in tuple(MOVES)
+            or len(words[1]) != 1
+            or len(words[4]) != 1
+        ):
+            raise ParameterError(f"text must read 'state letter -> state letter L|R|S': {line!r}")
         state, letter, _, next_state, written, move = words
         if (state, letter) in rules:
             raise ParameterError(f"line {number} of the machine names the pair ({state}, {letter}) again")
         rules[state, letter] = (next_state, written, MOVES.index(move))
-    require(rules=(len(rules), 1, None))
+    refuse_unless(bool(rules), "text must have at least one rule, got none")
     named = [name for (state, _), (next_state, _, _) in rules.items() for name in (state, next_state)]
     states = list(dict.fromkeys([*named, "accept", "reject"]))
     letters = list(dict.fromkeys(one for (_, letter), (_, written, _) in rules.items() for one in (letter, written)))
@@ -112,9 +116,10 @@ def write_tape(machine: Machine, word: str, window: int, start: int = 0) -> Int[
     Raises:
         ParameterError: a letter that the machine does not know, or no room.
     """
-    require(
-        word=(len(word), 0, window - start), **{f"letter {letter}": (letter, list(machine.letters)) for letter in word}
-    )
+    room = window - start
+    refuse_unless(len(word) <= room, f"word must have at most {room} letters, got {len(word)}")
+    if word:
+        require(word=(Each(list(word)), machine.letters))
     tape = torch.zeros(window, dtype=torch.int64)
     tape[start : start + len(word)] = torch.tensor(
         [machine.letters.index(letter) for letter in word], dtype=torch.int64
@@ -135,9 +140,15 @@ def simulate(
     With ``stays`` a head in the first cell that moves left stays there; else it is lost.
 
     Raises:
-        ParameterError: steps below 0, a head outside the tape, or a start state that the machine does not have.
+        ParameterError: an entry of the table or the tape that the machine does not have; steps below 0, a head outside
+            the tape, or a start state that the machine does not have.
     """
+    require_some(tape=tape)
     require(steps=(steps, 0, None), head=(head, 0, len(tape) - 1), start=(start, 0, len(table) - 1))
+    symbols = table.shape[1]
+    require(tape=(Each(tape), 0, symbols - 1))
+    for part, most in enumerate((len(table), symbols, len(MOVES))):
+        require(table=(Each(table[..., part]), 0, most - 1))
     nowhere = len(table)
     cells: list[int] = tape.tolist()
     place, state = head, start

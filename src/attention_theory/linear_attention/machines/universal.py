@@ -14,7 +14,7 @@ from torch import Tensor
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
 from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, RULE, UniversalHeads
-from attention_theory.validation import Form, require
+from attention_theory.validation import Form, require, require_shape
 
 
 class UniversalMachine:
@@ -69,10 +69,8 @@ class UniversalMachine:
         Raises:
             ParameterError: machines or tapes that do not have the sizes of this universal machine.
         """
-        machines, states, letters, _ = tables.shape
-        require(
-            states=(states, [self.states]), letters=(letters, [self.letters]), cells=(tapes.shape[1], [self.window])
-        )
+        require_shape(tables=(tables, (None, self.states, self.letters, 3)), tapes=(tapes, (None, self.window)))
+        machines = len(tables)
         device = tables.device
         prompt = torch.zeros(machines, self.prompt_tokens, self.width, dtype=dtype, device=device)
         token = torch.arange(self.prompt_tokens, device=device)

@@ -49,7 +49,8 @@ def history_entry(
     Raises:
         ParameterError: a prompt or a step that the run does not have.
     """
-    require(prompt_tokens=(prompt_tokens, 1, tokens.shape[-2]), step=(step, 0, tokens.shape[-2] - prompt_tokens))
+    require(prompt_tokens=(prompt_tokens, 1, tokens.shape[-2]))
+    require(step=(step, 0, tokens.shape[-2] - prompt_tokens))
     return tokens[..., : prompt_tokens + step, :]
 
 

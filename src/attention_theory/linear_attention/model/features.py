@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import causal_gram, gram
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 
 def cubic_features(
@@ -21,9 +21,10 @@ def cubic_features(
     a column-major fold: with the row-major fold of Algorithm 1 it returns every Q_h transposed.
 
     Raises:
-        ParameterError: an unknown form.
+        ParameterError: no token; an unknown form.
     """
     require(form=(form, FORMS))
+    refuse_unless(tokens.shape[-2] > 0, f"tokens must be at least one, got shape {list(tokens.shape)}")
     products, last = gram(tokens), tokens[..., -1, :]
     cubic = products[..., :, :, None] * last[..., None, None, :]
     if form == "printed":
@@ -49,7 +50,12 @@ def pairs(width: int, device: torch.device | str = "cpu") -> tuple[Int[Tensor, "
 
 
 def certificate_features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... psi"]:
-    """The feature vector H(Z) of Algorithm 2, one entry for each pair {j, k} and each l, l fastest (Eqs. 43, 44)."""
+    """The feature vector H(Z) of Algorithm 2, one entry for each pair {j, k} and each l, l fastest (Eqs. 43, 44).
+
+    Raises:
+        ParameterError: no token.
+    """
+    refuse_unless(tokens.shape[-2] > 0, f"tokens must be at least one, got shape {list(tokens.shape)}")
     return _distinct(gram(tokens), tokens[..., -1, :])
 
 

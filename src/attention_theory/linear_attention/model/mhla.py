@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_some
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def random_heads(
     """Gaussian heads, every entry of standard deviation ``scale``; ``models`` are leading dimensions of a stack.
 
     Raises:
-        ParameterError: heads, width or out below 1.
+        ParameterError: a negative or infinite scale; heads, width or out below 1.
     """
     out = width if out is None else out
-    require(heads=(heads, 1, None), width=(width, 1, None), out=(out, 1, None))
+    require(heads=(heads, 1, None), width=(width, 1, None), out=(out, 1, None), scale=(scale, 0.0, None))
     source = generator(seed)
     values = normal(*models, heads, out, width, seed=source)
     queries = normal(*models, heads, width, width, seed=source)
@@ -74,17 +74,32 @@ def causal_gram(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "...
 
 
 def mhla(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... out"]:
-    """The output at the last token, ``Σ_h V_h Z (Zᵀ Q_h z_n)``, by way of the Gram matrix (Eq. 2)."""
+    """The output at the last token, ``Σ_h V_h Z (Zᵀ Q_h z_n)``, by way of the Gram matrix (Eq. 2).
+
+    Raises:
+        ParameterError: no token, or tokens of another width than the heads.
+    """
+    _refuse_other_tokens(heads, tokens)
     return _read(heads, gram(tokens), tokens[..., -1, :])
 
 
 def mhla_every_token(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens out"]:
-    """The output at every token, each looking at all of them, ``Σ_h V_h Z (Zᵀ Q_h Z)`` (Eq. 1)."""
+    """The output at every token, each looking at all of them, ``Σ_h V_h Z (Zᵀ Q_h Z)`` (Eq. 1).
+
+    Raises:
+        ParameterError: no token, or tokens of another width than the heads.
+    """
+    _refuse_other_tokens(heads, tokens)
     return _read(heads, gram(tokens)[..., None, :, :], tokens)
 
 
 def mhla_causal(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens out"]:
-    """The output at every token, each looking at itself and those before it: Eq. 2 on every prefix (Section 6.1)."""
+    """The output at every token, each looking at itself and those before it: Eq. 2 on every prefix (Section 6.1).
+
+    Raises:
+        ParameterError: no token, or tokens of another width than the heads.
+    """
+    _refuse_other_tokens(heads, tokens)
     return _read(heads, causal_gram(tokens), tokens)
 
 
@@ -92,7 +107,13 @@ def stack_lengths(sequences: Sequence[Float[Tensor, "_tokens width"]]) -> Float[
     """Sequences of different lengths in one tensor, with zero tokens in front of the shorter ones.
 
     A zero token adds nothing to the Gram matrix, and the last token stays the last: the output is unchanged.
+
+    Raises:
+        ParameterError: no sequence, or sequences of different widths.
     """
+    require_some(sequences=sequences)
+    shapes = [list(sequence.shape) for sequence in sequences]
+    refuse_unless(len({shape[-1] for shape in shapes}) == 1, f"sequences must have equal widths, got shapes {shapes}")
     longest = max(len(sequence) for sequence in sequences)
     return torch.stack([torch.nn.functional.pad(one, (0, 0, longest - len(one), 0)) for one in sequences])
 
@@ -104,3 +125,8 @@ def _read(
     keys = torch.einsum("hkl,...l->...hk", heads.queries, queries)
     found = keys @ products
     return torch.einsum("haj,...hj->...a", heads.values, found)
+
+
+def _refuse_other_tokens(heads: Heads, tokens: Tensor) -> None:
+    if tokens.shape[-2] == 0 or tokens.shape[-1] != heads.width:
+        raise ParameterError(f"tokens must have shape [..., at least 1, {heads.width}], got {list(tokens.shape)}")

@@ -11,7 +11,7 @@ from torch import Tensor
 from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.randomness import Seed, normal
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require, require_finite, require_shape
 
 
 def head_matrix(heads: Heads) -> Float[Tensor, "... out_width width_squared"]:
@@ -45,8 +45,13 @@ def coefficients_of_matrix(
 
 
 def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out_width width_squared"]:
-    """The matrix W with given coefficients that is symmetric in j and k: of all such matrices the one of least norm."""
+    """The matrix W with given coefficients that is symmetric in j and k: of all such matrices the one of least norm.
+
+    Raises:
+        ParameterError: coefficients of another number than the width asks for.
+    """
     j, k = pairs(width, row.device)
+    require_shape(row=(row, (..., len(j) * width)))
     share = torch.where(j == k, 1.0, 0.5).to(row.dtype)
     halves = row.unflatten(-1, (len(j), width)) * share[:, None]
     blocks = row.new_zeros(*row.shape[:-1], width, width, width)
@@ -68,10 +73,11 @@ def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: fl
     largest are dropped. The zero matrix gives one head of zeros.
 
     Raises:
-        ParameterError: a matrix of another shape, or ``rtol`` outside [0, 1].
+        ParameterError: values that are not finite; a matrix of another shape, or ``rtol`` outside [0, 1].
     """
     require(rtol=(rtol, 0.0, 1.0))
     width = _width(matrix)
+    require_finite(matrix=matrix)
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
     rank = max(1, int((values > rtol * values[0]).sum()))
     root = values[:rank].sqrt()
@@ -90,7 +96,7 @@ def antisymmetric_twin(
         ParameterError: a matrix of another shape, or a width below 2, where there is no such noise.
     """
     width = _width(matrix)
-    require(width=(width, 2, None))
+    refuse_unless(width >= 2, f"matrix must be of a width of at least 2, got shape {list(matrix.shape)}")
     shape = (matrix.shape[0] // width, width, width, width)
     noise = normal(*shape, seed=seed, dtype=matrix.dtype, device=matrix.device)
     return matrix + scale * (noise - noise.transpose(1, 2)).flatten(-2).flatten(0, 1)
@@ -103,5 +109,8 @@ def distance(heads: Heads, other: Heads, form: Form = "correct") -> Float[Tensor
 
 def _width(matrix: Tensor) -> int:
     width = round(matrix.shape[-1] ** 0.5)
-    require(columns=(matrix.shape[-1], {width * width}), rows=(matrix.shape[-2] % width, {0}))
+    refuse_unless(
+        matrix.numel() > 0 and matrix.shape[-1] == width * width and matrix.shape[-2] % width == 0,
+        f"matrix must have d^2 columns and a multiple of d rows, got shape {list(matrix.shape)}",
+    )
     return width

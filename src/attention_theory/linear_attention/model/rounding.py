@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def round_letter(vectors: Float[Tensor, "... letters"]) -> Float[Tensor, "... letters"]:
@@ -47,8 +47,9 @@ def worst_error(letters: int, squared_norm: float, true: int | None, wrong: int)
     Raises:
         ParameterError: the wrong letter is the true one, or not a letter.
     """
-    require(letters=(letters, 1, None), squared_norm=(squared_norm, 0.0, None), wrong=(wrong, 0, letters - 1))
-    require(wrong=(wrong, [letter for letter in range(letters) if letter != true]))
+    require(letters=(letters, 1, None), squared_norm=(squared_norm, 0.0, None))
+    require(wrong=(wrong, 0, letters - 1))
+    refuse_unless(wrong != true, f"wrong must be another letter than the true one, got {wrong} for both")
     error = torch.zeros(letters, dtype=torch.float64)
     if true is None:
         error[wrong] = squared_norm**0.5

@@ -7,11 +7,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import require, require_finite, require_shape
 
 
 def bump(x: Float[Tensor, "..."], width: float) -> Float[Tensor, "..."]:
-    """``exp(-x²/2w²) - 1``: a Gaussian bump moved so that it is 0 at 0."""
+    """``exp(-x²/2w²) - 1``: a Gaussian bump moved so that it is 0 at 0.
+
+    Raises:
+        ParameterError: a width that is not positive.
+    """
+    require(width=(width, 1e-6, None))
     return torch.exp(-(x**2) / (2 * width**2)) - 1
 
 
@@ -26,12 +31,22 @@ def bump_constant(width: float) -> float:
 
 
 def fourier_constant(magnitude: Float[Tensor, " points"], frequencies: Float[Tensor, " points"]) -> float:
-    """Definition 2 on [-1, 1] by the trapezoidal rule: the integral of |ω| F(dω), F with the given density."""
+    """Definition 2 on [-1, 1] by the trapezoidal rule: the integral of |ω| F(dω), F with the given density.
+
+    Raises:
+        ParameterError: as many frequencies as magnitudes are not given.
+    """
+    require_shape(frequencies=(frequencies, magnitude.shape))
     return torch.trapezoid(frequencies.abs() * magnitude, frequencies).item()
 
 
 def bump_magnitude(frequencies: Float[Tensor, " points"], width: float) -> Float[Tensor, " points"]:
-    """Density of the Fourier distribution of the Gaussian (its shift by a constant sits at frequency 0)."""
+    """Density of the Fourier distribution of the Gaussian (its shift by a constant sits at frequency 0).
+
+    Raises:
+        ParameterError: a width that is not positive.
+    """
+    require(width=(width, 1e-6, None))
     return width / math.sqrt(2 * math.pi) * torch.exp(-((width * frequencies) ** 2) / 2)
 
 
@@ -55,9 +70,9 @@ class Element:
     constant: float
 
     def __post_init__(self) -> None:
-        twice = 2 * self.constant
-        require(gamma=(self.gamma, -twice, twice), a=(self.a, -1.0, 1.0), b=(self.b, -1.0, 1.0))
+        require(a=(self.a, -1.0, 1.0), b=(self.b, -1.0, 1.0))
         require(tau=(self.tau, 0.0, None), constant=(self.constant, 0.0, None))
+        require(gamma=(self.gamma, -2.0 * self.constant, 2.0 * self.constant))
 
     def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         return self.gamma * (self.tau * (self.a * x + self.b)).sigmoid()
@@ -93,9 +108,12 @@ def greedy_fit(
         shifts: values of b tried, from -1 to 1.
 
     Raises:
-        ParameterError: no term, a negative sharpness, or fewer than two shifts.
+        ParameterError: a target of another shape or that is not finite, a negative constant; no term, a negative
+            sharpness, or fewer than two shifts.
     """
-    require(terms=(terms, 1, None), tau=(tau, 0.0, None), shifts=(shifts, 2, None))
+    require(terms=(terms, 1, None), tau=(tau, 0.0, None), constant=(constant, 0.0, None), shifts=(shifts, 2, None))
+    require_shape(target=(target, x.shape))
+    require_finite(target=target, x=x)
     b = torch.linspace(-1, 1, shifts, dtype=x.dtype, device=x.device)
     sigmoids = torch.cat([(tau * (sign * x + b[:, None])).sigmoid() for sign in (1, -1)])
     dictionary = 2 * constant * torch.cat([sigmoids, -sigmoids])

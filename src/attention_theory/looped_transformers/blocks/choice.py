@@ -15,7 +15,7 @@ from attention_theory.looped_transformers.blocks.base import (
 )
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless
 
 
 class ChoiceBlock(FunctionBlock):
@@ -52,7 +52,11 @@ class ChoiceBlock(FunctionBlock):
             ParameterError: more functions, or wider vectors, than a column has entries.
         """
         functions, _, width = self.a.shape
-        require(functions=(functions, 1, setting.size), width=(width, 1, setting.size))
+        refuse_unless(
+            1 <= functions <= setting.size and 1 <= width <= setting.size,
+            f"a and setting must have 1 to {setting.size} functions and entries of a vector, as a column has entries, "
+            f"got {functions} and {width}",
+        )
         return {f"{self.name} selector": functions, f"{self.name} sum": 1, f"{self.name} kept": 1}
 
     def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:

@@ -11,7 +11,7 @@ from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum
 from attention_theory.looped_transformers.fleq.language import on_first_entry
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, Rows, moves
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless
 
 #: Closes the columns beside the one of the result; it has to exceed the sum, and costs its own rounding error.
 GATE = 1e3
@@ -52,7 +52,10 @@ class ColumnSumBlock(FunctionBlock):
         Raises:
             ParameterError: more terms than columns.
         """
-        require(terms=(self.function.terms, 1, setting.columns))
+        terms = self.function.terms
+        refuse_unless(
+            terms <= setting.columns, f"setting must have a column for each of the {terms} terms, got {setting.columns}"
+        )
         one = dict.fromkeys((f"{self.name} {part}" for part in ("slope", "shift", "weight", "sum")), 1)
         return {**one, f"{self.name} term": self._bits()}
 

@@ -15,7 +15,7 @@ from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: Where Lemma 12 and Corollary 2 are wrong in print.
 PLACES = ("empty column", "sum row")
@@ -217,7 +217,8 @@ class OwnColumns:
         self, a: Float[Tensor, "terms width"], c: Float[Tensor, " terms"] | None = None, temperature: float = 30.0
     ) -> None:
         terms, width = a.shape
-        require(terms=(terms, 2, None), temperature=(temperature, 1e-6, None))
+        require(temperature=(temperature, 1e-6, None))
+        refuse_unless(terms >= 2, f"a must have at least two terms, got shape {list(a.shape)}")
         self.terms, self.temperature = terms, temperature
         heights = a.new_ones(terms) if c is None else c
         self.rows = rows = Rows(x=width, others=terms, own=terms, score=terms, weight=terms, sigmoid=1, sum=1)

@@ -9,7 +9,7 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
 GATE = 1e3
@@ -39,7 +39,7 @@ class TransposeBlock(FunctionBlock):
         Raises:
             ParameterError: d below 3: the result's columns must lie within d².
         """
-        require(size=(setting.size, 3, None))
+        refuse_unless(setting.size >= 3, f"setting must have a size of at least 3, got {setting.size}")
         return {"transpose copy": setting.size, "transpose vector": 1, "transpose permuted": 1}
 
     def declare(self, layer: Layer, stage: int, setting: BlockSetting) -> None:
@@ -105,7 +105,8 @@ def transpose_in_groups(
         ParameterError: an unknown form, a matrix of side 1, a temperature that is not positive.
     """
     size = len(matrix)
-    require(size=(size, 2, None), temperature=(temperature, 1e-6, None), form=(form, FORMS))
+    require(temperature=(temperature, 1e-6, None), form=(form, FORMS))
+    refuse_unless(size >= 2, f"matrix must have a side of at least 2, got shape {list(matrix.shape)}")
     setting = BlockSetting(size, size**2, temperature)
     rows = Rows(matrix=size, work=size, index=setting.bits, group=setting.bits)
     data, work = rows["matrix"], rows["work"]

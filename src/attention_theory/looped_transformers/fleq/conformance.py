@@ -20,7 +20,7 @@ from attention_theory.looped_transformers.fleq.language import (
 )
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: The variables of a random program: matrices, and integers for flags.
 MATRICES, INTEGERS = ("x", "y", "z"), ("s", "t")
@@ -42,7 +42,8 @@ def random_fleq_program(functions: Sequence[str], instructions: int, size: int, 
     Raises:
         ParameterError: no function, no instruction, or d below 2.
     """
-    require(functions=(len(functions), 1, None), instructions=(instructions, 1, None), size=(size, 2, None))
+    require(instructions=(instructions, 1, None), size=(size, 2, None))
+    require_some(functions=functions)
     source = generator(seed)
 
     def pick(choices: Sequence[str]) -> str:
@@ -79,7 +80,8 @@ def random_pointer_program(functions: Sequence[str], instructions: int, size: in
     Raises:
         ParameterError: no function, fewer than 2 instructions, or d below 2.
     """
-    require(functions=(len(functions), 1, None), instructions=(instructions, 2, None), size=(size, 2, None))
+    require(instructions=(instructions, 2, None), size=(size, 2, None))
+    require_some(functions=functions)
     source = generator(seed)
 
     def pick(choices: Sequence[str]) -> str:

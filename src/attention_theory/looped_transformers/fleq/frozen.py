@@ -12,7 +12,7 @@ from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
-from attention_theory.validation import require
+from attention_theory.validation import Each, refuse_unless, require
 
 #: The blocks that a frozen machine can have, by the functions' names.
 BLOCKS: dict[str, Callable[[], FunctionBlock]] = {
@@ -47,9 +47,11 @@ class FrozenFleq:
         temperature: float = 40.0,
     ) -> None:
         require(size=(size, 3, 8), instructions=(instructions, 1, 1000), temperature=(temperature, 20.0, 100.0))
-        require(cells=(cells, 3 * size, 1000), functions=(list(functions), list(BLOCKS)))
-        require(**{"functions that are named": (len(functions), len(set(functions)), len(set(functions)))})
-        require(**{"times that add is named": (list(functions).count("add"), 1, 1)})
+        require(cells=(cells, 3 * size, 1000), functions=(Each(functions), list(BLOCKS)))
+        refuse_unless(
+            len(functions) == len(set(functions)) and "add" in functions,
+            f"functions must be different ones and 'add' among them, got {list(functions)}",
+        )
         self.cells, self.instructions, self.temperature = cells, instructions, temperature
         blank = self.fitted(assemble("halt", {}, size))
         self.machine = FleqMachine(blank, [BLOCKS[name]() for name in functions], temperature)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 #: The addresses of an instruction, its pointers to data.
 FIELDS = ("a", "b", "c")
@@ -131,12 +131,20 @@ class FleqProgram:
         for place, instruction in enumerate(self.code):
             if isinstance(instruction, Instruction):
                 last = max(instruction.a, instruction.b, instruction.c) + instruction.width
-                require(**{f"cells of instruction {place}": (max(last, instruction.flag + 1), 1, cells)})
+                last = max(last, instruction.flag + 1)
+                refuse_unless(
+                    1 <= last <= cells,
+                    f"memory must have the cells that instruction {place} uses, up to {last}, got {cells} cells",
+                )
             else:
                 to = 0 if instruction.to is None else instruction.to
-                require(**{f"instruction that move {place} changes": (instruction.instruction, computing)})
-                require(**{f"addresses that move {place} changes": (list(instruction.fields), FIELDS)})
-                require(**{f"cell of move {place}": (max(to, instruction.flag), 0, cells - 1)})
+                refuse_unless(
+                    instruction.instruction in computing
+                    and set(instruction.fields) <= set(FIELDS)
+                    and 0 <= max(to, instruction.flag) < cells,
+                    f"code must move addresses of instructions {computing} among {FIELDS} to cells up to {cells - 1}, "
+                    f"got {instruction} at {place}",
+                )
 
     @property
     def halt(self) -> int:
@@ -237,7 +245,10 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
 def _refuse_past_the_end(number: int, instruction: Instruction, cells: int) -> None:
     for name in FIELDS:
         last = getattr(instruction, name) + instruction.width
-        require(**{f"cells up to the last under pointer {name} of instruction {number}": (last, 1, cells)})
+        refuse_unless(
+            1 <= last <= cells,
+            f"program must stay within its {cells} cells, pointer {name} of instruction {number} goes up to {last}",
+        )
 
 
 def execute(

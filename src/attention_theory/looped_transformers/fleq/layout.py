@@ -24,7 +24,7 @@ from attention_theory.looped_transformers.fleq.language import FleqProgram, Inst
 from attention_theory.looped_transformers.fleq.one_head import Copies, Heads, rows_to_copy
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
 #: The fields of an instruction column, from its top.
 FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
@@ -128,9 +128,9 @@ class FleqLayout:
             ParameterError: a program that does not have the machine's numbers of cells and instructions, or that uses
                 a function without a block, or a pointer move where there are no pointer blocks.
         """
-        require(cells=(len(program.memory), self.cells, self.cells), d=(program.size, self.size, self.size))
+        require_shape(memory=(program.memory, (self.cells, self.size)))
         count = self.columns - self.first_instruction
-        require(instructions=(len(program.code), count, count))
+        refuse_unless(len(program.code) == count, f"program must have {count} instructions, got {len(program.code)}")
         state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64, device=program.memory.device)
         fill_template(state, self.rows, self.setting)
         for block in self.blocks:
@@ -151,7 +151,10 @@ class FleqLayout:
                 raise ParameterError(f"instruction {place} moves a pointer, and the machine has no pointer blocks")
             return self._move_column(instruction)
         names = [block.name for block in self.blocks]
-        require(function=(instruction.function, names))
+        refuse_unless(
+            instruction.function in names,
+            f"program must use functions that have a block, {names}, got {instruction.function!r}",
+        )
         addresses = {name: getattr(instruction, name) + self.scratch for name in ("a", "b", "c", "flag")}
         fields = {f"to {name}": self.codes[address] for name, address in addresses.items()}
         fields["to target"] = self.codes[self.first_instruction + instruction.target]

@@ -19,7 +19,7 @@ from attention_theory.looped_transformers.fleq.one_head import Heads, merged_lay
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
-from attention_theory.validation import require
+from attention_theory.validation import require, require_some
 
 #: Where an entry is larger, a run goes by the dense matrices: they say what becomes of numbers that are not finite.
 LARGEST = 1e100
@@ -136,7 +136,7 @@ class FleqMachine:
         Raises:
             ParameterError: no program, or one that is not of the machine's size.
         """
-        require(programs=(len(programs), 1, None))
+        require_some(programs=programs)
         state, cycle = torch.stack([self.layout.pack(program) for program in programs]), self._cycle_of_a_run()
         counters: list[list[int]] = [[] for _ in programs]
         memories: list[list[Tensor]] = [[] for _ in programs]

@@ -20,10 +20,7 @@ def padded(program: FleqProgram, cells: int, instructions: int) -> FleqProgram:
     Raises:
         ParameterError: a program that has more cells or instructions.
     """
-    given = {"cells of the program": len(program.memory), "instructions of the program": len(program.code)}
-    require(
-        **{name: (count, 1, most) for (name, count), most in zip(given.items(), (cells, instructions), strict=True)}
-    )
+    require(cells=(cells, len(program.memory), None), instructions=(instructions, len(program.code), None))
     memory = program.memory.new_zeros(cells, program.size)
     memory[: len(program.memory)] = program.memory
     *body, halt = (_led_to(instruction, program.halt, instructions - 1) for instruction in program.code)

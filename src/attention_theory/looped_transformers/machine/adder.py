@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def add(
@@ -35,7 +35,8 @@ def add(
     Raises:
         ParameterError: no term or more than two, or a constant that the terms leave no room for.
     """
-    require(terms=(len(terms), 1, 2), constant=(constant, 0, 1 if len(terms) == 2 else 2 ** len(target) - 1))
+    refuse_unless(len(terms) in (1, 2), f"terms must be one or two, got {len(terms)}")
+    require(constant=(constant, 0, 1 if len(terms) == 2 else 2 ** len(target) - 1))
     for place, row in enumerate(target):
         half = 2**place
         total, offset = _low_bits(terms, place + 1)

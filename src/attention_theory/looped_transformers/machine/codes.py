@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import FORMS, Form, ParameterError, require
+from attention_theory.validation import FORMS, Form, ParameterError, refuse_unless, require
 
 
 def to_bits(
@@ -39,7 +39,8 @@ def from_bits(code: Float[Tensor, "... bits"], signed: bool = False, form: Form 
     Raises:
         ParameterError: an unknown form, an entry that is no number (NaN), no bit, or more than 62.
     """
-    require(form=(form, FORMS), bits=(code.shape[-1], 1, 62))
+    require(form=(form, FORMS))
+    refuse_unless(1 <= code.shape[-1] <= 62, f"code must have from 1 to 62 bits, got {code.shape[-1]}")
     if code.isnan().any():
         raise ParameterError("code must hold numbers, got NaN")
     places = torch.arange(code.shape[-1], device=code.device)

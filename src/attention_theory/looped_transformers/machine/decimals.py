@@ -51,7 +51,7 @@ def in_decimals(
     Raises:
         ParameterError: digits below 16, or a temperature below 0.
     """
-    require(digits=(digits, 16, 1000), temperature=(float(temperature), 0.0, None))
+    require(digits=(digits, 16, 1000), temperature=(temperature, 0.0, None))
     state = [dict(column) for column in columns]
     with localcontext(Context(prec=digits)):
         for layer in layers:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from attention_theory.layers import Rule, attention
 from attention_theory.rows import Combination, Rows
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,9 @@ class Layer:
         Raises:
             ParameterError: keys and queries of different length.
         """
-        require(queries=(len(queries), len(keys), len(keys)))
+        refuse_unless(
+            len(queries) == len(keys), f"queries must be as many rows as keys, {len(keys)}, got {len(queries)}"
+        )
         self.heads.append(Head(name, keys, queries, values))
 
     def unit(self, name: str, inputs: Combination, outputs: Combination, bias: float = 0.0) -> None:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.portable.frozen import METADATA
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
 
 class ComputerFile:
@@ -51,11 +51,8 @@ class ComputerFile:
         Raises:
             ParameterError: a state of another size or type.
         """
-        require(
-            columns=(state.shape[-2], *[self.about["state"][0]] * 2),
-            rows=(state.shape[-1], *[self.about["state"][1]] * 2),
-        )
-        require(dtype=(state.dtype, [torch.float64]))
+        require_shape(state=(state, (..., *self.about["state"])))
+        refuse_unless(state.dtype is torch.float64, f"state must be of type torch.float64, got {state.dtype}")
         stacked = state.reshape(-1, *state.shape[-2:]).cpu().contiguous()
         (result,) = self._session.run(None, {"state": stacked.numpy()})
         return torch.from_numpy(result).reshape(state.shape).to(state.device)

@@ -12,7 +12,7 @@ from attention_theory.looped_transformers.fleq.language import FleqProgram, vari
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.looped_transformers.programs.backpropagation import Network
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 #: The places where the listing is wrong in print.
 PLACES = (
@@ -110,7 +110,9 @@ def listing_program(
     require(epochs=(epochs, 1, None))
     printed = printed_places(form, PLACES)
     points, size = x.shape
-    require(hidden=(len(network.w2), size, size))
+    refuse_unless(
+        len(network.w2) == size, f"network must have a hidden unit for each of {size} inputs, got {len(network.w2)}"
+    )
     text = "\n".join(_listing(printed))
     for label in left_out:
         text = re.sub(rf"rewind {label}\..*", "", text)
@@ -156,7 +158,9 @@ def machine_program(
     """
     require(epochs=(epochs, 1, None))
     size = x.shape[1]
-    require(hidden=(len(network.w2), size, size))
+    refuse_unless(
+        len(network.w2) == size, f"network must have a hidden unit for each of {size} inputs, got {len(network.w2)}"
+    )
     text = machine_listing(size, len(x))
     variables: dict[str, float | Tensor] = {
         **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},

@@ -7,7 +7,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.machine.listing import beside
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Form, refuse_unless, require, require_finite, require_shape
 
 #: ``mul(a, b)`` is A^T B, so line 1 makes X = A^T (eps I), and line 5 turns X for X (2I - A X).
 CORRECT = """
@@ -42,8 +42,16 @@ def listing_beside() -> list[tuple[str, str]]:
 
 
 def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
-    """eps = 1 / ||A||², with which the iteration from eps A^T converges for every invertible A."""
-    return torch.linalg.matrix_norm(matrix, 2) ** -2
+    """eps = 1 / ||A||², with which the iteration from eps A^T converges for every invertible A.
+
+    Raises:
+        ParameterError: a matrix that is not square, 0, or not finite.
+    """
+    require_shape(matrix=(matrix, (..., matrix.shape[-1], matrix.shape[-1])))
+    require_finite(matrix=matrix)
+    norm = torch.linalg.matrix_norm(matrix, 2)
+    refuse_unless(bool((norm > 0).all()), "matrix must not be 0, which has no first step")
+    return norm**-2
 
 
 def newton_residuals(
@@ -58,7 +66,7 @@ def newton_residuals(
         scale: eps, of either sign; :func:`first_step` unless given.
 
     Raises:
-        ParameterError: steps below 1, or an unknown form.
+        ParameterError: a matrix that is not square, 0, or not finite; steps below 1, or an unknown form.
     """
     require(steps=(steps, 1, None), form=(form, FORMS))
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
@@ -120,7 +128,7 @@ def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "corr
     """The program for one matrix, with ``rounds`` + 1 iterations as the paper counts T. The inverse ends in ``x``.
 
     Raises:
-        ParameterError: rounds below 0, or an unknown form.
+        ParameterError: a matrix that is 0 or not finite; rounds below 0, or an unknown form.
     """
     require(rounds=(rounds, 0, None), form=(form, FORMS))
     identity = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)

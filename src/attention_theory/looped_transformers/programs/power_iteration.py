@@ -12,7 +12,7 @@ from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require, require_shape
 
 #: Algorithm 12, repaired: line 3 counts in t1, and b is turned before the last product.
 LISTING = """
@@ -43,9 +43,11 @@ def power_iterates(
     """Algorithm 4: ``b <- A b``, not normalised on the way.
 
     Raises:
-        ParameterError: steps below 1.
+        ParameterError: a start of another size, or 0; steps below 1.
     """
     require(steps=(steps, 1, None))
+    require_shape(start=(start, (matrix.shape[-1],)))
+    refuse_unless(bool((start != 0).any()), "start must not be 0, which stays 0")
     iterates = [start]
     for _ in range(steps):
         iterates.append(matrix @ iterates[-1])
@@ -105,7 +107,7 @@ def root_rounds(square: Float[Tensor, ""], error: float = 1e-12) -> int:
     Raises:
         ParameterError: S or the error out of its range.
     """
-    require(square=(float(square), 1e-300, None), error=(error, 1e-300, 0.5))
+    require(square=(square, 1e-300, None), error=(error, 1e-300, 0.5))
     plateau = math.log(max(1.0, float(square.rsqrt()))) / math.log(1.5)
     return math.ceil(plateau + 2 + math.log2(-math.log(error)))
 

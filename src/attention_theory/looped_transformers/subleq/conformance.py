@@ -21,7 +21,7 @@ from attention_theory.looped_transformers.subleq.language import (
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def random_batches(
         ParameterError: no batch, an empty batch, bits outside 2 to 50, or columns below 8.
     """
     require(
-        batches=(batches, 1, None), size=(size, 1, None), bits=(list(bits), 2, 50), columns=(list(columns), 8, None)
+        batches=(batches, 1, None), size=(size, 1, None), bits=(Each(bits), 2, 50), columns=(Each(columns), 8, None)
     )
     source = generator(seed)
     for _ in range(batches):

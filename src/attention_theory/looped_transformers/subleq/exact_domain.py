@@ -11,7 +11,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 def least_temperature(
@@ -46,8 +46,8 @@ def least_temperature(
     Raises:
         ParameterError: an interval that is empty, or a stride or resolution that is not positive.
     """
-    require(low=(low, 0.0, high), high=(high, low, None), stride=(stride, 1e-3, None))
-    require(resolution=(resolution, 1e-6, None))
+    require(low=(low, 0.0, None), stride=(stride, 1e-3, None), resolution=(resolution, 1e-6, None))
+    require(high=(high, low, None))
 
     def fails(temperature: float) -> bool:
         return conformance(machine, programs, steps, temperature, dense=dense).wrong > 0
@@ -154,7 +154,8 @@ def follow(machine: SubleqMachine, source: SubleqProgram, temperature: float, cy
     Raises:
         ParameterError: cycles below 1, or a machine that keeps integers as bits.
     """
-    require(cycles=(cycles, 1, None), real=(machine.real, {True}))
+    require(cycles=(cycles, 1, None))
+    refuse_unless(machine.real, "machine must keep integers as numbers (real=True), got one that keeps bits")
     run, state, off = interpret(source, machine.bits, cycles), machine.load(source), 0.0
     cells = slice(machine.scratch, machine.scratch + len(source.memory))
     for cycle, (counter, memory) in enumerate(zip(run.counters, run.memories, strict=True), start=1):

@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Each, Form, refuse_unless, require
 
 #: Memory cells 0 and 1 hold these, always: the last instruction, which loops in place, needs them (eq. 5).
 RESERVED = (0, -1)
@@ -57,10 +57,13 @@ def program(
             instruction.
     """
     if len(memory):
-        require(memory=(list(memory), -(2**62), 2**62))
+        require(memory=(Each(memory), -(2**62), 2**62))
     cells_total, end = len(RESERVED) + len(memory), len(code)
     for a, b, c in code:
-        require(a=(a, 0, cells_total - 1), b=(b, 0, cells_total - 1), c=(c, 0, end))
+        refuse_unless(
+            0 <= a < cells_total and 0 <= b < cells_total and 0 <= c <= end,
+            f"code must name cells below {cells_total} and instructions up to {end}, got {(a, b, c)}",
+        )
     return SubleqProgram((*RESERVED, *memory), (*code, (0, 1, end)), dict(cells or {}), dict(labels or {}))
 
 

@@ -26,7 +26,7 @@ from attention_theory.looped_transformers.subleq.layers import (
     ten_layers,
     ten_rows,
 )
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require
 
 Depth = Literal[4, 5, 6, 7, 8, 9, 10]
 
@@ -110,7 +110,10 @@ class SubleqMachine(LoopedTransformer):
         columns, cells, rows = source.columns(self.scratch), len(source.memory), self.rows
         codes = position_codes(columns, self.address_bits, self.device).to(self.dtype)
         limit = 2 ** (self.bits - 1)
-        require(memory=(list(source.memory), -limit, limit - 1))
+        outside = [value for value in source.memory if not -limit <= value < limit]
+        refuse_unless(
+            not outside, f"source must have memory from {-limit} to {limit - 1}, {self.bits} bits, got {outside}"
+        )
         state = torch.zeros(columns, rows.size, dtype=self.dtype, device=self.device)
         rows.of(state, "encoding")[1:] = codes[1:]
         rows.of(state, "indicator")[: self.scratch] = 1

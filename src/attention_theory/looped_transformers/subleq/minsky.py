@@ -7,7 +7,7 @@ import torch
 
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, program
 from attention_theory.randomness import Seed, generator
-from attention_theory.validation import FORMS, Form, require
+from attention_theory.validation import FORMS, Each, Form, refuse_unless, require
 
 #: Memory cells of a translation: 0 and -1 are the reserved cells of every program; +1 and a spare register follow.
 C_ZERO, C_MINUS, C_PLUS, SPARE, FIRST_REGISTER = 0, 1, 2, 3, 4
@@ -46,7 +46,7 @@ def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], step
     Raises:
         ParameterError: steps below 0, no register, or a negative one.
     """
-    require(steps=(steps, 0, None), registers=(list(registers), 0, None))
+    require(steps=(steps, 0, None), registers=(Each(registers), 0, None))
     memory, counter, done = list(registers), 0, 0
     while counter < len(code) and done < steps:
         instruction = code[counter]
@@ -77,19 +77,24 @@ def translate(
     Raises:
         ParameterError: a register or a target out of range.
     """
-    require(form=(form, FORMS), registers=(list(registers), 0, None))
+    require(form=(form, FORMS), registers=(Each(registers), 0, None))
     length = {Add: 1, Sub: 2 if short else 5}
     starts = [0]
     for instruction in code:
         starts.append(starts[-1] + length[type(instruction)])
     made: list[tuple[int, int, int]] = []
     for instruction in code:
-        require(register=(instruction.register, 0, len(registers) - 1))
+        refuse_unless(
+            0 <= instruction.register < len(registers),
+            f"code must name registers below {len(registers)}, got {instruction}",
+        )
         cell, here = FIRST_REGISTER + instruction.register, len(made)
         if isinstance(instruction, Add):
             made.append((C_MINUS, cell, here + 1))
         else:
-            require(target=(instruction.target, 0, len(code)))
+            refuse_unless(
+                0 <= instruction.target <= len(code), f"code must have targets up to {len(code)}, got {instruction}"
+            )
             made += _subtract(cell, here, starts[instruction.target], short)
     if form == "printed":
         made = [(b, a, c) for a, b, c in made]

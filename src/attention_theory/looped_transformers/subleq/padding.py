@@ -17,9 +17,7 @@ def padded(program: SubleqProgram, cells: int, instructions: int) -> SubleqProgr
     Raises:
         ParameterError: a program that has more cells or instructions.
     """
-    sizes = {"cells of the program": (len(program.memory), cells)}
-    sizes["instructions of the program"] = (len(program.code), instructions)
-    require(**{name: (count, 1, most) for name, (count, most) in sizes.items()})
+    require(cells=(cells, len(program.memory), None), instructions=(instructions, len(program.code), None))
     end = instructions - 1
     body = [(a, b, end if c == program.end else c) for a, b, c in program.code[:-1]]
     code = (*body, *[(0, 1, end)] * (instructions - len(body)))

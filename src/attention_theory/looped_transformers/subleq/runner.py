@@ -19,7 +19,7 @@ from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
-from attention_theory.validation import ParameterError, require
+from attention_theory.validation import ParameterError, refuse_unless, require
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,11 @@ class SubleqRunner:
     """
 
     def __init__(self, machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float = 30.0) -> None:
-        require(scratch=(machine.scratch, 1, 1), real=(machine.real, {False}), temperature=(temperature, 0.0, None))
+        require(temperature=(temperature, 0.0, None))
+        refuse_unless(
+            machine.scratch == 1 and not machine.real,
+            f"machine must have one scratch column and keep bits, got scratch={machine.scratch}, real={machine.real}",
+        )
         if machine.dtype != torch.float64 or machine.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {machine.dtype} on {machine.device}")
         self.machine, self.program, rows = machine, programs[0], machine.rows

@@ -10,7 +10,6 @@ from attention_theory.hyper_attention.interactions.connected import (
 )
 from attention_theory.numerics import modular_rank, numerical_rank
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 
 def test_all_sequences_are_there_once() -> None:
@@ -38,10 +37,3 @@ def test_an_affine_target_is_fitted() -> None:
     draw = generator(0)
     mixed = features @ normal(10, 2, seed=draw)
     assert relative_residual(features, mixed) < 1e-24
-
-
-def test_no_token_is_refused() -> None:
-    with pytest.raises(ParameterError, match="length"):
-        all_sequences(0, 3)
-    with pytest.raises(ParameterError, match="size"):
-        unshared_parameters(3, 0)

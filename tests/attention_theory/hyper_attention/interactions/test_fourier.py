@@ -58,7 +58,7 @@ def test_the_devised_diagonal_gives_the_window(period: int, radius: int) -> None
 
 def test_a_window_that_meets_itself_is_had_as_printed_only() -> None:
     """There the closed form counts some places twice."""
-    with pytest.raises(ParameterError, match="radius must be an integer from 0 to 1, got 10"):
+    with pytest.raises(ParameterError, match="radius must be a whole number from 0 to 1, got 10"):
         window_coefficients(6, 10)
     coefficients = window_coefficients(6, 2, form="printed").to(torch.complex128)
     expected = torch.tensor([1, 1, 2, 2, 2, 1], dtype=torch.float64)

@@ -68,5 +68,5 @@ def test_models_are_trained_side_by_side() -> None:
     for model in range(2):
         alone = descend(gram, targets[model : model + 1], values[model : model + 1], rates[model : model + 1], 15)
         torch.testing.assert_close(both.score[model], alone.score[0])
-    with pytest.raises(ParameterError, match="pairs_of_rates"):
+    with pytest.raises(ParameterError, match="rates"):
         descend(gram, targets, values, rates[:1], 15)

@@ -68,12 +68,6 @@ def test_unique_sequences_hold_no_symbol_twice() -> None:
         sample_sequences(1, 9, 8, seed=0, unique=True)
 
 
-def test_a_narrow_embedding_is_refused() -> None:
-    effect, weights = task(4, 1, seed=0)
-    with pytest.raises(ParameterError, match="width"):
-        represent(effect, weights, torch.eye(4, 3, dtype=torch.float64))
-
-
 @pytest.mark.parametrize("length", [1, 2, 7])
 def test_the_term_of_the_token_itself_can_be_left_out_at_one_length_only(length: int) -> None:
     effect, weights = task(4, 1, seed=0)

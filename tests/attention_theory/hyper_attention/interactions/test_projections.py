@@ -45,7 +45,7 @@ def test_missed_agreements_are_those_of_all_tokens(width: int) -> None:
 
 
 def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="count"):
+    with pytest.raises(ParameterError, match="vectors"):
         largest_inner_product(torch.ones(1, 3))
     with pytest.raises(ParameterError, match="accuracy"):
         width_for(3, 0.0, 10, seed=0)
@@ -59,7 +59,7 @@ def test_agreements_are_those_of_tokens_compared_one_by_one() -> None:
     wanted = [[[float(one[a] == other[a]) for other in tokens] for one in tokens] for a in range(2)]
     assert tables.tolist() == wanted
     assert torch.equal(tables.prod(dim=0), torch.eye(9, dtype=torch.float64))
-    with pytest.raises(ParameterError, match="symbols"):
+    with pytest.raises(ParameterError, match="values"):
         agreements(13, 2)
 
 
@@ -78,7 +78,7 @@ def test_the_least_width_has_half_the_rank_and_one_less_has_not() -> None:
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda: largest_inner_product(torch.ones(1, 2)), "count"),
+        (lambda: largest_inner_product(torch.ones(1, 2)), "vectors"),
         (lambda: width_for(1, 0.5, 3, 0), "count"),
         (lambda: width_for(2, 0.0, 3, 0), "accuracy"),
         (lambda: width_for(2, 1.5, 3, 0), "accuracy"),
@@ -88,7 +88,7 @@ def test_the_least_width_has_half_the_rank_and_one_less_has_not() -> None:
         (lambda: missed_agreements(torch.ones(2, 1), 1, 2), "rows"),
         (lambda: agreements(0, 2), "features"),
         (lambda: agreements(1, 1), "values"),
-        (lambda: agreements(13, 2), "symbols"),
+        (lambda: agreements(13, 2), "values"),
         (lambda: most_rank(0, 1), "width"),
         (lambda: most_rank(1, 0), "factors"),
         (lambda: least_width(0, 2), "features"),

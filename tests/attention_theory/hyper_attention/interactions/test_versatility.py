@@ -125,9 +125,9 @@ def test_moments_by_hand() -> None:
 def test_sizes_and_symbols_out_of_range_are_refused() -> None:
     for moment, least in ((uniform_second_moment, 1), (given_second_moment, 2)):
         assert moment(1, least).shape == (least, least)
-        with pytest.raises(ParameterError, match=r"^length must be an integer, at least 1"):
+        with pytest.raises(ParameterError, match=r"^length must be a whole number, at least 1"):
             moment(0, least)
-        with pytest.raises(ParameterError, match=rf"^size must be an integer, at least {least}"):
+        with pytest.raises(ParameterError, match=rf"^size must be a whole number, at least {least}"):
             moment(1, least - 1)
     assert unique_null_vector(2, 3, 1).tolist() == [1, 1, 0]
     for symbol, length, name in ((-1, 1, "symbol"), (3, 1, "symbol"), (0, 0, "length")):

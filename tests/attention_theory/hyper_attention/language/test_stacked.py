@@ -87,7 +87,7 @@ def test_single_parts() -> None:
 
 
 def test_no_model_and_weights_that_would_be_shared_are_refused() -> None:
-    with pytest.raises(ParameterError, match="models"):
+    with pytest.raises(ParameterError, match="kinds"):
         StackedModels([[]])
     with pytest.raises(ParameterError, match="kinds"):
         StackedModels([])

@@ -138,7 +138,7 @@ def test_bad_arguments_are_refused_by_name() -> None:
         HyperAttention(8, window=(2, 0))
     with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 5 heads, got 768"):
         hyper_attention_parameters(768, 5, separate_output=True)
-    with pytest.raises(ParameterError, match="tokens"):
+    with pytest.raises(ParameterError, match="x must have shape"):
         layer(6)(tokens(0, 6))
     for count in (-1, 2.5):
         with pytest.raises(ParameterError, match="tokens"):

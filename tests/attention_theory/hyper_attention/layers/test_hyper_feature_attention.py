@@ -98,7 +98,7 @@ def test_widths_that_do_not_divide_are_refused_by_name() -> None:
     with pytest.raises(ParameterError, match=r"embed_dim / num_heads .* = 4 features for order 3"):
         HyperFeatureAttention(12, 3, [1, 2, 3])
     with pytest.raises(ParameterError, match="one for each of 2 heads"):
-        HyperFeatureAttention(12, 2, [])
+        HyperFeatureAttention(12, 2, [1])
     with pytest.raises(ParameterError, match=r"embed_dim must be a multiple of the 5 heads, got 768"):
         hyper_feature_parameters(768, [1] * 5)
     with pytest.raises(ParameterError, match="for order 3"):

@@ -8,7 +8,6 @@ from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAtten
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.measure import entries_touched, matrix_operations
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 
 def inputs(tokens: int, seed: int = 0) -> list[Tensor]:
@@ -39,11 +38,6 @@ def test_entries_of_prefix_sums_are_linear_in_the_tokens(sum_over: Sum, causal: 
         for n in (40, 80)
     )
     assert 1.8 < long / short <= 2
-
-
-def test_unknown_sum_is_refused() -> None:
-    with pytest.raises(ParameterError, match="sum_over"):
-        linear_pair_sum(*inputs(2), sum_over="sorted")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sum_over", SUMS)

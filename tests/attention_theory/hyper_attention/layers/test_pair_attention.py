@@ -142,7 +142,7 @@ def test_bad_arguments_are_named() -> None:
     x = inputs(3)
     with pytest.raises(ParameterError, match="block"):
         pair_attention(*x, block=0)
-    with pytest.raises(ParameterError, match="tokens"):
+    with pytest.raises(ParameterError, match="queries"):
         pair_attention(*(one[:, :0] for one in x))
     with pytest.raises(ParameterError, match="sum_over"):
         pair_attention(*x, sum_over="sorted")  # type: ignore[arg-type]

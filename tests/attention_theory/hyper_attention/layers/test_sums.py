@@ -1,10 +1,8 @@
 import itertools
 
 import pytest
-import torch
 
-from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_pairs, allowed_tuples
-from attention_theory.validation import ParameterError
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
 
 HOLDS = {
     "all": lambda a, b: True,
@@ -24,8 +22,3 @@ def test_mask_is_the_definition_entry_by_entry(sum_over: Sum, causal: bool, memb
         ordered = all(HOLDS[sum_over](a, b) for a, b in itertools.pairwise(chosen))
         past = not causal or all(one <= query for one in chosen)
         assert mask[(query, *chosen)] == (ordered and past)
-
-
-def test_unknown_sum_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="sum_over"):
-        allowed_pairs("sorted", torch.arange(3), torch.arange(3))  # type: ignore[arg-type]

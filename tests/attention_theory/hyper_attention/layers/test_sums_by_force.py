@@ -172,19 +172,6 @@ def test_full_tensors_of_every_order_and_sum(order: int, sum_over: Sum, tokens: 
     torch.testing.assert_close(linear_hyper_attention(hot, effect, weights, sum_over), expected, rtol=0, atol=1e-12)
 
 
-def test_a_sequence_without_tokens_is_refused() -> None:
-    x = [one[:0].detach() for one in rows_of(1, 2)]
-    for form in (pair_attention, linear_pair_sum, cubic_pair_sum):
-        with pytest.raises(ParameterError, match="tokens"):
-            form(*x)
-    with pytest.raises(ParameterError, match="tokens"):
-        approximate_pair_attention(x[0], x[1], x[2], x[3], x[4], 2)
-    with pytest.raises(ParameterError, match="tokens"):
-        tuple_attention(x[0], x[1:3], x[3:])
-    with pytest.raises(ParameterError, match="tokens"):
-        linear_hyper_attention(torch.zeros(0, 2), torch.zeros(2, 2, 2), torch.zeros(2, 2, 1))
-
-
 def test_more_members_than_letters_are_refused() -> None:
     x = torch.ones(2, 2)
     with pytest.raises(ParameterError, match="from 1 to 7"):

@@ -13,7 +13,6 @@ from attention_theory.hyper_attention.layers.taylor_features import (
     taylor_width,
 )
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 
 @given(st.integers(1, 3), st.integers(0, 5), st.integers(0, 1000))
@@ -48,10 +47,3 @@ def test_a_token_without_a_pair_gets_0(sum_over: Sum) -> None:
     ours = approximate_pair_attention(q, k1, k2, v1, v2, 3, sum_over=sum_over, causal=True)
     assert torch.equal(ours[0], torch.zeros(2, dtype=torch.float64))
     assert torch.isfinite(ours).all()
-
-
-def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ParameterError, match="degree"):
-        taylor_features(torch.ones(2, 3), -1)
-    with pytest.raises(ParameterError, match="rank"):
-        taylor_width(0, 2)

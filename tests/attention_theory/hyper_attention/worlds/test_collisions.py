@@ -27,17 +27,12 @@ def test_everybody_ends_at_the_wall() -> None:
     assert torch.equal(run.paths[..., 1], run.paths[:1, ..., 1].expand(7, 1, 2))
 
 
-def test_a_start_outside_is_refused() -> None:
-    with pytest.raises(ParameterError, match="furthest"):
-        simulate(torch.tensor([[[0, 6]]]), 6, 1)
-
-
 def test_the_window_by_hand() -> None:
     assert window_matrix(2, 0).tolist() == [[1, 0], [0, 1]]
     assert window_matrix(5, 1)[0].tolist() == [1, 1, 1, 1, 1]
     assert window_matrix(6, 1)[0].tolist() == [1, 1, 1, 0, 1, 1]
     for grid, radius, name in ((1, 0, "grid"), (2, -1, "radius")):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^(each of )?{name} must be"):
             window_matrix(grid, radius)
 
 
@@ -46,5 +41,5 @@ def test_touching_is_at_two_radii_and_not_beyond() -> None:
     met = simulate(starts, 7, 1).touched[:, 0, 1].tolist()
     assert met == [True, False, True]  # the third pair is brought together by the wall
     for spoilt, radius, name in ((starts - 1, 1, "starts"), (starts, -1, "radius")):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^(each of )?{name} must be"):
             simulate(spoilt, 7, radius)

@@ -58,7 +58,7 @@ def test_the_ends_of_the_ranges() -> None:
         (lambda: distance_effect(2, 0, -1), "far"),
         (lambda: labelled_effect(1), "grid"),
     ):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^{name} must"):
             call()
 
 

@@ -31,8 +31,3 @@ def test_a_product_breaks_it() -> None:
 def test_other_than_four_corners_are_refused(corners: int) -> None:
     with pytest.raises(ParameterError, match="corners"):
         parallelogram_defect(torch.ones(6, 1), range(corners))
-
-
-def test_no_layers_are_refused() -> None:
-    with pytest.raises(ParameterError, match="layers"):
-        random_layers(0, 1, 4, seed=0)

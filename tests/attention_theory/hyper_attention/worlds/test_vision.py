@@ -55,7 +55,7 @@ def test_the_fitted_kernel_is_the_one_that_made_the_counts() -> None:
     with pytest.raises(ParameterError, match="reach"):
         fit_kernel(images, images, -1)
     for shape in ((2, 2), (3, 5)):
-        with pytest.raises(ParameterError, match=r"rows|columns"):
+        with pytest.raises(ParameterError, match="kernel"):
             convolve(images, torch.ones(shape, dtype=torch.float64))
 
 
@@ -73,5 +73,5 @@ def test_one_pixel_is_the_least() -> None:
         (lambda: pattern_score(1, 1, []), "offsets"),
         (lambda: colour_value(0), "pixels"),
     ):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
+        with pytest.raises(ParameterError, match=rf"^{name} must"):
             call()

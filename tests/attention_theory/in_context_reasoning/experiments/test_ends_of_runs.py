@@ -28,7 +28,7 @@ def test_the_way_from_the_plateau_to_the_target() -> None:
 
 def test_spread() -> None:
     assert spread([0.3, 0.1, 0.2]) == pytest.approx(0.2)
-    with pytest.raises(ParameterError, match="count"):
+    with pytest.raises(ParameterError, match="values"):
         spread([])
 
 

@@ -92,5 +92,5 @@ def test_bad_input_is_refused() -> None:
         DecoderSize(7, 16, 2, 1, feed_forward=0)
     with pytest.raises(ParameterError, match="rotary"):
         DecoderSize(7, 16, 2, 1, rotary=0.5)
-    with pytest.raises(ParameterError, match="decoders"):
+    with pytest.raises(ParameterError, match="seeds"):
         Decoders(SIZE, [])

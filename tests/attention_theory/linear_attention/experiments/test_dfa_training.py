@@ -64,7 +64,7 @@ def test_bad_input_is_refused() -> None:
         Training(tested=1)
     with pytest.raises(ParameterError, match="most"):
         one_pass(FORM, SIZE, EASY, 7, [0])
-    with pytest.raises(ParameterError, match="decoders"):
+    with pytest.raises(ParameterError, match="seeds"):
         one_pass(FORM, SIZE, EASY, 8, [])
     with pytest.raises(ParameterError, match="examples"):
         data_sets(FORM, SIZE, EASY, [], 1, [0])

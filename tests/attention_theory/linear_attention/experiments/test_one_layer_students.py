@@ -96,5 +96,5 @@ def test_float32_is_trained_in_and_the_result_is_given_in_float64() -> None:
     assert single.heads.values.dtype == single.curves.dtype == torch.float64
     assert torch.equal(single.heads.values, single.heads.values.float().double())
     torch.testing.assert_close(single.curves, double.curves, rtol=1e-4, atol=0)
-    with pytest.raises(ParameterError, match="rates"):
+    with pytest.raises(ParameterError, match="kinds"):
         run_heads(data, [(1, 0.0, 1.0)])

@@ -13,7 +13,6 @@ from attention_theory.linear_attention.learning.exact_moments import (
 )
 from attention_theory.linear_attention.model.features import certificate_features, pairs, psi
 from attention_theory.numerics import relative_error
-from attention_theory.validation import ParameterError
 
 SKEW = EntryLaw((-1.0, 2.0), (2 / 3, 1 / 3))
 
@@ -54,11 +53,6 @@ def test_signs_and_single_tokens_are_singular() -> None:
     for width in (2, 3, 4):
         assert certificate_of(exact_second_moment(uniform_law(-1.0, 1.0), width, 3)).nullity == width * (width - 1)
     assert certificate_of(exact_second_moment(gaussian_law(), 2, 1)).nullity == psi(2) - 4
-
-
-def test_sizes_are_checked() -> None:
-    with pytest.raises(ParameterError, match="tokens"):
-        exact_second_moment(SKEW, 2, 0)
 
 
 def test_linear_feature_by_hand() -> None:

@@ -118,7 +118,7 @@ def test_bad_input_is_refused_by_name() -> None:
     runs = gaussian(2, 3, 2, 0)
     with pytest.raises(ParameterError, match="others"):
         prefix_kernel(runs, runs, [2], [4])
-    with pytest.raises(ParameterError, match="rise of lengths"):
+    with pytest.raises(ParameterError, match="lengths"):
         prefix_kernel(runs, runs, [2, 1], [1])
     with pytest.raises(ParameterError, match="first"):
         learn_runs(runs, 3)

@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
@@ -7,7 +6,6 @@ from attention_theory.linear_attention.model.features import certificate_feature
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients, distance
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_zero_loss_fits_on_identifiable_data_are_the_teacher() -> None:
@@ -42,8 +40,3 @@ def test_the_end_is_a_stationary_point() -> None:
     predictions = coefficients(Heads(values, fits.heads.queries)) @ features.mT
     (gradient,) = torch.autograd.grad((predictions - labels.mT).square().sum(), values)
     assert gradient.abs().max() < 1e-5
-
-
-def test_steps_are_checked() -> None:
-    with pytest.raises(ParameterError, match="steps"):
-        fit_many(normal(3, 6, seed=0), normal(3, 2, seed=0), random_heads(1, 2, seed=0, models=(1,)), steps=0)

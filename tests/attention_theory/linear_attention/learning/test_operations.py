@@ -15,7 +15,6 @@ from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.literal import block_design, literal_regression
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_gradient_is_that_of_the_regression_as_written() -> None:
@@ -67,9 +66,3 @@ def test_the_direct_solver_by_hand() -> None:
     features = psi(2)
     rows = 5 * (4 * 3 + features + features**2 + 2 * features)
     assert direct_multiplications(5, 2, 3) == rows + features**3 + 2 * features**2
-
-
-def test_bad_accuracy_is_named() -> None:
-    data = statistics(normal(20, 3, 2, seed=0), normal(20, 2, seed=1))
-    with pytest.raises(ParameterError, match="epsilon"):
-        steps_to(data, 2, 0.0)

@@ -1,12 +1,10 @@
 import itertools
 
-import pytest
 import torch
 
 from attention_theory.linear_attention.learning.quadratic import coefficients, evaluate, features, fit, random_quadratic
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_output_is_the_sum_over_heads_and_linear_in_the_features() -> None:
@@ -28,8 +26,3 @@ def test_fit_finds_a_teacher() -> None:
         rows.append(relative_error(coefficients(model), coefficients(teacher)))
     assert min(losses) < 1e-20
     assert min(rows) < 1e-10
-
-
-def test_sizes_are_checked() -> None:
-    with pytest.raises(ParameterError, match="heads"):
-        random_quadratic(0, 2, seed=0)

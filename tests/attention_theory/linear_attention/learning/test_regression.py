@@ -19,7 +19,6 @@ from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, rand
 from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix, lift
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("width", [2, 3])
@@ -86,34 +85,12 @@ def test_every_position_is_a_sample_in_the_causal_form() -> None:
     assert relative_error(learned.coefficients, coefficients(teacher)) < 1e-9
 
 
-def test_labels_of_the_wrong_shape_are_refused() -> None:
-    with pytest.raises(ParameterError, match="shape_of_labels"):
-        statistics(normal(3, 4, 2, seed=0), normal(4, 2, seed=0))
-    with pytest.raises(ParameterError, match="shape_of_labels"):
-        statistics(normal(3, 4, 2, seed=0), normal(3, 2, seed=0), causal=True)
-
-
 def test_excess_risk_is_the_loss_above_the_least() -> None:
     tokens, labels = normal(60, 4, 2, seed=0), normal(60, 2, seed=1)
     data = statistics(tokens, labels)
     best, rows = data.solve(), normal(3, 2, psi(2), seed=2)
     above = data.loss(rows) - data.loss(best)
     assert relative_error(excess_risk(rows, best, data.second_moment), above) < 1e-10
-
-
-def test_data_without_a_sample_or_a_number_are_refused() -> None:
-    tokens, labels = normal(9, 4, 2, seed=0), normal(9, 2, seed=1)
-    bad = labels.clone()
-    bad[3] = float("nan")
-    for learner in (learn, statistics):
-        with pytest.raises(ParameterError, match="labels must be finite, 2 of 18 are not"):
-            learner(tokens, bad)
-        with pytest.raises(ParameterError, match="samples must be an integer, at least 1"):
-            learner(tokens[:0], labels[:0])
-    with pytest.raises(ParameterError, match="rtol"):
-        least_squares(certificate_features(tokens), labels, rtol=-1.0)
-    with pytest.raises(ParameterError, match="rtol"):
-        statistics(tokens, labels).solve(rtol=float("nan"))
 
 
 def test_what_the_data_do_not_say_is_answered_by_zero() -> None:

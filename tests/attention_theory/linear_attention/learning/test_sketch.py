@@ -13,7 +13,6 @@ from attention_theory.linear_attention.learning.sketch import (
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def badly_scaled() -> tuple[torch.Tensor, torch.Tensor]:
@@ -100,13 +99,3 @@ def test_what_is_counted() -> None:
     assert sketched_multiplications(10, 2, 3, 0) == 10 * (12 + 6 + 24) + 8 * 6**3
     step = 2 * (2 * 10 * 6 + 36 + 2 * 10 + 4 * 6)
     assert sketched_multiplications(10, 2, 3, 5) - sketched_multiplications(10, 2, 3, 4) == step
-
-
-def test_bad_parameters_are_named() -> None:
-    features, labels = normal(30, 4, seed=0), normal(30, 2, seed=1)
-    with pytest.raises(ParameterError, match="steps"):
-        sketched_regression(features, labels, 0, seed=0)
-    with pytest.raises(ParameterError, match="rows"):
-        sparse_embedding(features, 2, 4, seed=0)
-    with pytest.raises(ParameterError, match="epsilon"):
-        sketched_steps(1.0, 0.0)

@@ -66,10 +66,10 @@ def test_what_is_outside_the_bounds_is_refused_by_name() -> None:
     task = AutomatonExecutor(2, 2, 3)
     tables, words, starts = draws(2, 2, 3, 5)
     for name, bad in {
-        "states": (torch.zeros(5, 3, 2, dtype=torch.int64), words, starts),
-        "word": (tables, words[:, :2], starts),
-        "next_states": (tables + 1, words, starts),
-        "letters_of_words": (tables, words + 2, starts),
+        "tables": (torch.zeros(5, 3, 2, dtype=torch.int64), words, starts),
+        "words": (tables, words[:, :2], starts),
+        "each of tables": (tables + 1, words, starts),
+        "each of words": (tables, words + 2, starts),
         "starts": (tables, words, starts - 2),
     }.items():
         with pytest.raises(ParameterError, match=name):

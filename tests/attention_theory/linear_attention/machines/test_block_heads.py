@@ -65,5 +65,5 @@ def test_bad_input_is_refused() -> None:
     one, two = torch.arange(1), torch.arange(2)
     with pytest.raises(ValueError, match="as many keys"):
         BlockHead(one, two, one, one)
-    with pytest.raises(ParameterError, match="width"):
+    with pytest.raises(ParameterError, match="prompt"):
         BlockLayer([BlockHead(one, one, one, one)], 2).run(torch.ones(1, 1, 3), 1)

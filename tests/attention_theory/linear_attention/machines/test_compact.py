@@ -185,7 +185,7 @@ def test_what_does_not_fit_is_refused() -> None:
         ((tables, words + 2, place), "letters off the alphabet"),
         ((tables, words, place + 3), "heads off the word"),
         ((tables, words, place - 1), "heads off the word"),
-        ((tables, torch.zeros(1, 4, dtype=torch.int64), place), "cells must be an integer from 1 to 3"),
+        ((tables, torch.zeros(1, 4, dtype=torch.int64), place), "cells must be a whole number from 1 to 3"),
     ):
         with pytest.raises(ParameterError, match=said):
             universal.embed(*bad)

@@ -59,9 +59,9 @@ def test_what_does_not_fit_is_refused() -> None:
     layer = RecurrentLayer(random_heads(4, 3, 5), 4)
     with pytest.raises(ParameterError, match="steps"):
         layer.run(torch.zeros(1, 2, 4), -1)
-    with pytest.raises(ParameterError, match="width"):
+    with pytest.raises(ParameterError, match="prompt"):
         layer.run(torch.zeros(1, 2, 5), 1)
-    with pytest.raises(ParameterError, match="tokens"):
+    with pytest.raises(ParameterError, match="prompt"):
         layer.run(torch.zeros(1, 0, 4), 1)
     with pytest.raises(ParameterError, match="heads"):
         RecurrentLayer([], 4)

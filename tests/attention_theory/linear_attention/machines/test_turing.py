@@ -74,7 +74,7 @@ def test_bad_machines_are_refused(text: str) -> None:
 
 
 def test_bad_words_are_refused() -> None:
-    with pytest.raises(ParameterError, match="letter 2"):
+    with pytest.raises(ParameterError, match="each of word"):
         write_tape(parse_machine(EVEN), "2", 4)
     with pytest.raises(ParameterError, match="word"):
         write_tape(parse_machine(EVEN), "11111", 4)

@@ -61,7 +61,7 @@ def test_an_empty_state_cannot_be_looked_up() -> None:
 
 def test_machines_of_another_size_are_refused() -> None:
     universal = UniversalMachine(2, 2, 3, 1)
-    with pytest.raises(ParameterError, match="letters"):
+    with pytest.raises(ParameterError, match="tables"):
         universal.embed(random_tables(1, 2, 3, 0), *random_inputs(1, 2, 3, 0))
     with pytest.raises(ParameterError, match="steps"):
         UniversalMachine(2, 2, 3, 0)
@@ -83,5 +83,5 @@ def test_only_steps_that_are_taken_can_be_read(step: int) -> None:
     universal = UniversalMachine(2, 2, 3, 2)
     history = compare(universal, 2, 0).history
     assert universal.read(history, 2).letters.shape == (2, 3)
-    with pytest.raises(ParameterError, match="step must be an integer from 0 to 2"):
+    with pytest.raises(ParameterError, match="step must be a whole number from 0 to 2"):
         universal.read(history, step)

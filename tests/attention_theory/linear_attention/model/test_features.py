@@ -56,9 +56,3 @@ def test_features_span_everything_from_two_tokens_on(width: int) -> None:
     for tokens, rank in [(1, math.comb(width + 2, 3)), (2, psi(width)), (5, psi(width))]:
         matrix = certificate_features(integers(samples, tokens, width, seed=tokens)).long()
         assert modular_rank(matrix) == rank
-
-
-@pytest.mark.parametrize("width", [0, -1, 2.5])
-def test_a_width_that_no_token_has_is_refused(width: int) -> None:
-    with pytest.raises(ParameterError, match="width must be an integer, at least 1"):
-        psi(width)

@@ -16,7 +16,6 @@ from attention_theory.linear_attention.model.mhla import (
 )
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 
 def draw(tokens: int, width: int, seed: int, batch: tuple[int, ...] = ()) -> torch.Tensor:
@@ -65,9 +64,3 @@ def test_zero_tokens_in_front_change_nothing() -> None:
     assert stacked.shape == (3, 4, 3)
     one_by_one = torch.stack([mhla(model, one) for one in sequences])
     assert relative_error(mhla(model, stacked), one_by_one) < 1e-13
-
-
-@pytest.mark.parametrize(("heads", "width", "name"), [(0, 2, "heads"), (1, 0, "width")])
-def test_bad_sizes_are_named(heads: int, width: int, name: str) -> None:
-    with pytest.raises(ParameterError, match=name):
-        random_heads(heads, width, seed=0)

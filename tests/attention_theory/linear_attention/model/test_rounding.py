@@ -40,11 +40,6 @@ def test_plain_rounding_has_no_empty_token() -> None:
         round_token(torch.zeros(3), [torch.arange(3)], threshold=2.0)
 
 
-def test_the_wrong_letter_is_not_the_true_one() -> None:
-    with pytest.raises(ParameterError, match="wrong"):
-        worst_error(5, 0.4, 2, 2)
-
-
 @given(letters=st.integers(1, 6), norm=st.floats(0.0, 10.0), wrong=st.integers(0, 5), empty=st.booleans())
 def test_the_worst_error_has_the_norm_that_is_asked_for(letters: int, norm: float, wrong: int, empty: bool) -> None:
     true = None if empty else 0

@@ -72,5 +72,5 @@ def test_the_sum_needs_no_empty_column(terms: int, width: int) -> None:
     sums = OwnColumns(a, c).sums(x)
     assert sums.shape == (10, terms)
     assert (sums - ((x @ a.mT).sigmoid() @ c)[:, None]).abs().max() < 1e-13
-    with pytest.raises(ParameterError, match="terms"):
+    with pytest.raises(ParameterError, match="a"):
         OwnColumns(a[:1])

@@ -4,7 +4,6 @@ import torch
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.sum import SumBlock, sum_in_four_steps
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("heads", [1, 2])
@@ -27,8 +26,3 @@ def test_the_proof_as_printed_loses_b_and_a_second_pointer_brings_it() -> None:
     for sign in (1.0, -1.0):
         assert (sum_in_four_steps(a, b, sign) - (a + sign * b)).abs().max() < 1e-14
         assert (sum_in_four_steps(a, b, sign, "printed") - a).abs().max() < 1e-14
-
-
-def test_another_name_is_refused() -> None:
-    with pytest.raises(ParameterError, match="name"):
-        SumBlock("mul")  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
 def test_the_printed_transpose_keeps_what_it_overwrites() -> None:
     a, b = operands(4)
     assert (run_block(TransposeBlock("printed"), a, b).result - a - a.mT).abs().max() < 1e-11
-    with pytest.raises(ParameterError, match="size"):
+    with pytest.raises(ParameterError, match="setting"):
         run_block(TransposeBlock(), a[:, :2, :2], b[:, :2, :2])
 
 

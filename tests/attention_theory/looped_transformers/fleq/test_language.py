@@ -62,7 +62,7 @@ def test_a_narrow_instruction_leaves_the_other_columns() -> None:
 def test_an_instruction_past_the_last_cell_is_refused() -> None:
     room = {"last": 1}
     for text in ("w = add(w, last)\nhalt", "last = add(w, w)\nhalt"):
-        with pytest.raises(ParameterError, match="cells of instruction 0"):
+        with pytest.raises(ParameterError, match="cells that instruction 0 uses"):
             assemble(text, {"w": 0.0, "last": 1.0}, 3, room)
     assert assemble("last = add(w, last) width 1\nhalt", {"w": 0.0, "last": 1.0}, 3, room).memory.shape == (13, 3)
 
@@ -71,9 +71,7 @@ def test_a_pointer_past_the_last_cell_is_refused_when_it_is_used() -> None:
     """The last variable has three cells; the machine keeps its program behind them."""
     for field in "abc":
         text = f"advance step.{field} by 1\nstep: last = add(last, last){{}}\nhalt"
-        with pytest.raises(
-            ParameterError, match=f"last under pointer {field} of instruction 1 .* from 1 to 12, got 13"
-        ):
+        with pytest.raises(ParameterError, match=f"12 cells, pointer {field} of instruction 1 goes up to 13"):
             interpret(program(text.format(""), last=2.0))
         assert interpret(program(text.format(" width 2"), last=2.0)).halted
     unused = "advance step.a by 5\nrewind step.a to zero\nstep: last = add(zero, last)\nhalt"

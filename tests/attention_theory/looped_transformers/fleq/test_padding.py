@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
@@ -13,7 +12,6 @@ from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.looped_transformers.programs.power_iteration import power_program
 from attention_theory.looped_transformers.programs.regression import sgd_program
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 MATRIX = torch.eye(4, dtype=torch.float64) + normal(4, 4, seed=0) / 6
 BLOCKS: list[FunctionBlock] = [ProductBlock(), SumBlock("add", 1), SumBlock("sub", 1), TransposeBlock()]
@@ -44,14 +42,6 @@ def test_the_size_itself_changes_nothing() -> None:
     same = padded(program, len(program.memory), len(program.code))
     assert same.code == program.code
     assert torch.equal(same.memory, program.memory)
-
-
-def test_what_is_too_large_is_refused_by_name() -> None:
-    program = newton_program(MATRIX, 3)
-    with pytest.raises(ParameterError, match="cells of the program"):
-        padded(program, len(program.memory) - 1, 30)
-    with pytest.raises(ParameterError, match="instructions of the program"):
-        padded(program, 100, len(program.code) - 1)
 
 
 def test_weights_do_not_depend_on_the_program() -> None:

@@ -9,7 +9,6 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
-from attention_theory.validation import ParameterError
 
 ROWS = Rows(code=1, value=1, found=1)
 
@@ -54,8 +53,3 @@ def test_a_cycle_is_that_of_the_matrices(temperature: float) -> None:
     found = in_decimals(machine.layers, columns_of(state), Decimal(temperature))
     wanted = machine.cycle(state, temperature)
     torch.testing.assert_close(state_of(found, machine.rows.size), wanted, rtol=1e-11, atol=1e-11)
-
-
-def test_too_few_digits_are_refused() -> None:
-    with pytest.raises(ParameterError, match="digits"):
-        in_decimals([], [], Decimal(1), digits=10)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.rounding import digits_of, round_integer
 from attention_theory.rows import Rows
-from attention_theory.validation import ParameterError
 
 
 def staircase(bits: int, stages: int) -> list[Layer]:
@@ -65,8 +64,3 @@ def test_the_matrices_agree_with_rounding_by_python(stages: int) -> None:
 
 def test_halfway_between_two_integers_nothing_is_decided() -> None:
     assert by_fractions(staircase(4, 1), Fraction(5, 2)) == (Fraction(5, 2), 0)
-
-
-def test_more_stages_than_bits_are_refused() -> None:
-    with pytest.raises(ParameterError, match="stages"):
-        digits_of(3, 4)

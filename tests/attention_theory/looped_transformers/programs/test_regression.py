@@ -37,7 +37,7 @@ def test_pointers_that_are_not_set_back_leave_the_data() -> None:
     found = variable(program, interpret(program).memory, "w")[:, 0]
     assert (found - sgd(w, x, y, 0.05, 2)[-1]).norm() > 1e-2
     many = sgd_program(w, x, y, 0.0, 12, resets=False)
-    with pytest.raises(ParameterError, match=r"under pointer . of instruction"):
+    with pytest.raises(ParameterError, match=r"pointer . of instruction"):
         interpret(many)
 
 

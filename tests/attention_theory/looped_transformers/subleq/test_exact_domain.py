@@ -101,28 +101,6 @@ def test_the_law_and_the_bounds_by_hand() -> None:
         assert noise_bound(2, 2, depth, 3.0) == pytest.approx(gain * small)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "name"),
-    [
-        ((1, 2, 6, 1.0), "bits"),
-        ((2, 1, 6, 1.0), "address_bits"),
-        ((2, 2, 5, 1.0), "depth"),
-        ((2, 2, 6, 0.0), "temperature"),
-    ],
-)
-def test_noise_is_bounded_for_machines_that_there_are(sizes: tuple[int, int, Depth, float], name: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        noise_bound(*sizes)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "name"), [((0, 1, 1), "bits"), ((1, 0, 1), "address_bits"), ((1, 1, 0), "adders"), ((1, 1, 3), "adders")]
-)
-def test_the_law_is_for_one_adder_or_two(sizes: tuple[int, int, int], name: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        temperature_law(*sizes)
-
-
 def test_at_least_one_cycle_is_looked_at() -> None:
     machine, source = SubleqMachine(4, 6), program([3], [(0, 2, 0)])
     assert noise_before_correction(machine, source, 14.0, 1).shape == (1,)

@@ -25,11 +25,11 @@ def test_two_machines_of_a_size_have_the_same_weights() -> None:
 
 def test_what_does_not_fit_is_refused_by_name() -> None:
     computer = FrozenSubleq(4, integers=3, instructions=4, bits=4)
-    with pytest.raises(ParameterError, match="cells of the program"):
+    with pytest.raises(ParameterError, match="cells"):
         computer.fitted(random_program(4, 4, 4, 0))
-    with pytest.raises(ParameterError, match="instructions of the program"):
+    with pytest.raises(ParameterError, match="instructions"):
         computer.fitted(random_program(3, 5, 4, 0))
-    with pytest.raises(ParameterError, match="each of memory must be an integer from -8 to 7, got 8"):
+    with pytest.raises(ParameterError, match="source must have memory from -8 to 7"):
         computer.machine.load(computer.fitted(program([8], [(2, 2, 0)])))
     for wrong in ({"layers": 5}, {"integers": 0}, {"instructions": 0}, {"bits": 1}, {"temperature": 5.0}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):

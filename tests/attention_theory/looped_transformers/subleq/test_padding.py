@@ -1,9 +1,7 @@
-import pytest
 import torch
 
 from attention_theory.looped_transformers.subleq.language import interpret, random_program
 from attention_theory.looped_transformers.subleq.padding import padded
-from attention_theory.validation import ParameterError
 
 
 def test_a_padded_program_does_the_same_and_ends_in_the_new_last_instruction() -> None:
@@ -23,11 +21,3 @@ def test_a_padded_program_does_the_same_and_ends_in_the_new_last_instruction() -
 def test_its_own_size_leaves_a_program_as_it_is() -> None:
     source = random_program(3, 5, 6, 0)
     assert padded(source, 5, 6) == source
-
-
-def test_what_is_too_large_is_refused_by_name() -> None:
-    source = random_program(3, 5, 6, 0)
-    with pytest.raises(ParameterError, match="cells of the program"):
-        padded(source, 4, 6)
-    with pytest.raises(ParameterError, match="instructions of the program"):
-        padded(source, 5, 5)

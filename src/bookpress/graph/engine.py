@@ -1,0 +1,133 @@
+"""Snakemake, run in this process: for one writer of the book at a time, to an end that is said in plain words."""
+
+import fcntl
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rich.console import Console
+
+from bookpress.graph.progress import ProgressHandler
+from bookpress.layout import Layout
+
+#: Names the book to what its build starts, which has the book already.
+_BUILDER = "BOOK_BUILDER"
+
+#: Bytes for which a folder should have room: an executed notebook with its pictures.
+_ROOM = 4_000_000
+
+
+class BuildError(Exception):
+    """The book cannot be made whole; the message says why."""
+
+
+class Unfinished(BuildError):
+    """A run of the graph ended before all was done. ``failed`` has the jobs that failed, each with the reason."""
+
+    def __init__(self, failed: dict[str, str], fault: str | None) -> None:
+        self.failed = failed
+        first = next((f"{name}: {why}" for name, why in failed.items()), "it was stopped")
+        super().__init__(f"{len(failed)} failed, what has finished is kept. {fault or first}")
+
+
+@contextmanager
+def the_only_build(layout: Layout) -> Iterator[bool]:
+    """Hold the book for as long as this process lives, however it ends; false where a build that started it does.
+
+    Raises:
+        BuildError: another process holds it.
+    """
+    if os.environ.get(_BUILDER) == str(layout.root):
+        yield False
+        return
+    layout.build.mkdir(exist_ok=True)
+    with (layout.build / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BuildError("another build of this book is running; nothing was done") from None
+        os.environ[_BUILDER] = str(layout.root)
+        try:
+            yield True
+        finally:
+            del os.environ[_BUILDER]
+
+
+def run_graph(layout: Layout, targets: list[str], cores: str, settings: Path | None = None, **config: str) -> None:
+    """Run Snakemake in this process, which need not read the sources again.
+
+    A build holds :func:`the_only_build` meanwhile. ``settings`` is a folder of Snakemake's settings for another place
+    than this machine, a cluster say, where ``cores`` limits the jobs. ``config`` is for the Snakefile.
+
+    Raises:
+        Unfinished: jobs failed, or a SIGTERM asked to begin no more of them.
+        BuildError: the graph itself could not be run; the message is Snakemake's.
+        KeyboardInterrupt: it was interrupted; its jobs have been ended.
+    """
+    from snakemake.cli import main as snakemake  # half a second, which no other command has to wait for
+    from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+    from snakemake_interface_logger_plugins.registry.plugin import Plugin
+
+    console = Console(stderr=True, highlight=False)
+    progress = ProgressHandler(console, layout)
+    LoggerPluginRegistry().plugins["book"] = Plugin(lambda *_: progress, None, "book")
+    command = [*targets, "--snakefile", str(layout.root / "Snakefile"), "--directory", str(layout.root)]
+    command += ["--config", *(f"{name}={value}" for name, value in config.items())]
+    command += ["--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "params", "input"]
+    command += ["--logger", "book", "--nolock"]  # a lock of Snakemake's would outlive a killed build
+    command += ["--scheduler", "greedy"]  # the other solves an integer program whenever a job has ended
+    if settings is None:
+        command += ["--cores", cores, "--resources", "gpu=1"]
+    else:
+        command += ["--workflow-profile", str(settings), *(["--jobs", cores] if cores != "all" else [])]
+    well = False
+    with _jobs_end_at_interrupt(progress), suppress(KeyboardInterrupt):
+        try:
+            snakemake(command)
+        except SystemExit as end:
+            well = not end.code
+    if progress.interrupted:
+        console.print("interrupted: what has finished is kept, the same command goes on from here", soft_wrap=True)
+        raise KeyboardInterrupt
+    if not well:
+        fault = fault_of_disk(layout)
+        if progress.errors and not progress.failed:
+            raise BuildError(fault or " ".join(progress.errors[0].split()))
+        raise Unfinished(progress.failed, fault)
+
+
+@contextmanager
+def _jobs_end_at_interrupt(progress: ProgressHandler) -> Iterator[None]:
+    """End the jobs at an interrupt, even one that was sent to this process alone."""
+
+    def interrupt(signum: int, frame: Any) -> None:
+        progress.interrupted = True
+        for child in psutil.Process().children(recursive=True):
+            with suppress(ProcessLookupError, psutil.NoSuchProcess):
+                if os.getpgid(child.pid) == os.getpgrp():  # the kernel server ends with this process
+                    child.terminate()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def fault_of_disk(layout: Layout) -> str | None:
+    """The first folder of a build that takes no more files, and why; None where all do."""
+    for folder in (layout.build, layout.root / ".snakemake", layout.generated, Path(tempfile.gettempdir())):
+        if not folder.exists():
+            continue
+        try:
+            with tempfile.TemporaryFile(dir=folder) as trial:
+                trial.write(bytes(_ROOM))
+        except OSError as error:
+            return f"{folder} cannot be written: {error.strerror}"
+    return None

@@ -1,0 +1,200 @@
+"""Values for the parameters of a notebook: read from typed text, and refused before anything is run where they misfit.
+
+A value has the kind of its parameter's default. A whole number is written without point and exponent; nothing is
+rounded, no text is taken for a number, and no number is infinite.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bookpress.notebooks.ranges import Rule, value_of
+from bookpress.notebooks.source import Notebook
+
+#: The most values that one axis, and the most points that one sweep may have.
+MOST_VALUES = 100_000
+
+#: Whole numbers from one to another, both included; none begins with a zero, as in Python.
+_SPAN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\.\.(-?(?:0|[1-9][0-9]{0,17}))\s*")
+
+_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
+
+
+class ValueRefused(ValueError):
+    """A value does not fit its parameter; the message names the parameter, what is allowed and what came."""
+
+
+def values_of(texts: Iterable[str], notebook: Notebook) -> dict[str, Any]:
+    """Read ``key=value`` texts as values of a notebook's parameters; a plain value for a list is a list of it.
+
+    Raises:
+        ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or out of its range.
+    """
+    defaults = _defaults(notebook)
+    values = {key: _read(text, defaults[key]) for key, text in _assignments(texts, notebook).items()}
+    check(notebook, values)
+    return fitted(notebook, values)
+
+
+def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
+    """Read ``key=value,value`` and ``key=0..5`` texts as axes: the values that parameters are to have in turn.
+
+    Raises:
+        ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or too many values.
+    """
+    defaults = _defaults(notebook)
+    axes: dict[str, list[Any]] = {}
+    for key, text in _assignments(texts, notebook).items():
+        span = None if isinstance(defaults[key], str) else span_of(text)
+        parts = _split(text) if span is None else map(str, span)
+        axes[key] = [fitted(notebook, {key: _read(part, defaults[key])})[key] for part in parts]
+    return axes
+
+
+def span_of(text: str) -> range | None:
+    """The whole numbers of a span such as ``0..5``, both ends included; None where the text is no span.
+
+    Raises:
+        ValueRefused: it has more than :data:`MOST_VALUES` numbers.
+    """
+    span = _SPAN.fullmatch(text)
+    if span is None:
+        return None
+    first, last = int(span[1]), int(span[2])
+    if last - first >= MOST_VALUES:
+        raise ValueRefused(f"{text.strip()} has {last - first + 1:,} values; at most {MOST_VALUES:,} are allowed")
+    return range(first, last + 1)
+
+
+def check(notebook: Notebook, values: Mapping[str, Any]) -> None:
+    """Refuse values that the notebook would refuse, as far as the ranges in its ``require`` say.
+
+    Raises:
+        ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
+    """
+    typed = fitted(notebook, values)
+    parameters = _defaults(notebook) | typed
+    for one in notebook.parameters:
+        if one.name in typed and one.rule and not _allowed(one.rule, typed[one.name], parameters):
+            raise ValueRefused(f"{one.name}={values[one.name]!r} is out of its range: {one.rule.text}")
+
+
+def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values in the kinds of their parameters: whole numbers as floats where the parameter is a float.
+
+    Raises:
+        ValueRefused: an unknown parameter, or a value of another kind.
+    """
+    defaults = _defaults(notebook)
+    typed = {}
+    for name, value in values.items():
+        _refuse_unknown(name, notebook)
+        try:
+            typed[name] = _fit(value, defaults[name])
+        except TypeError as misfit:
+            raise ValueRefused(f"{name} must be {_kind(defaults[name])}{misfit}, got {value!r}") from None
+    return typed
+
+
+def _defaults(notebook: Notebook) -> dict[str, Any]:
+    return {one.name: one.default for one in notebook.parameters}
+
+
+def _refuse_unknown(name: str, notebook: Notebook) -> None:
+    known = [one.name for one in notebook.parameters]
+    if name not in known:
+        raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(known)}")
+
+
+def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (equals and key.isidentifier()):
+            raise ValueRefused(f"-p takes key=value, got {text!r}")
+        if key in found:
+            raise ValueRefused(f"the parameter {key} is given twice: {found[key]} and {value}")
+        _refuse_unknown(key, notebook)
+        found[key] = value
+    return found
+
+
+def _read(text: str, default: Any) -> Any:
+    """A typed text as a value: a Python literal, or else the text as it is."""
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        value = text.strip()
+    if isinstance(default, str):
+        return value if isinstance(value, str) else text
+    if isinstance(default, bool):
+        return _BOOLEANS.get(text.strip(), text)
+    return [value] if isinstance(default, list) and not isinstance(value, list | tuple) else value
+
+
+def _fit(value: Any, default: Any) -> Any:
+    """The value in the kind of the default; a default that is None or an empty list takes any.
+
+    Raises:
+        TypeError: the value is of another kind, not finite, or an empty list.
+    """
+    match default, value:
+        case (None, _) | (bool(), bool()) | (str(), str()):
+            return value
+        case (bool(), _) | (_, bool()):
+            raise TypeError
+        case int(), int():
+            if abs(value) > sys.maxsize:
+                raise TypeError(", of at most 64 bits")
+            return value
+        case float(), int() | float() if abs(value) <= sys.float_info.max:
+            return float(value)
+        case list(), list() | tuple() if value:
+            return [_fit(item, default[0] if default else None) for item in value]
+    raise TypeError
+
+
+def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
+    """Whether a rule allows a value; one whose ends have no value here is left to the notebook."""
+    try:
+        choices = None if rule.choices is None else value_of(rule.choices, parameters)
+        least, most = (None if end is None else value_of(end, parameters) for end in (rule.least, rule.most))
+    except (ArithmeticError, ValueError):
+        return True
+    return all(
+        item in choices if choices is not None else (least is None or item >= least) and (most is None or item <= most)
+        for item in (value if rule.each else [value])
+    )
+
+
+def _kind(default: Any) -> str:
+    match default:
+        case bool():
+            return "true or false"
+        case int():
+            return "a whole number without point or exponent"
+        case float():
+            return "a finite number"
+        case str():
+            return "a text"
+        case [first, *_]:
+            return "a list of values, each of them " + _kind(first)
+    return "a plain value"
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the parts between commas that are outside of brackets and quotes."""
+    part, depth, quote = "", 0, ""
+    for letter in text:
+        if letter == "," and not depth and not quote:
+            yield part
+            part = ""
+            continue
+        if letter in "'\"":
+            quote = "" if quote == letter else quote or letter
+        depth += (letter in "[(") - (letter in "])")
+        part += letter
+    if part.strip():
+        yield part

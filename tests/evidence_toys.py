@@ -1,0 +1,36 @@
+"""A claim of a registry of one, and the shortest evidence for it."""
+
+from bookpress.claims.claim import Claim
+from bookpress.claims.registry import Entry, Kind, Paper, Registry, Verdict
+
+
+def claim_of(kind: str = "lemma", expected: str = "holds") -> Claim:
+    entry = Entry(
+        id="x",
+        label="X",
+        kind=Kind(kind),
+        statement="s",
+        printed="p",
+        corrected="q",
+        check="c",
+        notebook="demo/x",
+        expected=Verdict(expected),
+        why="w",
+    )
+    paper = Paper(name="demo", number=1, title="T", short_title="T", authors="A", cite="c", claims=[entry])
+    return Claim("demo/x", Registry(papers=[paper]))
+
+
+def passing(claim: Claim) -> Claim:
+    claim.below("passes", 1, 2)
+    return claim
+
+
+def failing(claim: Claim) -> Claim:
+    claim.below("fails", 3, 2)
+    return claim
+
+
+def controlled(claim: Claim) -> Claim:
+    claim.control.below("control", 3, 2)
+    return claim

@@ -1,0 +1,101 @@
+"""The check of the tests on a toy package: what is killed, by what, and what the check says of it."""
+
+from pathlib import Path
+
+import pytest
+
+from bookpress.layout import Layout
+from mutants import mutants_of
+from mutation import Copy, Nearness, chosen_mutants, try_mutants
+
+FILES = {
+    "pyproject.toml": '[tool.pytest.ini_options]\nmarkers = ["ends", "anywhere"]\n',
+    "src/toy/__init__.py": "",
+    "src/toy/near.py": "def smaller(a: int, b: int) -> bool:\n    return a < b\n\n\ndef idle(a: int) -> int:\n"
+    "    while a > 0:\n        a -= 1\n    return a\n",
+    "src/toy/far.py": "from toy.near import smaller\n\n\ndef least(a: int, b: int) -> int:\n"
+    "    return a if smaller(a, b) else b\n",
+    "src/toy/shown.py": "def twice(a: int) -> int:\n    return 2 * a\n",
+    "tests/conftest.py": "from hypothesis import settings\n\nsettings.register_profile('first-failure')\n",
+    "tests/toy/test_near.py": "from toy.near import idle, smaller\n\n\ndef test_smaller() -> None:\n"
+    "    assert not smaller(2, 1)\n    assert idle(1) == 0\n",
+    "tests/toy/test_far.py": "from toy.far import least\n\n\ndef test_least() -> None:\n    assert least(1, 2) == 1\n",
+    "tests/toy/test_other.py": "def test_nothing() -> None:\n    pass\n",
+    "notebooks/demo/page.py": "from toy.shown import twice\n\nassert twice(1) == 2\n",
+    "book/claims/demo.yaml": "",
+}
+
+
+@pytest.fixture
+def toy_tree(tmp_path: Path) -> Layout:
+    for name, content in FILES.items():
+        path = tmp_path / "toy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    own = Path(__file__).parent  # what the copy runs pages with
+    for name in ("mutation.py", "mutants.py", "laptop_values.py"):
+        (tmp_path / "toy" / "tests" / name).write_text((own / name).read_text())
+    return Layout(tmp_path / "toy")
+
+
+def killer(copy: Copy, file: str, now: str) -> str:
+    return copy.killer(next(mutant for mutant in mutants_of(copy.layout.packages, file) if mutant.now == now))
+
+
+@pytest.mark.slow
+def test_the_nearest_test_kills_then_others_then_pages(toy_tree: Layout, tmp_path: Path) -> None:
+    copy = Copy(toy_tree, tmp_path / "copy")
+    assert killer(copy, "toy/near.py", "return a >= b") == "tests/toy/test_near.py::test_smaller"
+    assert killer(copy, "toy/near.py", "return a <= b") == ""
+    assert killer(copy, "toy/near.py", "return not (a < b)") == "tests/toy/test_near.py::test_smaller"
+    assert killer(copy, "toy/shown.py", "return 3 * a") == "notebooks/demo/page.py"
+    assert (toy_tree.packages / "toy" / "near.py").read_text() == FILES["src/toy/near.py"]
+
+
+@pytest.mark.slow
+def test_a_loop_without_end_is_killed_by_its_time(
+    toy_tree: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mutation.MIRROR", 10)
+    assert killer(Copy(toy_tree, tmp_path / "copy"), "toy/near.py", "a += 1") == "tests/toy/test_near.py (time)"
+
+
+@pytest.mark.slow
+def test_what_fails_anyway_kills_nothing(toy_tree: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    test = toy_tree.root / "tests/toy/test_near.py"
+    test.write_text("from toy import near\n\n\ndef test_it() -> None:\n    assert 0\n")
+    assert try_mutants(toy_tree, chosen_mutants(toy_tree, 0, 1, "toy/near.py:2:")[:1], 1) == 1
+    assert "fail without any mutant, so that the run says nothing: tests/toy/test_near.py" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_survivors_are_named_and_what_is_known_is_left_out(
+    toy_tree: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = chosen_mutants(toy_tree, 0, 3, "toy/near.py:2:")
+    assert try_mutants(toy_tree, chosen, 2) == 1
+    said = capsys.readouterr().out
+    assert "survived toy/near.py:2, comparison: return a < b  ->  return a <= b" in said
+    assert "66.7% of the mutants that differ from the code are killed" in said
+    known = toy_tree.root / "tests" / "mutants_equivalent.yaml"
+    known.write_text("[{file: toy/near.py, was: return a < b, now: return a <= b, why: Nobody asks about equals.}]")
+    assert try_mutants(toy_tree, chosen, 2) == 0
+
+
+def test_every_paper_is_a_part_and_a_part_without_mutants_takes_no_share(toy_tree: Layout) -> None:
+    for paper, code in (("demo", "SIZE = 3\n"), ("words", '"""Words."""\n')):
+        (toy_tree.claims / f"{paper}.yaml").touch()
+        (toy_tree.packages / "toy" / paper).mkdir()
+        (toy_tree.packages / "toy" / paper / "lemma.py").write_text(code)
+    assert [part for part, _ in chosen_mutants(toy_tree, 0, 4)] == ["toy/demo", "toy", "toy"]
+
+
+def test_a_test_reaches_what_it_imports_and_what_it_starts(toy_tree: Layout) -> None:
+    (toy_tree.packages / "toy" / "__main__.py").write_text("from toy.far import least\n\nprint(least(1, 2))\n")
+    (toy_tree.root / "tests/toy/test_other.py").write_text('COMMAND = ["python", "-m", "toy", "one"]\n')
+    reach = Nearness(toy_tree)
+    far, other = "tests/toy/test_far.py", "tests/toy/test_other.py"
+    assert reach.tests("toy.near") == (["tests/toy/test_near.py"], [far, other])
+    assert reach.tests("toy.__main__") == ([], [other])
+    assert reach.tests("toy.shown") == ([], [])
+    assert (reach.pages("toy.shown"), reach.pages("toy.near")) == (["notebooks/demo/page.py"], [])
