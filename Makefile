@@ -1,5 +1,5 @@
 # make book    set up, run every notebook at laptop size, build the site into _build/html
-# make test    set up and run the tests
+# make test    set up and run the quick tests; those of the site are skipped until the book is built
 # PROFILE=full applies the full-size parameters; CORES=n takes fewer cores than there are; HOURS=h is the time that
 # points, again and gpu-records may take.
 
@@ -49,7 +49,7 @@ setup: $(READY) ## set up the environment and run nothing
 book: $(READY) ## run what has changed and build the site
 	@book build --profile $(PROFILE) --cores $(CORES)
 
-test: $(READY) ## run the tests; MARK=slow for those that take minutes
+test: $(READY) ## run the quick tests; MARK=slow runs those that take minutes instead
 	@python -m pytest $(SPREAD) $(if $(MARK),-m "$(MARK)")
 
 serve: book ## build the book and serve it on http://localhost:8000

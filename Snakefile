@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from rich.console import Console
 
 from bookpress.graph.build import show_failures
-from bookpress.graph.cluster import blindness, last_words
-from bookpress.graph.engine import BuildError, the_only_build
-from bookpress.graph.progress import reason_in
+from bookpress.graph.engine import BuildError, blindness, the_only_build
+from bookpress.graph.progress import last_words, reason_in
 from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
 from bookpress.notebooks.kernels import start_server
@@ -26,7 +25,7 @@ from bookpress.notebooks.dependencies import Reach
 from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press.
-BOOK = shlex.join([sys.executable, "-m", "bookpress"])
+BOOK = shlex.join([sys.executable, "-m", "bookpress.cli"])
 PROFILE = config.get("profile", "laptop")
 HELD = ExitStack()
 atexit.register(HELD.close)

@@ -59,7 +59,7 @@ def sweep(folder: Path, cores: int, *axes: str) -> "subprocess.Popen[bytes]":
     sources = os.pathsep.join([str(folder / "src"), str(ROOT / "src")])
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "BOOKPRESS_ROOT": str(folder), "PYTHONPATH": sources, "PATH": programs}
-    command = [sys.executable, "-m", "bookpress", "sweep", "toy/points/point", "--cores", str(cores), *axes]
+    command = [sys.executable, "-m", "bookpress.cli", "sweep", "toy/points/point", "--cores", str(cores), *axes]
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
     )

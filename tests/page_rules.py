@@ -8,11 +8,16 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from bookpress.claims.registry import Entry
-from bookpress.notebooks.skeleton import LEARNED, TO_TRY
 from bookpress.notebooks.source import PARAMETERS_TAG, title_of
+
+#: The two headings that close a page.
+LEARNED, TO_TRY = "What was learned", "To try"
 
 LONGEST_CELL = 20
 MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one straight
+
+#: The two headings that close a page.
+LEARNED, TO_TRY = "What was learned", "To try"
 
 _WORDS = {"app.": "appendix", "appendices": "appendix", "corollaries": "corollary", "eq": "equation", "eq.": "equation"}
 _NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\([a-z]\))?"

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -41,7 +41,7 @@ JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
 JobAcctGatherParams=OverMemoryKill
 AccountingStorageType=accounting_storage/none
-MinJobAge={min_job_age}
+MinJobAge=300
 KillWait=2
 ReturnToService=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=64000 State=UNKNOWN
@@ -54,7 +54,7 @@ class SlurmCannotStart(Exception):
 
 
 @contextmanager
-def running_slurm(cpus: int = 2, min_job_age: int = 300) -> Iterator[dict[str, str]]:
+def running_slurm(cpus: int = 2) -> Iterator[dict[str, str]]:
     """Run the services; gives the environment in which SLURM's commands speak to them.
 
     Raises:
@@ -67,7 +67,7 @@ def running_slurm(cpus: int = 2, min_job_age: int = 300) -> Iterator[dict[str, s
         raise SlurmCannotStart("slurmd starts jobs as root alone")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True)))
-        _write_configuration(folder, cpus, min_job_age)
+        _write_configuration(folder, cpus)
         environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": f"{folder}/bin:{_path()}"}
         for name, command in {
             "munged": [
@@ -79,9 +79,11 @@ def running_slurm(cpus: int = 2, min_job_age: int = 300) -> Iterator[dict[str, s
             "slurmd": ["slurmd", "-D"],
         }.items():
             stack.enter_context(_service(command, environment, folder / f"{name}.out"))
-            if name == "munged":
-                _wait_for(folder / "munge.socket")
-        _wait_for_node(environment, folder)
+            if name == "munged" and not _is_true_in_time((folder / "munge.socket").exists):
+                raise SlurmCannotStart(f"no munge.socket: {_last_line(folder / 'munged.out')}")
+        if not _is_true_in_time(lambda: _output(environment, "sinfo", "--noheader", "--format=%T") == "idle"):
+            logs = "; ".join(f"{name}: {_last_line(folder / f'{name}.out')}" for name in ("slurmctld", "slurmd"))
+            raise SlurmCannotStart(f"the node is not idle; {logs}")
         try:
             yield environment
         finally:
@@ -93,7 +95,7 @@ def _path() -> str:
     return os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
 
 
-def _write_configuration(folder: Path, cpus: int, min_job_age: int) -> None:
+def _write_configuration(folder: Path, cpus: int) -> None:
     for name in ("state", "spool", "bin"):
         (folder / name).mkdir()
     # Snakemake's job step drops the variables of SLURM from its environment, and would look for the machine's SLURM.
@@ -107,9 +109,7 @@ def _write_configuration(folder: Path, cpus: int, min_job_age: int) -> None:
         for one in (first, second):
             one.bind(("127.0.0.1", 0))
         ports = {"controller_port": first.getsockname()[1], "node_port": second.getsockname()[1]}
-    text = _CONFIGURATION.format(
-        host=socket.gethostname().partition(".")[0], folder=folder, cpus=cpus, min_job_age=min_job_age, **ports
-    )
+    text = _CONFIGURATION.format(host=socket.gethostname().partition(".")[0], folder=folder, cpus=cpus, **ports)
     (folder / "slurm.conf").write_text(text)
 
 
@@ -126,36 +126,22 @@ def _service(command: list[str], environment: dict[str, str], log: Path) -> Iter
                 process.kill()
 
 
-def _wait_for(path: Path) -> None:
+def _is_true_in_time(condition: Callable[[], bool]) -> bool:
+    """Whether a condition comes true within the time that services are given."""
     end = time.monotonic() + _SECONDS_TO_START
-    while not path.exists():
-        if time.monotonic() > end:
-            raise SlurmCannotStart(f"no {path.name}: {_last_line(path.parent / 'munged.out')}")
-        time.sleep(0.05)
-
-
-def _wait_for_node(environment: dict[str, str], folder: Path) -> None:
-    end = time.monotonic() + _SECONDS_TO_START
-    command = ["sinfo", "--noheader", "--format=%T"]
-    while True:
-        told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if told.stdout.strip() == "idle":
-            return
-        if time.monotonic() > end:
-            logs = "; ".join(f"{name}: {_last_line(folder / f'{name}.out')}" for name in ("slurmctld", "slurmd"))
-            raise SlurmCannotStart(f"the node is {told.stdout.strip() or 'not known'}; {logs}")
-        time.sleep(0.2)
+    while not (is_true := condition()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return is_true
 
 
 def _end_jobs(environment: dict[str, str]) -> None:
     """Cancel what runs, and leave the services the time to see it ended."""
     subprocess.run(["scancel", "--user=root"], env=environment, check=False)
-    end = time.monotonic() + _SECONDS_TO_START
-    while time.monotonic() < end:
-        left = subprocess.run(["squeue", "--noheader"], env=environment, capture_output=True, text=True, check=False)
-        if not left.stdout.strip():
-            return
-        time.sleep(0.2)
+    _is_true_in_time(lambda: not _output(environment, "squeue", "--noheader"))
+
+
+def _output(environment: dict[str, str], *command: str) -> str:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _last_line(log: Path) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Generator, Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from arguments import functions, made, needed
 from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
@@ -73,6 +74,16 @@ EXEMPT = {
 LEAST_CALLED = 190
 
 
+class OneDevice(TorchDispatchMode):
+    """Refuses operations on tensors of two devices: some of torch's read unwritten memory where one is ``meta``."""
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        devices = {tensor.device.type for tensor in tensors([args, kwargs or {}])}
+        if len(devices) > 1:
+            raise RuntimeError(f"{operation} on {sorted(devices)}")
+        return operation(*args, **(kwargs or {}))
+
+
 def tensors(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
@@ -104,7 +115,7 @@ def call(function: Callable[..., Any], name: str, dtype: torch.dtype, elsewhere:
     if built is None:
         return "not made", None
     try:
-        with torch.device("meta" if elsewhere else "cpu"):
+        with torch.device("meta" if elsewhere else "cpu"), OneDevice():
             return "", function(**built)
     except Exception as fault:
         return f"{type(fault).__name__}: {fault}", None
@@ -142,9 +153,12 @@ def stubborn(tokens: Tensor) -> Tensor:
     return tokens.new_zeros(2, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("function", [forgetful, stubborn])
-def test_a_function_that_forgets_is_found(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "needed", lambda _: {"tokens": Tensor})
+def careless(tokens: Tensor) -> Tensor:
+    return tokens[torch.arange(len(tokens))]
+
+
+@pytest.mark.parametrize("function", [forgetful, stubborn, careless])
+def test_a_function_that_forgets_is_found(function: Callable[..., Any]) -> None:
     assert fault_of("here", function)
 
 

@@ -63,13 +63,9 @@ def test_everything_installed_is_pinned() -> None:
 
 def test_the_conda_environment_installs_the_same() -> None:
     described = yaml.safe_load((ROOT / "environment.yml").read_text())
-    *conda, by_pip = described["dependencies"]
-    assert [name.partition("=")[0] for name in conda] == ["python", "make", "pip"]
-    assert conda[0].partition("=")[2] in SpecifierSet(project()["requires-python"])
-    constraint, package = by_pip["pip"]
-    assert constraint == "-c constraints.txt"
-    assert package == "-e .[book,test,lab]"
-    assert described["name"] == project()["name"]
+    python, *_, by_pip = described["dependencies"]
+    assert python.partition("=")[2] in SpecifierSet(project()["requires-python"])
+    assert by_pip["pip"][0] == "-c constraints.txt"
 
 
 def test_the_build_backend_is_pinned_as_everything_else() -> None:

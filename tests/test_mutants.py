@@ -25,21 +25,13 @@ def changes(folder: Path, code: str) -> dict[str, set[str]]:
     ("code", "kind", "expected"),
     [
         ("a < b", "comparison", {"a >= b", "a <= b"}),
-        ("a not in b", "comparison", {"a in b"}),
-        ("(a) == (b)", "comparison", {"(a) != (b)"}),
         ("λ + 3", "constant", {"λ + 4"}),
-        ("f(True, 0.5)", "constant", {"f(False, 0.5)", "f(True, 1.5)"}),
         ("a @ b ** c", "arithmetic", {"a * b ** c", "a @ b * c"}),
-        ("-a", "arithmetic", {"a"}),
-        ("a += b", "arithmetic", {"a -= b"}),
         ("a and b or c", "condition", {"a or b or c", "a and b and c"}),
         ("not a", "condition", {"a"}),
         ("x = 1 if a else b", "condition", {"x = 1 if (not (a)) else b"}),
-        ("[a for a in b if a]", "condition", {"[a for a in b if (not (a))]"}),
-        ("def f() -> bool:\n    return a", "return", {"def f() -> bool:\n    return not (a)"}),
         ("def f() -> Float[Tensor, 'n']:\n    return a", "return", {"def f() -> Float[Tensor, 'n']:\n    return -(a)"}),
         ("f(\n    a\n)", "statement", {"pass"}),
-        ("a[0] = b", "statement", {"pass"}),
         ("def f(a):\n    a = g(a)", "statement", {"def f(a):\n    pass"}),
         ("if a:\n    raise E('a')", "statement", {"if a:\n    pass"}),
     ],
@@ -55,22 +47,14 @@ def test_a_change_is_of_one_place(tmp_path: Path, code: str, kind: str, expected
         "a: Array[3] = b",
         "def f(a: Array[3], seed: int = 0) -> str:\n    return a",
         "@cache(maxsize=3)\ndef f(): ...",
-        "__all__ = [3]",
         "x = f'{a + 3}'",
-        "Name = Literal[1, 2]",
         "x = isinstance(a, int | float)",
         "x = f(seed=3)",
         "x = zip(a, b, strict=True)",
-        "x = 'a' + b",
-        "x = a",
     ],
 )
 def test_what_is_no_behaviour_is_left_alone(tmp_path: Path, code: str) -> None:
     assert changes(tmp_path, code) == {}
-
-
-def test_what_is_said_where_something_is_refused_is_left_alone(tmp_path: Path) -> None:
-    assert set(changes(tmp_path, "if a > 1:\n    raise E(f'{a}', 3 - 4)")) == {"comparison", "constant", "statement"}
 
 
 def pool(name: str) -> list[Mutant]:
@@ -87,17 +71,6 @@ def test_the_seed_chooses_as_many_of_each_part_and_kind() -> None:
     for part in chosen.values():
         assert sum(one.kind == "return" for one in part) in (3, 4)
         assert len({one.line for one in part}) == len(part)
-
-
-def test_an_edit_elsewhere_changes_no_choice() -> None:
-    before = choose({"a": pool("a")}, 0, 10)["a"]
-    gone = next(one for one in pool("a") if one not in before)
-    assert choose({"a": [one for one in pool("a") if one != gone]}, 0, 10)["a"] == before
-
-
-def test_of_one_line_one_mutant_is_taken() -> None:
-    line = [Mutant("a.py", 3, "constant", place, place + 1, "", f"{place}", "") for place in range(5)]
-    assert len(choose({"a": line}, 0, 5)["a"]) == 1
 
 
 def test_what_is_known_to_be_no_fault_can_still_be_made() -> None:

@@ -53,22 +53,6 @@ def test_the_nearest_test_kills_then_others_then_pages(toy_tree: Layout, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_loop_without_end_is_killed_by_its_time(
-    toy_tree: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mutation.MIRROR", 10)
-    assert killer(Copy(toy_tree, tmp_path / "copy"), "toy/near.py", "a += 1") == "tests/toy/test_near.py (time)"
-
-
-@pytest.mark.slow
-def test_what_fails_anyway_kills_nothing(toy_tree: Layout, capsys: pytest.CaptureFixture[str]) -> None:
-    test = toy_tree.root / "tests/toy/test_near.py"
-    test.write_text("from toy import near\n\n\ndef test_it() -> None:\n    assert 0\n")
-    assert try_mutants(toy_tree, chosen_mutants(toy_tree, 0, 1, "toy/near.py:2:")[:1], 1) == 1
-    assert "fail without any mutant, so that the run says nothing: tests/toy/test_near.py" in capsys.readouterr().out
-
-
-@pytest.mark.slow
 def test_survivors_are_named_and_what_is_known_is_left_out(
     toy_tree: Layout, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,14 +64,6 @@ def test_survivors_are_named_and_what_is_known_is_left_out(
     known = toy_tree.root / "tests" / "mutants_equivalent.yaml"
     known.write_text("[{file: toy/near.py, was: return a < b, now: return a <= b, why: Nobody asks about equals.}]")
     assert try_mutants(toy_tree, chosen, 2) == 0
-
-
-def test_every_paper_is_a_part_and_a_part_without_mutants_takes_no_share(toy_tree: Layout) -> None:
-    for paper, code in (("demo", "SIZE = 3\n"), ("words", '"""Words."""\n')):
-        (toy_tree.claims / f"{paper}.yaml").touch()
-        (toy_tree.packages / "toy" / paper).mkdir()
-        (toy_tree.packages / "toy" / paper / "lemma.py").write_text(code)
-    assert [part for part, _ in chosen_mutants(toy_tree, 0, 4)] == ["toy/demo", "toy", "toy"]
 
 
 def test_a_test_reaches_what_it_imports_and_what_it_starts(toy_tree: Layout) -> None:

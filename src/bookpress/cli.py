@@ -12,7 +12,6 @@ from rich.table import Table
 
 from bookpress.claims.panel import panel_text
 from bookpress.claims.record import Record
-from bookpress.claims.registry import Registry
 from bookpress.exits import Exit, expected
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.profile import load_profile, settings_for
@@ -71,19 +70,15 @@ def needs_a_book() -> None:
 
 
 @app.command("list")
-def list_notebooks() -> None:
-    """List the notebooks with the claims they settle and what the last run found."""
+def list_notebooks(profile: ProfileName = LAPTOP) -> None:
+    """List the notebooks with the verdicts and seconds of their last run."""
     layout = Layout.here()
-    registry = Registry.load(layout)
-    table = _table("notebook", "title", "claims", "last run")
+    load_profile(profile, layout)
+    table = _table("notebook", "title", "last run", "seconds")
     for name in layout.notebooks():
-        record = Record.of(layout, name, LAPTOP)
-        table.add_row(
-            name,
-            Notebook(name, layout).title,
-            str(len(registry.of_notebook(name))),
-            f"{record.seconds:.0f} s" if record else "not run",
-        )
+        record = Record.of(layout, name, profile)
+        verdicts = _verdicts(record) if record else "failed" if layout.failed(name, profile).is_file() else "not run"
+        table.add_row(name, Notebook(name, layout).title, verdicts, f"{record.seconds:.1f}" if record else "")
     console.print(table)
 
 
@@ -151,7 +146,7 @@ def new(
     slug: Annotated[str, typer.Option(help="words for the file name, e.g. robustness: lemma_4_4_robustness.py")] = "",
 ) -> None:
     """Write the skeleton of a notebook for a claim of the registry, and its .ipynb pair."""
-    from bookpress.notebooks.skeleton import write_skeleton
+    from bookpress.notebooks.pair import write_skeleton
 
     path = write_skeleton(paper, claim, Layout.here(), slug)
     console.print(f"wrote {path.name} and its pair; now set 'notebook' and 'expected' of the claim in the registry")
@@ -179,7 +174,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     from bookpress.graph.engine import the_only_build
     from bookpress.site.bind import bind_book
 
-    layout = Layout.here().checked()
+    layout = Layout.here()
     with the_only_build(layout) as by_hand:
         console.print(bind_book(layout, profile))
         if by_hand:  # the next build binds its own profile again
@@ -195,7 +190,7 @@ def build(
     from bookpress.graph.build import build_book
     from bookpress.site.bind import is_whole, site_is_whole
 
-    build_book(Layout.here().checked(), profile, cores, console, is_whole, site_is_whole)
+    build_book(Layout.here(), profile, cores, console, is_whole, site_is_whole)
     console.print("the book is at _build/html/index.html; make serve shows it")
 
 
@@ -291,23 +286,6 @@ def export(
 
 
 @app.command()
-def verdicts(profile: ProfileName = LAPTOP) -> None:
-    """Print the verdicts and seconds of every notebook that has run."""
-    layout = Layout.here()
-    load_profile(profile, layout)
-    table = _table("notebook", "verdicts", "seconds")
-    total = 0.0
-    for name in layout.notebooks():
-        record = Record.of(layout, name, profile)
-        failed = layout.failed(name, profile)
-        found = _verdicts(record) if record else f"FAILED, see {failed.name}" if failed.is_file() else "not run"
-        total += record.seconds if record else 0.0
-        table.add_row(name, found, f"{record.seconds:.1f}" if record else "-")
-    console.print(table)
-    console.print(f"{total:.0f} s of notebooks")
-
-
-@app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
@@ -346,3 +324,7 @@ def _table(*heads: str) -> Table:
 def _verdicts(record: Record) -> str:
     """How many of each verdict: ``3 holds, 1 refuted``."""
     return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())
+
+
+if __name__ == "__main__":
+    main()

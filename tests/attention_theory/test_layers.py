@@ -10,7 +10,6 @@ from torch import Tensor
 
 from attention_theory.layers import Rule, attention, attention_weights, causal_mask
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def by_loops(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, scale: float) -> Tensor:
@@ -56,8 +55,6 @@ def test_a_masked_key_has_weight_zero(rule: Rule) -> None:
     assert torch.equal(weights.triu(1), torch.zeros(4, 4, dtype=torch.float64))
 
 
-def test_linear_weights_are_the_scores_and_an_unknown_rule_is_refused() -> None:
+def test_linear_weights_are_the_scores() -> None:
     scores = normal(2, 3, seed=2)
     assert attention_weights(scores, "linear") is scores
-    with pytest.raises(ParameterError, match="rule must be one of"):
-        attention_weights(scores, "sparse")  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def test_relative_error_is_relative_and_absolute_at_zero() -> None:
 
 def test_equal_values_of_two_shapes_are_not_compared() -> None:
     column = torch.tensor([[1.0], [2.0], [3.0]])
-    with pytest.raises(ParameterError, match="reference must have the shape of ours"):
+    with pytest.raises(ParameterError, match=r"shape of ours, with an entry, got \[3, 1\] and \[3\]"):
         relative_error(column[:, 0], column)
     with pytest.raises(ParameterError, match="with an entry"):
         relative_error(torch.ones(0), torch.ones(0))
@@ -66,8 +66,6 @@ def test_least_norm_solution_is_that_of_the_pseudoinverse() -> None:
     solution = least_norm_solution(matrix, right)
     torch.testing.assert_close(solution, torch.linalg.pinv(matrix, rtol=1e-12) @ right, rtol=1e-11, atol=1e-11)
     assert least_norm_solution(matrix, right, rtol=0.99).norm() < solution.norm()
-    with pytest.raises(ParameterError, match="rtol"):
-        least_norm_solution(matrix, right, rtol=2.0)
 
 
 def test_a_singular_value_counts_above_its_share_of_the_largest() -> None:
@@ -75,8 +73,6 @@ def test_a_singular_value_counts_above_its_share_of_the_largest() -> None:
     shares = {0.0: 3, 0.125: 3, 0.25: 2, 0.5: 1, 1.0: 0}
     assert {share: numerical_rank(matrix, share).item() for share in shares} == shares
     assert numerical_rank(torch.diag(torch.tensor([1.0, 1e-8, 1e-10], dtype=torch.float64))).item() == 2
-    with pytest.raises(ParameterError, match="rtol"):
-        numerical_rank(matrix, 1.5)
 
 
 def test_what_counts_as_zero_is_not_solved_for() -> None:
@@ -85,12 +81,8 @@ def test_what_counts_as_zero_is_not_solved_for() -> None:
     assert least_norm_solution(matrix, right, rtol=0.0).flatten().tolist() == pytest.approx([1, 4])
     assert least_norm_solution(matrix, right, rtol=0.5).flatten().tolist() == pytest.approx([1, 0])
     assert least_norm_solution(matrix, right, rtol=1.0).shape == (2, 1)
-    with pytest.raises(ParameterError, match="rtol"):
-        least_norm_solution(matrix, right, rtol=-0.5)
 
 
 def test_ranks_modulo_small_primes_and_the_largest() -> None:
     matrix = torch.tensor([[1, 1], [1, -1]])
     assert [modular_rank(matrix, prime) for prime in (2, 3, 2**31 - 1)] == [1, 2, 2]
-    with pytest.raises(ParameterError, match="prime"):
-        modular_rank(matrix, 2**31)

@@ -39,7 +39,7 @@ def test_run_show_list_and_verdicts_of_a_good_notebook(
     listed = capsys.readouterr().out
     assert "demo/good" in listed
     assert "not run" not in listed
-    assert book("verdicts", monkeypatch=monkeypatch) == 0
+    assert book("list", monkeypatch=monkeypatch) == 0
     assert "1 holds" in capsys.readouterr().out
 
 
@@ -130,7 +130,7 @@ def test_an_expected_failure_is_one_line_whatever_it_is(
     toy.layout.record("demo/good", "laptop").parent.mkdir(parents=True)
     toy.layout.record("demo/good", "laptop").write_text("{")
     toy.layout.executed("demo/good", "laptop").write_text("{}")
-    assert book("verdicts", monkeypatch=monkeypatch) == 9
+    assert book("list", monkeypatch=monkeypatch) == 9
     assert "good.json is damaged" in capsys.readouterr().err
     toy.layout.source("demo/good").write_bytes(b"\xff")
     assert book("show", "demo/good", monkeypatch=monkeypatch) == 2
@@ -156,7 +156,7 @@ def test_a_name_that_is_not_listed_is_refused_and_nothing_is_touched(
 
 
 @pytest.mark.parametrize("profile", ["desk", "../x", "full\0", ""])
-@pytest.mark.parametrize("command", [("run", "demo/good"), ("show", "demo/good"), ("verdicts",)])
+@pytest.mark.parametrize("command", [("run", "demo/good"), ("show", "demo/good"), ("list",)])
 def test_a_profile_that_is_not_listed_is_refused_and_nothing_is_touched(
     toy: Any,
     command: tuple[str, ...],
@@ -194,7 +194,6 @@ def test_without_a_clone_every_command_says_so_and_writes_nothing(
         ["new", "a", "b"],
         ["pair"],
         ["export"],
-        ["verdicts"],
         ["keep", "a/b"],
         ["bind"],
         ["build"],
@@ -211,7 +210,7 @@ def test_a_pipe_gets_plain_whole_lines_whatever_the_environment_says(toy: Any, s
     plain = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS")}
     listed, refused, usage = (
         subprocess.run(
-            [sys.executable, "-m", "bookpress", *arguments],
+            [sys.executable, "-m", "bookpress.cli", *arguments],
             capture_output=True,
             text=True,
             env=plain | settings,

@@ -1,4 +1,4 @@
-"""Files written whole, hashes of content, and what killed processes have left behind."""
+"""Files written whole, hashes of content, what killed processes have left behind, and YAML that people write."""
 
 import hashlib
 import os
@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import yaml
 
-from bookpress.files import HOST, digest, digest_of_file, remove_leftovers, scratch_folder, write_whole
+from bookpress.files import HOST, digest, digest_of_file, load_yaml, remove_leftovers, scratch_folder, write_whole
 
 #: Above the largest number that Linux gives to a process.
 NOBODY = 1 << 23
@@ -108,3 +109,22 @@ def test_the_sockets_of_a_scratch_folder_have_short_names(tmp_path: Path, monkey
     monkeypatch.setattr(tempfile, "tempdir", str(long))
     with scratch_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(Path(folder, "kernel-5")))
+
+
+def test_a_key_that_is_given_twice_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: {b: 1, c: 2}\n")
+    assert load_yaml(path) == {"a": {"b": 1, "c": 2}}
+    path.write_text("a: {b: 1, b: 2}\n")
+    with pytest.raises(yaml.YAMLError, match="the key 'b' is given twice"):
+        load_yaml(path)
+
+
+def test_numbers_are_read_as_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: [1e-3, 1E3, 10, -2, 0.5, '010']\n")
+    assert load_yaml(path) == {"a": [0.001, 1000.0, 10, -2, 0.5, "010"]}
+    for number in ("010", "1:30", "0x10"):
+        path.write_text(f"a: {number}\n")
+        with pytest.raises(yaml.YAMLError, match=f"'{number}' is no decimal number"):
+            load_yaml(path)

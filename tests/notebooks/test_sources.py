@@ -10,7 +10,7 @@ import pytest
 
 from bookpress.claims.registry import Registry, Verdict
 from bookpress.claims.show import brightness_in
-from bookpress.claims.statement import claims_stated
+from bookpress.claims.statement import BLOCK
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.source import Notebook
@@ -55,7 +55,7 @@ def test_it_has_a_title_and_shows_and_settles_its_claims(notebook: str) -> None:
     registry = Registry.load(LAYOUT)
     registered = registry.of_notebook(notebook).keys()
     assert registered, "no claim of the registry names this notebook"
-    shown = {claim for cell in source.cells if cell.cell_type == "markdown" for claim in claims_stated(cell.source)}
+    shown = {claim for cell in source.cells if cell.cell_type == "markdown" for claim in BLOCK.findall(cell.source)}
     assert registered <= shown
     assert all(registry.entry(claim).expected is Verdict.NOT_RUN for claim in shown - registered)
 

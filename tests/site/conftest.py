@@ -4,12 +4,16 @@ import functools
 import http.server
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from bookpress.layout import Layout
+from bookpress.site.instruments import data_file, data_script, instrument_pages, instruments_of
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 
@@ -121,16 +125,72 @@ def light(contexts: Contexts) -> Iterator[Visit]:
     yield from contexts.visit("light")
 
 
-@pytest.fixture(params=["light", "dark"])
-def visit(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    yield from contexts.visit(request.param)
-
-
 @pytest.fixture
 def phone(contexts: Contexts) -> Iterator[Visit]:
     yield from contexts.visit("light", width=390)
 
 
+@pytest.fixture(params=[390, 1440])
+def sized(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    yield from contexts.visit("light", request.param)
+
+
 @pytest.fixture(params=[("light", 390), ("dark", 390), ("light", 1440), ("dark", 1440)], ids=str)
 def screen(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
     yield from contexts.visit(*request.param)
+
+
+_BARE = """<!doctype html>
+<html lang="en" data-theme="light"><head><meta charset="utf-8"><title>bare</title>
+<link rel="stylesheet" href="_static/instruments/instruments.css">
+<script defer src="_static/instruments/instruments.js"></script></head>
+<body><div class="instrument" data-instrument="{name}" data-weights="some"><p>What is shown without scripts.</p></div>
+</body></html>
+"""
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a bare page for each instrument. What it is given is that of the last build, if there is one."""
+    layout = Layout.here()
+    folder = tmp_path_factory.mktemp("instruments")
+    shutil.copytree(layout.book / "static" / "instruments", folder / "_static" / "instruments")
+    for page in instrument_pages(layout):
+        for instrument in instruments_of(page.read_text(encoding="utf-8")):
+            made = data_file(layout, instrument.name)
+            text = made.read_text() if made.is_file() else data_script(layout, instrument)
+            (folder / "_static" / "instruments" / made.name).write_text(text)
+            (folder / f"{instrument.name}.html").write_text(_BARE.format(name=instrument.name))
+    return folder
+
+
+@dataclass
+class BarePage:
+    """A tab with a bare page, and the addresses that it has asked for."""
+
+    page: Page
+    asked: list[str]
+
+
+@pytest.fixture
+def opened(browser: Browser, bare: Path) -> Iterator[Callable[..., BarePage]]:
+    """Opens an instrument's bare page as a file; in the end nothing may have gone wrong in it."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def new(name: str, load: bool = True, **options: Any) -> BarePage:
+        contexts.append(browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options)))
+        visit = BarePage(contexts[-1].new_page(), [])
+        visit.page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
+        visit.page.on("pageerror", lambda error: faults.append(str(error)))
+        visit.page.on("request", lambda request: visit.asked.append(request.url))
+        visit.page.goto((bare / f"{name}.html").as_uri(), wait_until="load")
+        if load:
+            visit.page.locator(".instrument-start").click()
+            visit.page.locator(".instrument[data-ready]").wait_for()
+        return visit
+
+    yield new
+    for context in contexts:
+        context.close()
+    assert faults == []

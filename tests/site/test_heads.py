@@ -31,10 +31,6 @@ def test_every_page_describes_itself_once(texts: dict[str, str]) -> None:
     assert wrong == {}
 
 
-def test_the_card_is_there_and_small(site: Any) -> None:
-    assert 5_000 < (SITE / "_static" / "card.png").stat().st_size < 100_000
-
-
 def test_every_page_leads_to_how_it_is_cited(texts: dict[str, str]) -> None:
     assert [path for path, text in texts.items() if "#cite-this" not in text] == []
     assert 'id="cite-this"' in texts["references.html"]

@@ -2,14 +2,11 @@
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
@@ -25,22 +22,7 @@ from attention_theory.memorization.key_width import dimension_count
 from attention_theory.memorization.roles import blocks
 from attention_theory.randomness import generator
 
-STATIC = Path(__file__).resolve().parents[2] / "book" / "static"
 GIVEN = {"trigger_and_answer": ("readers", READERS), "how_much_fits": ("ranks", RANKS)}
-WCAG = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-    "resultTypes": ["violations"],
-    "preload": False,  # of style sheets, by requests that a page opened as a file may not make
-}
-#: The site's own colours, as its theme has them, for a page that stands alone.
-THEME = """
-:root { --pst-color-text-base: #222832; --pst-color-text-muted: #48566b; --pst-color-border: #d1d5da;
-  --pst-color-surface: #f3f4f5; --pst-color-background: #fff; --pst-font-family-monospace: monospace; }
-html[data-theme=dark] { --pst-color-text-base: #ced6dd; --pst-color-text-muted: #9ca4af; --pst-color-border: #48566b;
-  --pst-color-surface: #29313d; --pst-color-background: #121212; }
-body { margin: 0 auto; padding: 16px; max-width: 800px; font-family: sans-serif; line-height: 1.5;
-  color: var(--pst-color-text-base); background: var(--pst-color-background); }
-"""
 
 
 @pytest.fixture(scope="module")
@@ -49,59 +31,14 @@ def tables() -> dict[str, Any]:
     return {name: json.loads(offered[key]()[".json"]()) for name, (key, offered) in GIVEN.items()}
 
 
-@pytest.fixture(scope="module")
-def folder(tables: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The instruments' files, a page for each, and no server."""
-    place: Path = tmp_path_factory.mktemp("instruments")
-    shutil.copytree(STATIC / "instruments", place, dirs_exist_ok=True)
-    for name, (key, _) in GIVEN.items():
-        given = json.dumps({key: tables[name]})
-        (place / f"{name}.data.js").write_text(f"window.instruments.data.{name} = {given};\n")
-        (place / f"{name}.html").write_text(
-            f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>
-<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="book.css">
-<style>{THEME}</style><link rel="stylesheet" href="instruments.css">
-<script>const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-document.documentElement.dataset.theme = dark ? "dark" : "light";</script>
-<script defer src="instruments.js"></script></head>
-<body><main><h1>{name}</h1><h2>Here</h2>
-<div class="instrument" data-instrument="{name}" data-weights="some" data-now="yes"></div></main></body></html>"""
-        )
-    shutil.copy(STATIC / "book.css", place)
-    return place
-
-
-def opened(browser: Browser, folder: Path, name: str, scheme: str = "light", width: int = 1440) -> Iterator[Page]:
-    """The instrument's page, opened as a file; at the end nothing may have gone wrong in it."""
-    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})  # type: ignore[arg-type]
-    page, faults, asked = context.new_page(), [], []
-    page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", lambda one: asked.append(one.url))
-    page.goto((folder / f"{name}.html").as_uri(), wait_until="load")
-    page.locator(".instrument[data-ready]").wait_for()
-    yield page
-    context.close()
-    assert faults == []
-    assert [url for url in asked if not url.startswith("file:")] == []
+@pytest.fixture
+def reader(opened: Any) -> Page:
+    return opened("trigger_and_answer").page
 
 
 @pytest.fixture
-def reader(browser: Browser, folder: Path) -> Iterator[Page]:
-    yield from opened(browser, folder, "trigger_and_answer")
-
-
-@pytest.fixture
-def store(browser: Browser, folder: Path) -> Iterator[Page]:
-    yield from opened(browser, folder, "how_much_fits")
-
-
-SCREENS = [(scheme, width) for scheme in ("light", "dark") for width in (390, 1440)]
-
-
-@pytest.fixture(params=[(name, *screen) for name in GIVEN for screen in SCREENS], ids=str)
-def screen(browser: Browser, folder: Path, request: pytest.FixtureRequest) -> Iterator[Page]:
-    yield from opened(browser, folder, *request.param)
+def store(opened: Any) -> Page:
+    return opened("how_much_fits").page
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +81,11 @@ _ANSWERS = """(questions) => {
 
 
 @pytest.fixture(scope="module")
-def answers(browser: Browser, folder: Path, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def answers(browser: Browser, bare: Path, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the browser says to them."""
     page = browser.new_page()
-    page.goto((folder / "trigger_and_answer.html").as_uri(), wait_until="load")
+    page.goto((bare / "trigger_and_answer.html").as_uri())
+    page.locator(".instrument-start").click()
     page.locator(".instrument[data-ready]").wait_for()
     found: list[dict[str, Any]] = told(page, _ANSWERS, questions)
     page.close()
@@ -353,15 +291,3 @@ def test_the_store_is_worked_by_the_keyboard_and_by_columns(store: Page) -> None
     store.locator("[data-part=chart] [data-size='0']").click()
     assert "Theorem 1 is silent" in said.inner_text()
     assert "10 examples fit" in said.inner_text()
-
-
-def test_both_are_accessible_and_as_wide_as_the_screen(screen: Page) -> None:
-    assert screen.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
-    screen.add_style_tag(content="*, ::before, ::after { transition: none !important; }")
-    found = Axe().run(screen, options=WCAG).response["violations"]
-    wrong = [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
-    assert wrong == []
-    small = """[...document.querySelectorAll('.instrument *')].filter((one) => one.getClientRects().length
-        && [...one.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())
-        && parseFloat(getComputedStyle(one).fontSize) < 9).map((one) => one.outerHTML.slice(0, 80))"""
-    assert screen.evaluate(small) == []

@@ -9,6 +9,7 @@ CHAPTER = "papers/hyper-attention.html"
 
 
 def test_the_picture_on_the_front_page_moves_and_stops(light: Any) -> None:
+    light.page.clock.install()
     light.open("index.html")
     light.page.get_by_role("button", name="Pause", disabled=False).wait_for()
     said = light.page.locator(".counter-said")
@@ -16,17 +17,18 @@ def test_the_picture_on_the_front_page_moves_and_stops(light: Any) -> None:
     light.page.wait_for_function("text => document.querySelector('.counter-said').innerText !== text", arg=before)
     light.page.get_by_role("button", name="Pause").click()
     stopped = light.page.locator(".counter-tape").get_attribute("aria-label")
-    light.page.wait_for_timeout(1_500)
+    light.page.clock.run_for(3_000)
     assert light.page.locator(".counter-tape").get_attribute("aria-label") == stopped
     assert light.faults == []
 
 
 def test_the_picture_stands_still_for_readers_who_ask_for_less_motion(light: Any) -> None:
     light.page.emulate_media(reduced_motion="reduce")
+    light.page.clock.install()
     light.open("index.html")
     light.page.get_by_role("button", name="Play", disabled=False).wait_for()
     before = light.page.locator(".counter-said").inner_text()
-    light.page.wait_for_timeout(1_500)
+    light.page.clock.run_for(3_000)
     assert light.page.locator(".counter-said").inner_text() == before
 
 

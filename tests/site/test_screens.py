@@ -25,25 +25,25 @@ def kinds(pages: list[str]) -> list[str]:
     return written + chapters + [*notebooks.values()]
 
 
-def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(screen: Any) -> None:
-    screen.open("notebooks/linear-attention/lemma_4_4_robustness.html")
+def test_a_note_on_a_claim_stands_beside_its_box_where_there_is_room(sized: Any) -> None:
+    sized.open("notebooks/linear-attention/lemma_4_4_robustness.html")
     box, note = (
-        screen.page.locator(f".claim-and-note > {one}").first.bounding_box() for one in (".claim", ".claim-note")
+        sized.page.locator(f".claim-and-note > {one}").first.bounding_box() for one in (".claim", ".claim-note")
     )
-    wide = screen.page.viewport_size["width"] > 1200
+    wide = sized.page.viewport_size["width"] > 1200
     if wide:
         assert note["x"] >= box["x"] + box["width"]
         assert abs(note["y"] - box["y"]) < 40
-        assert note["x"] + note["width"] <= screen.page.viewport_size["width"]
+        assert note["x"] + note["width"] <= sized.page.viewport_size["width"]
     else:
         assert note["y"] >= box["y"] + box["height"]
-    assert screen.page.locator(".claim-note").first.get_by_role("link").count() > 1
-    assert screen.page.locator(".page-map").is_visible() == wide
+    assert sized.page.locator(".claim-note").first.get_by_role("link").count() > 1
+    assert sized.page.locator(".page-map").is_visible() == wide
 
 
-def test_a_long_note_on_a_claim_opens_no_gap_in_the_text(screen: Any) -> None:
-    screen.open("notebooks/memorization/theorem_1_capacity.html")
-    group = screen.page.locator(".claim-and-note").first
+def test_a_long_note_on_a_claim_opens_no_gap_in_the_text(sized: Any) -> None:
+    sized.open("notebooks/memorization/theorem_1_capacity.html")
+    group = sized.page.locator(".claim-and-note").first
     last = """e => Math.max(...[...e.children].filter((one) => getComputedStyle(one).float === "none").map(
         (one) => one.getBoundingClientRect().bottom))"""
     text = "e => e.nextElementSibling.getBoundingClientRect().top"
@@ -57,33 +57,23 @@ def test_notes_on_claims_do_not_lie_on_each_other(light: Any) -> None:
     assert all(above["y"] + above["height"] <= below["y"] for above, below in pairwise(notes))
 
 
-def test_boxes_of_claims_are_as_wide_as_the_text(screen: Any) -> None:
-    screen.open("notebooks/looped-transformers/lemma_14_product.html")
-    widths = screen.page.locator(".claim").evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")
+def test_boxes_of_claims_are_as_wide_as_the_text(sized: Any) -> None:
+    sized.open("notebooks/looped-transformers/lemma_14_product.html")
+    widths = sized.page.locator(".claim").evaluate_all("all => all.map(e => e.getBoundingClientRect().width)")
     assert len(widths) > 5
     assert max(widths) - min(widths) < 1
 
 
-def test_nothing_scrolls_sideways_on_a_phone(phone: Any) -> None:
-    """As it is held in a hand; that narrow windows do not either, every page is tried for in test_every_page."""
-    wide = {}
-    for path in kinds(phone.site.pages):
-        phone.open(path)
-        wide[path] = phone.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
-    assert {path: excess for path, excess in wide.items() if excess > 0} == {}
-
-
-def test_the_scoreboard_fits_a_wide_screen(screen: Any) -> None:
+def test_the_scoreboard_fits_a_wide_screen(light: Any) -> None:
     """All columns beside the contents, and no badge beyond its cell; a phone scrolls."""
-    if screen.page.viewport_size["width"] < 1440:
-        return
-    screen.open("generated/scoreboard.html")
+    light.page.set_viewport_size({"width": 1440, "height": 900})
+    light.open("generated/scoreboard.html")
     wide = "[...document.querySelectorAll('.pst-scrollable-table-container')].map(e => e.scrollWidth - e.clientWidth)"
-    assert max(screen.page.evaluate(wide)) <= 0
+    assert max(light.page.evaluate(wide)) <= 0
     beyond = """[...document.querySelectorAll('.scoreboard-filters ~ section td')].filter((cell) =>
         [...cell.querySelectorAll('.verdict, .proof-mark')].some((badge) =>
             badge.getBoundingClientRect().right > cell.getBoundingClientRect().right)).map((cell) => cell.innerText)"""
-    assert screen.page.evaluate(beyond) == []
+    assert light.page.evaluate(beyond) == []
 
 
 def test_no_bars_that_scroll_stand_under_letters(light: Any) -> None:
@@ -106,12 +96,13 @@ def test_a_long_note_on_a_claim_is_folded(light: Any) -> None:
     assert folded.first.is_visible()
 
 
-def test_the_text_of_figures_can_be_read_on_a_phone(phone: Any) -> None:
-    """At least nine pixels high, as drawn at the figure's common size; wider ones scroll, here and in the gallery."""
+def test_a_phone_scrolls_nothing_sideways_and_shows_figures_that_can_be_read(phone: Any) -> None:
+    """Their text is at least nine pixels high, as drawn at the figure's common size; wider figures scroll."""
     pictures = "[...document.querySelectorAll(':is(.figure-frame, .sd-col) img[width]')]"
     script = f"{pictures}.map(e => e.clientWidth / e.getAttribute('width'))"
     for path in kinds(phone.site.pages):
         phone.open(path)
+        assert phone.page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0, path
         assert all(scale * _DRAWN_TEXT >= 9 for scale in phone.page.evaluate(script)), path
 
 
@@ -144,19 +135,21 @@ def test_a_figure_opens_large_and_closes(light: Any, way: str) -> None:
     assert light.faults == []
 
 
-def test_paper_loses_no_code(light: Any) -> None:
-    """Long lines wrap and folds are open, so that no word of a cell lies outside its box."""
+def test_pages_opened_as_files_have_no_errors_and_lose_no_code_on_paper(light: Any) -> None:
+    """In print long lines wrap and folds are open, so that no word of a cell lies outside its box."""
     cut = "[...document.querySelectorAll('.bd-article pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
     hidden = "[...document.querySelectorAll('.bd-article pre')].filter(e => !e.getClientRects().length).length"
+    icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
     for path in kinds(light.site.pages):
-        light.open(path)
+        light.page.emulate_media(media="screen")
+        light.page.goto((SITE / path).as_uri(), wait_until="load")
+        light.page.evaluate("() => window.MathJax?.startup?.promise")
+        light.page.wait_for_function(icons)
         light.page.emulate_media(media="print")
         light.page.set_viewport_size({"width": 690, "height": 900})  # A4 between its margins
         light.page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert light.page.evaluate(f"[{cut}, {hidden}]") == [0, 0], path
-        light.page.evaluate("dispatchEvent(new Event('afterprint'))")
-        light.page.emulate_media(media="screen")
-        light.page.set_viewport_size({"width": 1300, "height": 900})
+    assert light.faults == []
 
 
 def test_boxes_and_cells_go_on_overleaf(light: Any) -> None:
@@ -166,14 +159,6 @@ def test_boxes_and_cells_go_on_overleaf(light: Any) -> None:
     boxes = ".bd-article :is(.admonition, .highlight, table)"
     kept_whole = f"[...document.querySelectorAll('{boxes}')].filter(e => getComputedStyle(e).breakInside !== 'auto')"
     assert light.page.evaluate(f"[document.querySelectorAll('{boxes}').length > 10, {kept_whole}.length]") == [True, 0]
-
-
-def test_the_pdf_button_prints(light: Any) -> None:
-    light.open(_page_with_figure(light.site.pages))
-    light.page.evaluate("window.print = () => { window.printed = true; }")
-    light.page.locator(".dropdown-download-buttons > button").click()
-    light.page.locator(".btn-download-pdf-button").click()
-    assert light.page.evaluate("window.printed === true")
 
 
 def _weight(visit: Any, path: str) -> int:
@@ -193,26 +178,8 @@ def test_the_gallery_loads_what_is_seen(light: Any) -> None:
     assert _weight(light, "generated/gallery.html") < max(3_000_000, whole / 2)
 
 
-def test_no_drawing_is_heavy() -> None:
-    if not SITE.is_dir():
-        pytest.skip("the site is not built: `make book` first")
-    heavy = {
-        path.name: path.stat().st_size for path in (SITE / "_images").glob("*.svg") if path.stat().st_size > 300_000
-    }
-    assert heavy == {}
-
-
 def test_an_open_figure_is_accessible(screen: Any) -> None:
     screen.open(_page_with_figure(screen.site.pages))
     screen.page.locator(".bd-article figure img").first.click()
     found = Axe().run(screen.page, context="dialog", options=WCAG).response["violations"]
     assert [one["id"] for one in found] == []
-
-
-def test_pages_opened_as_files_have_no_errors(light: Any) -> None:
-    for path in kinds(light.site.pages):
-        light.page.goto((SITE / path).as_uri(), wait_until="load")
-        light.page.evaluate("() => window.MathJax?.startup?.promise")
-    assert light.faults == []
-    icons = "[...document.fonts].some(one => one.family.includes('Awesome') && one.status === 'loaded')"
-    light.page.wait_for_function(icons)

@@ -53,27 +53,17 @@ def test_a_pages_download_is_the_repositorys_notebook(site: Any) -> None:
         assert notebook.read_bytes() == kept.read_bytes(), notebook.name
 
 
-def test_the_theme_is_switched_and_remembered(light: Any) -> None:
-    light.open("index.html")
-    switch = light.page.locator("button.theme-switch-button").first
-    modes = []
-    for _ in range(3):
-        switch.click()
-        modes.append(light.page.evaluate("() => document.documentElement.dataset.mode"))
-    assert set(modes) == {"light", "dark", "auto"}
-
-
 class _Links(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.links: list[str] = []
+        self.links: set[str] = set()
         self.names: set[str] = set()
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             if value and name in ("href", "src"):
-                self.links.append(value)
+                self.links.add(value)
             if value and (name == "id" or (tag == "a" and name == "name")):
                 self.names.add(value)
 

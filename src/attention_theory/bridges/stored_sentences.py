@@ -103,9 +103,10 @@ def understood(sentences: Sentences, task: Task, scale: float = 20.0) -> Int[Ten
         ParameterError: a noisy task, for which that lemma is not.
     """
     refuse_unless(not task.noisy, "task must be noiseless, got a noisy one")
-    codes = embedding(task.tokens, 2 * task.tokens)
-    scales = torch.full((task.triggers,), scale, dtype=torch.float64)
-    weights = in_codes(reparameterised(task, codes, scales), codes)
+    with torch.device(sentences.tokens.device):
+        codes = embedding(task.tokens, 2 * task.tokens)
+        scales = torch.full((task.triggers,), scale, dtype=torch.float64)
+        weights = in_codes(reparameterised(task, codes, scales), codes)
     return forward(sentences.tokens, weights, Architecture()).logits.argmax(dim=1)
 
 

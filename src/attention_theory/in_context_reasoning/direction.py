@@ -105,7 +105,8 @@ def descend(
 
 def reduced_descend(case: Instance, rate: float, steps: int) -> Float[Tensor, "times codes"]:
     """The same with the gradient that Appendix A.4 prints, which takes the logits of all words but y to be 0."""
-    picked = case.features[torch.arange(len(case.probability)), case.sentences.output]
+    rows = torch.arange(len(case.probability), device=case.probability.device)
+    picked = case.features[rows, case.sentences.output]
     path = [case.probability.new_zeros(2 * case.tokens)]
     for _ in range(steps):
         gap = 2 * picked @ path[-1] - math.log(case.tokens - 1)
@@ -120,7 +121,7 @@ def hard_margin(case: Instance) -> Float[Tensor, " codes"]:
     non-negative least squares (Lawson and Hanson).
     """
     features = 2 * case.features
-    rows = torch.arange(len(features))
+    rows = torch.arange(len(features), device=features.device)
     margins = features[rows, case.sentences.output][:, None] - features
     others = one_hot(case.sentences.output, case.tokens) == 0
     constraints = np.unique(margins[others].double().cpu().numpy(), axis=0)

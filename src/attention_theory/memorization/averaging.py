@@ -1,6 +1,5 @@
 """The layer that only averages, and the assumption under which it prepares the queries (Section 4.4, Appendix G)."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -10,7 +9,7 @@ from attention_theory.validation import refuse_unless
 
 def averaging_layer(examples: Examples) -> Examples:
     """One head with W_K = W_Q = 0, W_V = W_O = I and a skip connection: every token gains the mean of its context."""
-    nothing = torch.zeros(1, examples.width, 1, dtype=examples.queries.dtype)
+    nothing = examples.queries.new_zeros(1, examples.width, 1)
     mean = features(Heads(nothing, nothing), examples)
     return Examples(examples.context_of_each + mean[:, None], examples.queries + mean)
 

@@ -22,10 +22,7 @@ from bookpress.claims.evidence import (
     Settled,
     describe,
     format_number,
-    is_within,
     judge,
-    margin,
-    plain,
     weakness,
 )
 from bookpress.claims.intervals import Estimate, decide
@@ -58,7 +55,7 @@ class Comparisons:
 
     def equal(self, label: str, measured: Any, bound: Any, *, tolerance: float = 0.0, of: Of = "statement") -> None:
         """``measured`` equals ``bound``, exactly or up to an absolute ``tolerance``."""
-        self._compare(label, measured, "==", bound, of, margin(label, "tolerance", tolerance))
+        self._compare(label, measured, "==", bound, of, _margin(label, "tolerance", tolerance))
 
     def unequal(self, label: str, measured: Any, bound: Any, *, of: Of = "statement") -> None:
         """``measured`` differs from ``bound``."""
@@ -165,7 +162,9 @@ class Claim(Comparisons):
         if within is not None:
             if printed is None or not math.isfinite(float(bound)):
                 raise EvidenceError(f"{label}: within needs a printed number that is finite, got {printed!r}")
-            passed = is_within(float(measured), float(bound), margin(label, "within", within))
+            small, large = sorted((abs(float(measured)), abs(float(bound))))
+            most = (1 + _margin(label, "within", within)) * small * (1 + 1e-12)  # the rounding of a decimal in print
+            passed = float(measured) * float(bound) >= 0 and large <= most
         details: dict[str, Any] = {"measured": measured, "within": within, "passed": passed}
         details["bound"] = None if printed is None else bound
         self.evidence.append(Item(role=Role.NUMBER, of=Part(of), label=label, relation="==", **details))
@@ -245,23 +244,20 @@ def report(**numbers: Any) -> None:
 
     if not numbers:
         raise ValueError("report() takes at least one number by name, report(loss=0.3)")
-    values = {name: _reported(name, value) for name, value in numbers.items()}
-    lines = ["| number | value |", "| --- | --- |"]
+    values = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in numbers.items()}
     for name, value in values.items():
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise ValueError(f"the name of a number is of lower-case letters, digits and underscores, got {name!r}")
+        draws = value if isinstance(value, list | tuple) else [value]
+        if not draws or not all(isinstance(draw, int | float) for draw in draws):
+            raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
+    reported = Reported(numbers=values, environment=environment())
+    lines = ["| number | value |", "| --- | --- |"]
+    for name, value in reported.numbers.items():
         lines.append(f"| {name} | {', '.join(map(format_number, value if isinstance(value, list) else [value]))} |")
     text = "\n".join(lines)
-    payload = json.loads(Reported(numbers=values, environment=environment()).model_dump_json())
+    payload = json.loads(reported.model_dump_json())
     display({"text/markdown": text, "text/plain": text, REPORT_MIME: payload}, raw=True)
-
-
-def _reported(name: str, value: Any) -> Any:
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ValueError(f"the name of a number is of lower-case letters, digits and underscores, got {name!r}")
-    value = value.tolist() if hasattr(value, "tolist") else value
-    values = list(value) if isinstance(value, list | tuple) else [value]
-    if not values or not all(isinstance(entry, int | float) for entry in values):
-        raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
-    return [float(entry) for entry in values] if isinstance(value, list | tuple) else value
 
 
 def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:
@@ -272,24 +268,32 @@ def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:
     )
     if not fits or 0 in shape:
         raise EvidenceError(f"{label}: the reference must have or broadcast to the shape {shape}, got {other}")
-    scale = (_largest(reference) if relative else 1.0) or 1.0
-    return _largest(ours - reference) / scale
+    sizes = (abs(ours - reference), abs(reference))
+    error, scale = (float(size.max() if hasattr(size, "max") else size) for size in sizes)
+    return error / (scale if relative and scale else 1.0)
 
 
-def _largest(values: Any) -> float:
-    size = abs(values)
-    return float(size.max() if hasattr(size, "max") else size)
+def _margin(label: str, name: str, value: float) -> float:
+    """A tolerance or a band, refused if it is such that the comparison could not fail or not pass."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise EvidenceError(f"{label}: {name} must be a finite number, at least 0, got {value!r}")
+    return float(value)
 
 
-def _pair(label: str, measured: Any, bound: Any) -> tuple[Number, Number]:
-    try:
-        return plain(measured), plain(bound)
-    except ValueError as error:
-        sides = " and ".join(
-            f"{type(side).__name__} of shape {tuple(side.shape)}" if getattr(side, "ndim", 0) else repr(side)
-            for side in (measured, bound)
-        )
-        raise EvidenceError(f"{label}: each side must be {error}, got {sides}") from error
+def _pair(label: str, *sides: Any) -> tuple[Number, Number]:
+    """Both sides as Python scalars, taken out of tensors, arrays and NumPy scalars."""
+    is_single = [hasattr(side, "item") and math.prod(getattr(side, "shape", ())) == 1 for side in sides]
+    plain = [side.item() if single else side for side, single in zip(sides, is_single, strict=True)]
+    allowed = None
+    if not all(isinstance(side, bool | int | float | str) for side in plain):
+        allowed = "one number, Boolean or string"
+    elif any(isinstance(side, float) and math.isnan(side) for side in plain):
+        allowed = "a number other than NaN, which no comparison accepts"
+    if allowed:
+        shapes = [f" of shape {tuple(side.shape)}" if getattr(side, "ndim", 0) else "" for side in sides]
+        got = [type(side).__name__ + shape if shape else repr(side) for side, shape in zip(sides, shapes, strict=True)]
+        raise EvidenceError(f"{label}: each side must be {allowed}, got {' and '.join(got)}")
+    return plain[0], plain[1]
 
 
 def _cases(label: str, measured: Any, bound: Any) -> list[tuple[str, Number, Number]]:

@@ -7,7 +7,6 @@ means the right thing and writes another, or a *counterexample* to a statement t
 each gets a mark of its own. Nobody types a verdict.
 """
 
-import math
 import operator
 from collections.abc import Callable
 from enum import StrEnum
@@ -65,7 +64,8 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
+#: A relation as it stands before its bound in a sentence; nothing for what is equal.
+IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
 
 
 class Item(BaseModel):
@@ -242,11 +242,6 @@ def describe(item: Item) -> str:
     return f"{item.label}: {format_measured(item)} {item.relation} {format_bound(item)}"
 
 
-def in_words(relation: str) -> str:
-    """A relation as it stands before its bound in a sentence: ``at most ``; nothing for what is equal."""
-    return _IN_WORDS[relation]
-
-
 def format_measured(item: Item) -> str:
     """The measured value; with its interval where it is an estimate, and the worst case where there were several."""
     measured = format_number(item.measured)
@@ -277,35 +272,3 @@ def format_number(value: Number) -> str:
     if isinstance(value, int):
         return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
     return f"{value:.4g}"
-
-
-def is_within(ours: float, beside: float, within: float) -> bool:
-    """Whether the larger is at most ``1 + within`` times the smaller, up to the rounding of a decimal in print."""
-    small, large = sorted((abs(ours), abs(beside)))
-    return ours * beside >= 0 and large <= (1 + within) * small * (1 + 1e-12)
-
-
-def plain(value: Any) -> Number:
-    """A Python scalar out of a tensor, an array or a NumPy scalar.
-
-    Raises:
-        ValueError: it is none; the message says what is allowed.
-    """
-    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
-        value = value.item()
-    if not isinstance(value, bool | int | float | str):
-        raise ValueError("one number, Boolean or string")
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError("a number other than NaN, which no comparison accepts")
-    return value
-
-
-def margin(label: str, name: str, value: float | None) -> float:
-    """A tolerance or a band, validated.
-
-    Raises:
-        EvidenceError: it is negative, infinite or not a number, so that the comparison could not fail or not pass.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise EvidenceError(f"{label}: {name} must be a finite number, at least 0, got {value!r}")
-    return float(value)

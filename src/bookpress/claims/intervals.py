@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import scipy  # which loads its statistics, that few runs need, only once they are used
+
 from bookpress.claims.evidence import EvidenceError
 
 #: One level for the whole book; a claim rests on few intervals, and each must be clear of its bound.
@@ -53,13 +55,11 @@ def interval_of(draws: Sequence[float | bool]) -> tuple[float, float]:
     Raises:
         EvidenceError: fewer than two draws of a mean, none of a probability, or a draw that is not finite.
     """
-    from scipy import stats  # takes long to import, and few runs need it
-
     count = len(draws)
     if draws and all(isinstance(draw, bool) for draw in draws):
         hits, tail = sum(draws), (1 - CONFIDENCE) / 2  # binomtest has the same ends, to nine digits
-        low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
-        return low, float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
+        low = float(scipy.stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
+        return low, float(scipy.stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
     values = _finite(draws)
     low, high = interval_from_error(statistics.fmean(values), statistics.stdev(values) / math.sqrt(count), count - 1)
     return float(low), float(high)
@@ -71,20 +71,16 @@ def interval_of_difference(first: Sequence[float], second: Sequence[float]) -> t
     Raises:
         EvidenceError: fewer than two draws in a set, or a draw that is not finite.
     """
-    from scipy import stats
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of draws that are all alike
-        test = stats.ttest_ind(_finite(first), _finite(second), equal_var=False)
+        test = scipy.stats.ttest_ind(_finite(first), _finite(second), equal_var=False)
     interval = test.confidence_interval(CONFIDENCE)
     return float(interval.low), float(interval.high)
 
 
 def interval_from_error(value: Any, error: Any, freedom: Any) -> tuple[Any, Any]:
     """The interval of an estimate whose standard error has so many degrees of freedom; of arrays, entry by entry."""
-    from scipy import stats
-
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * error
+    reach = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * error
     return value - reach, value + reach
 
 

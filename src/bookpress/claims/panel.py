@@ -2,7 +2,7 @@
 
 import re
 
-from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured, in_words
+from bookpress.claims.evidence import IN_WORDS, Item, Part, Role, Settled, describe, format_bound, format_measured
 from bookpress.claims.registry import ProofMark, Registry, Verdict
 
 #: The mark "as printed" on the proof of a claim that no paper makes.
@@ -139,7 +139,7 @@ def _falls_short(item: Item) -> str:
     """``columns as printed, difference 2.862, which should be at most 0.1``."""
     runs_on = item.label[-1:].isalpha() and not isinstance(item.measured, str | bool)  # a word, and a number after it
     measured = ("" if runs_on else ":") + " " + set_number(format_measured(item))
-    bound = in_words(item.relation) + set_number(format_bound(item))
+    bound = IN_WORDS[item.relation] + set_number(format_bound(item))
     return f"{set_label(item.label)}{measured}, which should be {bound}"
 
 

@@ -111,11 +111,6 @@ class Entry(BaseModel):
         """The mark that the evidence must lead to; what has a proof and says nothing of it is not checked."""
         return self.proof or (ProofMark.NOT_CHECKED if self.kind.has_proof else None)
 
-    @property
-    def is_corrected(self) -> bool:
-        """Whether the page owes a proof: of the corrected statement, or of the repaired step."""
-        return self.expected is Verdict.HOLDS_WITH_CORRECTION or self.proof is ProofMark.REPAIRED
-
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if self.notebook is None and self.expected is not Verdict.NOT_RUN:
@@ -187,7 +182,8 @@ class Registry(BaseModel):
     @classmethod
     def load(cls, layout: Layout | None = None) -> "Registry":
         folder = (layout or Layout.here()).checked().claims
-        papers = [_paper_unless_changed(path) for path in files_of(folder, "*.yaml")]
+        states = [(path, path.stat()) for path in files_of(folder, "*.yaml")]
+        papers = [_paper_of_state(path, state.st_mtime_ns, state.st_size) for path, state in states]
         for field in ("name", "number"):
             if repeated := _repeated(getattr(paper, field) for paper in papers):
                 raise RegistryError(f"two claims files have the {field} {repeated[0]!r}")
@@ -225,14 +221,9 @@ class Registry(BaseModel):
         }
 
 
-def _paper_unless_changed(path: Path) -> Paper:
-    """A claims file, read again only once its time or size has changed: every claim of a page asks for its paper."""
-    state = path.stat()
-    return _paper_of_state(path, state.st_mtime_ns, state.st_size)
-
-
 @lru_cache
 def _paper_of_state(path: Path, time: int, size: int) -> Paper:
+    """A claims file, read again only once its time or size has changed: every claim of a page asks for its paper."""
     return load_paper(path)
 
 

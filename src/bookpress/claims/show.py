@@ -148,37 +148,25 @@ def _distinguish(axis: Axes) -> None:
     A line without a name that looks as a named one does (another run of the same kind) follows it, and so does the
     line's sample in the legend.
     """
-    samples = _samples(axis)
+    names = {line: str(line.get_label()) for line in axis.get_lines()}  # one of matplotlib's begins with a dash
+    legend = axis.get_legend()
+    texts, handles = (legend.get_texts(), legend.legend_handles) if legend else ([], [])
+    samples = {text.get_text(): sample for text, sample in zip(texts, handles, strict=True)}
     alike: dict[tuple[str, str], dict[Any, list[Line2D]]] = {}
-    for line in sorted(axis.get_lines(), key=_nameless):
+    for line in sorted(names, key=lambda line: names[line].startswith("_")):
         by_colour = alike.setdefault((str(line.get_linestyle()), str(line.get_marker())), {})
-        if line.get_color() in by_colour or not _nameless(line):
+        if line.get_color() in by_colour or not names[line].startswith("_"):
             by_colour.setdefault(line.get_color(), []).append(line)
     for (dash, marker), by_colour in alike.items():
         if len(by_colour) < 2:
             continue
         for number, lines in enumerate(by_colour.values()):
-            for line in [*lines, *(samples[name] for name in map(_name, lines) if name in samples)]:
+            shown = [samples.get(names[line]) for line in lines]
+            for line in [*lines, *(sample for sample in shown if isinstance(sample, Line2D))]:
                 if marker in MARKERS:
                     line.set_marker(MARKERS[number % len(MARKERS)])
                 elif (dash, marker) == ("-", "None"):
                     line.set_linestyle(DASHES[number % len(DASHES)])
-
-
-def _name(line: Line2D) -> str:
-    return str(line.get_label())
-
-
-def _nameless(line: Line2D) -> bool:
-    return _name(line).startswith("_")
-
-
-def _samples(axis: Axes) -> dict[str, Line2D]:
-    """The short lines in the legend of an axes, by their texts."""
-    if (legend := axis.get_legend()) is None:
-        return {}
-    pairs = zip(legend.get_texts(), legend.legend_handles, strict=True)
-    return {text.get_text(): sample for text, sample in pairs if isinstance(sample, Line2D)}
 
 
 def _rasterize_clouds(axis: Axes) -> None:
@@ -213,18 +201,13 @@ def _move_legends_off(fig: Figure) -> bool:
         if (legend := axis.get_legend()) is None:
             continue
         box = legend.get_window_extent()
-        if axis.bbox.contains(*box.get_points().mean(axis=0)) and any(_crosses(line, box) for line in axis.get_lines()):
+        curves = [line.get_path() for line in axis.get_lines() if line.get_transform() == axis.transData]
+        crossed = any(curve.transformed(axis.transData).intersects_bbox(box, filled=False) for curve in curves)
+        if crossed and axis.bbox.contains(*box.get_points().mean(axis=0)):
             legend.set_loc("center left")
             legend.set_bbox_to_anchor((1.0, 0.5), transform=axis.transAxes)
             moved = True
     return moved
-
-
-def _crosses(line: Line2D, box: Any) -> bool:
-    if line.get_transform() != line.axes.transData:  # type: ignore[union-attr]
-        return False
-    path = line.get_path().transformed(line.get_transform())
-    return bool(path.intersects_bbox(box, filled=False))
 
 
 def _label_logarithms(axis: Axes) -> None:

@@ -6,11 +6,10 @@ registry, in Markdown that every reader of notebooks renders; the site shows the
 
 import re
 import textwrap
-from collections.abc import Callable
 
 from bookpress.claims.registry import Entry, Kind, ProofMark, Registry, Verdict
 
-#: A stated claim in the Markdown of a cell, with whatever stands between its comments.
+#: A stated claim in the Markdown of a cell, with whatever stands between its comments; its group is the claim.
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
 _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /claim -->$", re.MULTILINE)
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
@@ -118,22 +117,12 @@ def restated(text: str, registry: Registry) -> str:
     return _BLOCK_IN_SOURCE.sub(block, text)
 
 
-def claims_stated(markdown: str) -> list[str]:
-    """The claims that a cell states, in order."""
-    return BLOCK.findall(markdown)
-
-
-def replace_blocks(markdown: str, by: Callable[[str], str]) -> str:
-    """The cell with each stated claim replaced by ``by(claim)``."""
-    return BLOCK.sub(lambda match: by(match[1]), markdown)
-
-
 def _wrapped(text: str) -> str:
     """Paragraphs set anew to the width of a source; lists, tables and displayed formulas as the registry has them."""
-    return "\n\n".join(part if _SET_BY_HAND.search(part) else _set_anew(part) for part in text.split("\n\n"))
-
-
-def _set_anew(paragraph: str) -> str:
-    whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", " ".join(paragraph.split(" ")).replace("\n", " "))
-    lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    paragraphs = text.split("\n\n")
+    for number, paragraph in enumerate(paragraphs):
+        if not _SET_BY_HAND.search(paragraph):
+            whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", paragraph.replace("\n", " "))
+            lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
+            paragraphs[number] = "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    return "\n\n".join(paragraphs)

@@ -2,7 +2,9 @@
 
 import fcntl
 import os
+import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +19,9 @@ from bookpress.layout import Layout
 
 #: Names the book to what its build starts, which has the book already.
 _BUILDER = "BOOK_BUILDER"
+
+#: The SLURM executor's longest pause between two looks at the queue is 180 s, and a look may take 60 s.
+_LONGEST_PAUSE = 240
 
 #: Bytes for which a folder should have room: an executed notebook with its pictures.
 _ROOM = 4_000_000
@@ -131,3 +136,27 @@ def fault_of_disk(layout: Layout) -> str | None:
         except OSError as error:
             return f"{folder} cannot be written: {error.strerror}"
     return None
+
+
+def blindness(status_command: str, first_pause: int) -> str | None:
+    """Why the SLURM executor would wait without end for jobs that have ended, in one line; None where it sees them end.
+
+    It asks ``squeue``, which forgets a finished job after ``MinJobAge`` seconds. Where that is less than three times
+    ``first_pause``, or where ``status_command`` says so, it asks ``sacct``, which needs a database.
+    """
+    from snakemake_executor_plugin_slurm.job_status_query import get_min_job_age  # a second, which no job waits for
+
+    if not shutil.which("sbatch"):
+        return "no SLURM here: sbatch is not on the path; nothing was submitted"
+    age = get_min_job_age()
+    if age is None:
+        return "SLURM does not answer here (scontrol show config); nothing was submitted"
+    if shutil.which("sacct") and (status_command == "sacct" or age < 3 * first_pause):
+        command = ["sacct", "--allocations", "--noheader", "--starttime", "now"]
+        sees = subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0
+        why = "sacct has no database to ask (AccountingStorageType)"
+    else:
+        sees = age >= _LONGEST_PAUSE
+        why = f"squeue forgets a finished job after {age} s (MinJobAge), {_LONGEST_PAUSE} s are needed"
+    ways = "--slurm-status-command takes squeue or sacct"
+    return None if sees else f"the ends of jobs would not be seen here: {why}; {ways}"

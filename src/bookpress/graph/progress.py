@@ -22,6 +22,8 @@ from bookpress.layout import Layout
 _MESSAGE = re.compile(rf"^(?:{'|'.join(code.name.lower().replace('_', ' ') for code in Exit)}): (.*)$", re.MULTILINE)
 #: A line of another program that says what is wrong; the names of settings among them have these words as parts.
 _FAULT = re.compile(r"\b(WARNING|ERROR|[A-Za-z]*Error|fault|[A-Za-z]*Exception)\b")
+#: SLURM's words in a job's log when the job outgrew its memory or its time, or was cancelled.
+_ENDED = re.compile(r"^slurmstepd\S*: error: (.*)$", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -124,6 +126,14 @@ class ProgressHandler(logging.Handler):
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
+
+
+def last_words(root: Path, rule: str, wildcards: str) -> str | None:
+    """SLURM's reason for ending a job's last run, from the job's log; None where it did not end it."""
+    folder = root / ".snakemake" / "slurm_logs" / f"rule_{rule}" / wildcards.replace("/", "_")
+    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
+    ended = _ENDED.search(logs[-1].read_text(encoding="utf-8", errors="replace")) if logs else None
+    return ended[1].strip("* ") if ended else None
 
 
 def reason_in(log: Path) -> str:

@@ -106,5 +106,5 @@ def _value(export: Export, key: str, text: str) -> Any:
     try:
         return kind(text)
     except ValueError as error:
-        noun = {int: "an integer", float: "a number"}.get(kind, f"a {kind.__name__}")
+        noun = {int: "a whole number", float: "a number"}.get(kind, f"a {kind.__name__}")
         raise ExportError(f"{key} must be {noun}, got {text!r}") from error

@@ -1,11 +1,13 @@
-"""Keeping each notebook in step: its statements with the registry, its .ipynb that is opened with its .py."""
+"""Writing notebooks: each in step with the registry and with its .ipynb, and the skeleton of a new one."""
 
+import re
 from pathlib import Path
+from string import Template
 
 import nbformat
 
 from bookpress.claims.registry import Registry
-from bookpress.claims.statement import StatementError, restated
+from bookpress.claims.statement import StatementError, restated, short_label
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import SourceError, parsed, text_of
@@ -49,3 +51,34 @@ def _as_ipynb(text: str, name: str) -> str:
         cell["id"] = f"cell-{number}"
     written: str = nbformat.writes(notebook, version=4)
     return written.rstrip("\n") + "\n"
+
+
+def write_skeleton(paper: str, claim: str, layout: Layout, slug: str = "") -> Path:
+    """Write ``notebooks/<paper>/<claim>_<slug>.py`` and its pair, for a claim that the registry holds.
+
+    It has the form of a page and runs up to its verdict, which is refused: its control cannot fail yet.
+
+    Raises:
+        RegistryError: the registry holds no such claim.
+        SourceError: there is a notebook of that name already, or ``slug`` cannot be part of its name.
+    """
+    registry = Registry.load(layout)
+    entry = registry.entry(f"{paper}/{claim}")
+    name = "_".join(part for part in (claim.replace("-", "_"), slug) if part)
+    if not re.fullmatch(r"[a-z0-9_]+", name):
+        raise SourceError(f"a notebook's name has lower case letters, digits and underscores, got {name!r}")
+    path = layout.source(f"{paper}/{name}")
+    if path.exists():
+        raise SourceError(f"{path.name} is there already")
+    skeleton = Path(__file__).with_name("skeleton.txt").read_text(encoding="utf-8")
+    text = Template(skeleton).substitute(
+        number=short_label(entry),
+        title=entry.title or "its title",
+        authors=next(article.authors or article.title for article in registry.papers if article.name == paper),
+        where=", ".join(part for part in (short_label(entry), entry.where) if part),
+        claim=f"{paper}/{claim}",
+        check="\n".join(f"# {line}" for line in entry.check.strip().splitlines()),
+    )
+    write_whole(path, text)
+    write_pairs(layout)
+    return path

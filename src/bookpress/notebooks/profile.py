@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from bookpress.files import load_yaml
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.source import SourceError, parameters_of, read_source
 from bookpress.notebooks.values import span_of
 
 #: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
@@ -106,19 +105,6 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
 def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:
     """The settings of one notebook; its own defaults where the profile does not name it."""
     return load_profile(profile, layout).get(notebook, Settings())
-
-
-def check_profile(name: str, layout: Layout) -> list[str]:
-    """Faults of a profile against the sources: unknown notebooks and unknown parameters."""
-    faults = []
-    for notebook, settings in load_profile(name, layout).items():
-        try:
-            known = {one.name for one in parameters_of(read_source(layout.source(notebook)), notebook)}
-        except SourceError as error:
-            faults.append(str(error))
-            continue
-        faults += [f"{notebook}: no parameter '{unknown}'" for unknown in settings.parameters.keys() - known]
-    return sorted(faults)
 
 
 def _listed(values: Any) -> Any:

@@ -3,7 +3,7 @@
 import ast
 import json
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,57 +71,46 @@ def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
     }
 
 
-def is_simple(expression: ast.expr, known: Collection[str]) -> bool:
-    """Whether an expression is made of plain values, the names in ``known`` and arithmetic."""
-    match expression:
-        case ast.Constant():
-            return True
-        case ast.Name(id=name):
-            return name in known
-        case ast.BinOp(left=left, op=op, right=right):
-            return type(op) in _OPERATORS and is_simple(left, known) and is_simple(right, known)
-        case ast.UnaryOp(op=op, operand=operand):
-            return type(op) in _OPERATORS and is_simple(operand, known)
-        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _CALLS:
-            return all(is_simple(part, known) for part in parts)
-        case ast.Set(elts=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return all(is_simple(part, known) for part in parts)
-    return False
+def is_simple(expression: str, values: Mapping[str, Any]) -> bool:
+    """Whether an expression is made of plain values, the names in ``values`` and arithmetic."""
+    try:
+        value_of(expression, values)
+    except ArithmeticError:
+        return True  # with these values it has none, with others it may
+    except ValueError:
+        return False
+    return True
 
 
 def value_of(expression: str, values: Mapping[str, Any]) -> Any:
-    """The value of a simple expression where the parameters have these values.
+    """The value of arithmetic where the parameters have these values; nothing of it is run as a program.
 
     Raises:
-        ValueError: the expression is not simple, or has no value.
+        ValueError: it is more than arithmetic of these values, or has no value.
         ArithmeticError: it divides by zero, or a number in it is too large.
     """
-    body = ast.parse(expression, mode="eval").body
-    if not is_simple(body, values):
-        raise ValueError(f"'{expression}' is no arithmetic of {', '.join(values) or 'numbers'}")
     try:
-        return _value(body, values)
-    except TypeError as error:
-        raise ValueError(f"'{expression}' has no value: {error}") from error
+        return _value(ast.parse(expression, mode="eval").body, values)
+    except (TypeError, SyntaxError) as error:
+        raise ValueError(f"'{expression}' is no arithmetic of {', '.join(values) or 'numbers'}: {error}") from error
 
 
 def _value(expression: ast.expr, values: Mapping[str, Any]) -> Any:
-    """The value of an expression that :func:`is_simple`."""
     match expression:
         case ast.Constant(value=value):
             return value
-        case ast.Name(id=name):
+        case ast.Name(id=name) if name in values:
             return values[name]
-        case ast.BinOp(left=left, op=op, right=right):
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             numbers = (_number(_value(left, values)), _number(_value(right, values)))
             return _number(_OPERATORS[type(op)](*numbers))
-        case ast.UnaryOp(op=op, operand=operand):
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_number(_value(operand, values)))
-        case ast.Call(func=ast.Name(id=name), args=parts):
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _CALLS:
             return _CALLS[name](*(_value(part, values) for part in parts))
         case ast.Set(elts=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
             return _COLLECTIONS[type(expression)](_value(part, values) for part in parts)
-    raise TypeError(f"{ast.unparse(expression)} is no arithmetic")
+    raise TypeError(f"{ast.unparse(expression)} is none")
 
 
 def _number(value: Any) -> Any:
@@ -152,7 +141,7 @@ def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | Non
             value = ast.Tuple([values, *ends])
     match value:
         case ast.Tuple(elts=[ast.Name(id=same), *ends]) if same == name and all(
-            is_simple(end, defaults) for end in ends
+            is_simple(ast.unparse(end), defaults) for end in ends
         ):
             match ends:
                 case [choices]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import papermill
 import psutil
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NotebookExecutionManager
 
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
@@ -25,6 +27,9 @@ from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Settings, settings_for
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import check, fitted
+
+#: The name of the engine by which papermill runs the cells.
+ENGINE = "bookpress"
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
 #: whatever ran beside it.
@@ -41,11 +46,15 @@ _OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
 class RunFailed(Exception):
-    """A notebook did not run to its end. ``code`` says how it failed, the message where and why."""
+    """A notebook did not run to its end. ``code`` says how it failed, the message where and why.
 
-    def __init__(self, code: Exit, message: str) -> None:
+    ``executed`` is the notebook as far as it ran; None where it was not begun.
+    """
+
+    def __init__(self, code: Exit, message: str, executed: Any = None) -> None:
         super().__init__(message)
         self.code = code
+        self.executed = executed
 
 
 def run(
@@ -127,7 +136,7 @@ def check_target(output: Path, layout: Layout) -> None:
 def execute(
     notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
-    """Execute a notebook in a fresh kernel, with ``values`` for its parameters, of which ``own`` are the reader's.
+    """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
 
     A kernel that dies is given one more try. The kernel starts in the repository's root.
 
@@ -135,75 +144,91 @@ def execute(
         RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
     environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    for last in (False, True):
-        client = Client(_with_parameters(notebook, values), settings)
-        failure = client.failure(notebook, environment)
-        if failure is None or failure.code is not Exit.DEAD_KERNEL or last:
-            break
-    if failure:
-        _keep_failed(target, client.nb)
-        raise failure
+    options = {"notebook": notebook, "settings": settings, "environment": environment}
+    for tries_left in (1, 0):
+        try:
+            executed = papermill.execute_notebook(
+                notebook.source, None, parameters=values, engine_name=ENGINE, progress_bar=False, **options
+            )
+        except RunFailed as failure:
+            if failure.code is Exit.DEAD_KERNEL and tries_left:
+                continue
+            _keep_failed(target, failure.executed)
+            raise
+        break
     target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
-    return client.nb
+    return executed
 
 
-def _with_parameters(notebook: Notebook, values: dict[str, Any]) -> NotebookNode:
-    """A copy of the source, with a cell for the values behind that of the defaults, as papermill puts it."""
-    from papermill.parameterize import parameterize_notebook  # a tenth of a second, which no other command needs
+class Engine(papermill.engines.Engine):
+    """Runs the cells of a notebook for papermill, each in a kernel of the press."""
 
-    prepared = nbformat.from_dict(notebook.source)
-    prepared.metadata["papermill"] = {}
-    for cell in prepared.cells:
-        cell.metadata.setdefault("tags", [])
-    return parameterize_notebook(prepared, values) if values else prepared
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: NotebookExecutionManager,
+        kernel_name: str,
+        *,
+        notebook: Notebook,
+        settings: Settings,
+        environment: dict[str, str],
+        **_: Any,
+    ) -> None:
+        """Run all cells, up to the first that fails.
+
+        Raises:
+            RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
+        """
+        with scratch_folder() as name:
+            folder = Path(name)
+            client = Client(nb_man, KernelManager(folder), settings)
+            environment = os.environ | environment | _folders(notebook.layout, folder)
+            try:
+                client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
+            except (CellTimeoutError, RuntimeError) as error:
+                raise _error_in(notebook.name, nb_man.nb) or client.explained(notebook.name, error) from error
+        if failure := _error_in(notebook.name, nb_man.nb):
+            raise failure
 
 
-class Client(NotebookClient):
+papermill.engines.papermill_engines.register(ENGINE, Engine)
+
+
+class Client(PapermillNotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
     km: Any
-    kc: Any
     task_poll_for_reply: Any
 
-    def __init__(self, notebook: NotebookNode, settings: Settings) -> None:
+    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, settings: Settings) -> None:
         deadline = time.monotonic() + 60 * settings.minutes
         super().__init__(
-            notebook,
+            nb_man,
+            km,
+            raise_on_iopub_timeout=False,
             timeout_func=lambda _: max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )
-        self._spent = 0
+        self._place, self._spent = "cell 0", 0
 
-    def failure(self, notebook: Notebook, environment: dict[str, str]) -> RunFailed | None:
-        """Run all cells, up to the first that fails; how it failed, or None."""
-        number, cell = 0, None
-        with scratch_folder() as name:
-            folder = Path(name)
-            self.km = KernelManager(folder)
-            environment = os.environ | environment | _folders(notebook.layout, folder)
-            try:
-                with self.setup_kernel(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root)):
-                    for number, cell in enumerate(self.nb.cells, start=1):
-                        self._spent = 0
-                        self.execute_cell(cell, number - 1)
-                        self._note_use()
-                    info: Any = self.wait_for_reply(self.kc.kernel_info())
-                    self.nb.metadata["language_info"] = info["content"]["language_info"]
-            except CellExecutionError:
-                pass  # the cell says it
-            except (CellTimeoutError, RuntimeError) as error:
-                return self._explained(notebook.name, number, cell, error)
-        return _error_in(notebook.name, self.nb)
+    def execute_cell(self, cell: NotebookNode, cell_index: int, **kwargs: Any) -> NotebookNode:
+        """Run a cell, and count what it puts out and what its kernel uses."""
+        self._place, self._spent = _place(cell_index + 1, cell), 0
+        executed = super().execute_cell(cell, cell_index, **kwargs)
+        self._note_use()
+        return executed
 
-    def _explained(self, name: str, number: int, cell: NotebookNode | None, error: Exception) -> RunFailed:
-        place = f"{name}, cell {number}" + (f" (`{_first_line(cell)}`)" if cell is not None else "")
+    def explained(self, name: str, error: Exception) -> RunFailed:
+        """The failure of a run that an error of the client ended."""
+        code, cause = Exit.DEAD_KERNEL, str(error)
         if isinstance(error, CellTimeoutError):
-            return RunFailed(Exit.TIME_OUT, f"{place}: stopped at its time limit")
-        if self._spent > OUTPUT_BYTES:
-            return RunFailed(Exit.FAILED_CELL, f"{place}: stopped after {OUTPUT_BYTES / 1e6:g} MB of output")
-        cause = "the kernel died (killed, or out of memory)" if isinstance(error, DeadKernelError) else str(error)
-        return RunFailed(Exit.DEAD_KERNEL, f"{place}: {cause}")
+            code, cause = Exit.TIME_OUT, "stopped at its time limit"
+        elif self._spent > OUTPUT_BYTES:
+            code, cause = Exit.FAILED_CELL, f"stopped after {OUTPUT_BYTES / 1e6:g} MB of output"
+        elif isinstance(error, DeadKernelError):
+            cause = "the kernel died (killed, or out of memory)"
+        return RunFailed(code, f"{name}, {self._place}: {cause}", self.nb)
 
     def process_message(self, msg: dict[str, Any], *args: Any, **kwargs: Any) -> NotebookNode | None:
         """Count what a cell puts out; nothing but the end of the kernel interrupts it from this side."""
@@ -254,12 +279,12 @@ def _keep_failed(target: Path, executed: NotebookNode) -> None:
 
 def clean(notebook: NotebookNode) -> NotebookNode:
     """Strip run-specific metadata: times, names of cells, what was used of the machine."""
-    notebook.metadata.pop("papermill", None)
-    notebook.metadata.pop(USE, None)
-    notebook.metadata.pop("jupytext", None)
+    for key in ("papermill", USE, "jupytext"):
+        notebook.metadata.pop(key, None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
-        cell.metadata.pop("execution", None)
+        for key in ("execution", "papermill"):
+            cell.metadata.pop(key, None)
     return notebook
 
 
@@ -269,10 +294,12 @@ def _error_in(name: str, executed: NotebookNode) -> RunFailed | None:
         for output in cell.get("outputs", []):
             if output["output_type"] == "error":
                 code = OF_NOTEBOOK.get(output["ename"], Exit.FAILED_CELL)
-                place = f"{name}, cell {number} (`{_first_line(cell)}`)"
-                return RunFailed(code, f"{place}: {output['ename']}: {output['evalue']}")
+                message = f"{name}, {_place(number, cell)}: {output['ename']}: {output['evalue']}"
+                return RunFailed(code, message, executed)
     return None
 
 
-def _first_line(cell: NotebookNode) -> str:
-    return next((line for line in cell.source.splitlines() if line.strip()), "")[:60]
+def _place(number: int, cell: NotebookNode) -> str:
+    """A cell by its number and its first line."""
+    first = next((line for line in cell.source.splitlines() if line.strip()), "")
+    return f"cell {number} (`{first[:60]}`)"

@@ -2,25 +2,24 @@
 
 import filecmp
 import shutil
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import yaml
 
-from bookpress.claims.registry import Paper
 from bookpress.files import aside_of, matches_manifest, write_manifest, write_whole
 from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
+from bookpress.site.boards import errata_pages, notebooks_list, scoreboard_page, summary_page
 from bookpress.site.book import FINDINGS, Book
-from bookpress.site.errata import errata_pages
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
-from bookpress.site.map import ChapterMap
-from bookpress.site.package_page import package_pages
-from bookpress.site.page import badges, picture_block, table_row, without_html, write_page
-from bookpress.site.scoreboard import scoreboard_page, summary_page
+from bookpress.site.map import draw, map_page, page_map
+from bookpress.site.package import package_pages
+from bookpress.site.page import picture_block, without_html, write_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -115,11 +114,15 @@ def _move_into_place(pages: Path, layout: Layout) -> None:
 def _write_pages(book: Book) -> int:
     """Write all pages aside; the number of those that no notebook is behind."""
     layout = book.layout
-    maps = chapter_maps(book)
-    for name, record in book.records.items():
-        points, own = book.points_section(name), {one.claim.partition("/")[2] for one in record.claims}
-        margin = next(one.small(own) for one in maps if one.paper.name == name.partition("/")[0])
-        write_page(record, book.full_size_run(name), layout, points, margin, book.description(name))
+    for paper in book.registry.papers:
+        drawing = draw(paper)
+        for name in book.notebooks_of(paper):
+            record = book.records[name]
+            own = {settled.claim.partition("/")[2] for settled in record.claims}
+            small = page_map(book, paper, drawing, own)
+            write_page(
+                record, book.full_size_run(name), layout, small, book.points_section(name), book.description(name)
+            )
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -127,7 +130,7 @@ def _write_pages(book: Book) -> int:
         "gallery": gallery_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
-        **{f"map-{one.paper.name}": one.page() for one in maps},
+        **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),
     }
     for name, text in pages.items():
@@ -136,27 +139,6 @@ def _write_pages(book: Book) -> int:
     write_instruments(layout)
     write_whole(layout.generated.parent / "_toc.yml", contents(book))
     return len(pages)
-
-
-def notebooks_list(book: Book, paper: Paper) -> str:
-    """A paper's notebooks with what each settles; included by its chapter."""
-    lines = ["---\norphan: true\n---\n", table_row(["page", "what it settles"]), table_row(["---"] * 2)]
-    for name in book.notebooks_of(paper):
-        settled = badges(book.records[name].claims)
-        lines += [table_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
-    return "\n".join(lines) + "\n"
-
-
-def chapter_maps(book: Book) -> list[ChapterMap]:
-    """Every paper's map of what rests on what."""
-    return [
-        ChapterMap(
-            paper,
-            {one.id: (book.verdict(paper, one), book.proof(paper, one)) for one in paper.claims},
-            {one.id for one in paper.claims if one.notebook in book.records},
-        )
-        for paper in book.registry.papers
-    ]
 
 
 def gallery_page(book: Book) -> str:
@@ -180,43 +162,37 @@ def contents(book: Book) -> str:
     chapters: list[dict[str, object]] = []
     own: list[dict[str, object]] = []
     for paper in book.registry.papers:
-        chapter: dict[str, object] = {"file": f"papers/{paper.name}"}
-        sections = [
+        sections: list[dict[str, object]] = [
             {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
             for name in book.notebooks_of(paper)
         ]
-        (chapters if paper.is_article else own).append(chapter | ({"sections": sections} if sections else {}))
-    book_pages = [
-        {"file": "generated/scoreboard"},
-        _with_papers(book, "errata"),
-        *({"file": f"generated/{page}"} for page in ("gallery", "full-size")),
+        (chapters if paper.is_article else own).append(_page(f"papers/{paper.name}", sections))
+    findings = [_page("generated/scoreboard"), _with_papers(book, "errata")]
+    findings += [_page("generated/gallery"), _page("generated/full-size")]
+    learning = [
+        name for name in ("reading", "glossary", "notation", "rerun") if (book.layout.book / f"{name}.md").is_file()
     ]
-    package = _with_papers(book, "package")
-    about = ["contributing", "references"]
-    instruments = [{"file": f"instruments/{path.stem}"} for path in instrument_pages(book.layout)]
-    parts = [
-        {"caption": "What was found", "chapters": book_pages},
-        {"caption": "The papers", "chapters": chapters},
-        *([{"caption": "Across the papers", "chapters": own}] if own else []),
-        *([{"caption": "Instruments", "chapters": instruments}] if instruments else []),
-        {
-            "caption": "Learning from it",
-            "chapters": [
-                {"file": page}
-                for page in ("reading", "glossary", "notation", "rerun")
-                if (book.layout.book / f"{page}.md").is_file()
-            ],
-        },
-        {"caption": "About the book", "chapters": [package, *({"file": page} for page in about)]},
-    ]
-    text: str = yaml.safe_dump(
-        {"format": "jb-book", "root": "index", "parts": parts}, sort_keys=False, allow_unicode=True
-    )
-    return text
+    parts = {
+        "What was found": findings,
+        "The papers": chapters,
+        "Across the papers": own,
+        "Instruments": [_page(f"instruments/{path.stem}") for path in instrument_pages(book.layout)],
+        "Learning from it": [_page(name) for name in learning],
+        "About the book": [_with_papers(book, "package"), _page("contributing"), _page("references")],
+    }
+    listed = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
+    contents = {"format": "jb-book", "root": "index", "parts": listed}
+    return str(yaml.safe_dump(contents, sort_keys=False, allow_unicode=True))
+
+
+def _page(file: str, sections: Sequence[dict[str, object]] = ()) -> dict[str, object]:
+    """An entry of the contents, with the pages below it where there are some."""
+    return {"file": file} | ({"sections": list(sections)} if sections else {})
 
 
 def _with_papers(book: Book, page: str) -> dict[str, object]:
     """A generated page with those of the single papers below it."""
-    names = [f"{page}-{paper.name}" for paper in book.registry.papers]
-    sections = [{"file": f"generated/{name}"} for name in names if (book.layout.generated / f"{name}.md").is_file()]
-    return {"file": f"generated/{page}"} | ({"sections": sections} if sections else {})
+    names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
+    return _page(
+        f"generated/{page}", [_page(name) for name in names if (book.layout.generated.parent / f"{name}.md").is_file()]
+    )

@@ -93,36 +93,17 @@ class Book:
         for record in (*self.records.values(), *self.kept.values()):
             record.claims = [reevaluate(one, self.registry.entry(one.claim)) for one in record.claims]
         self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
-        self.found = _verdicts(self.records)
-        self.proofs = {one.claim: one.proof for record in self.records.values() for one in record.claims}
-        self.found_at_full_size = _verdicts(self.kept)
+        self.settled = {one.claim: one for record in self.records.values() for one in record.claims}
+        self.settled_at_full_size = {one.claim: one for record in self.kept.values() for one in record.claims}
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
-        return self.found.get(f"{paper.name}/{entry.id}", Verdict.NOT_RUN)
+        settled = self.settled.get(f"{paper.name}/{entry.id}")
+        return settled.verdict if settled else Verdict.NOT_RUN
 
     def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
         """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
-        return self.proofs.get(f"{paper.name}/{entry.id}")
-
-    def affected_by_errata(self, paper: Paper, entry: Entry) -> list[str]:
-        """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
-        return [
-            f"its proof uses {used.label}, {wrong}"
-            for used in paper.claims
-            if used.id in entry.proof_uses and used.id not in entry.answered and (wrong := self._wrong(paper, used))
-        ]
-
-    def _wrong(self, paper: Paper, entry: Entry) -> str:
-        match self.verdict(paper, entry), self.proof(paper, entry):
-            case Verdict.REFUTED, _:
-                return "refuted"
-            case Verdict.HOLDS_WITH_CORRECTION, _:
-                return "false as printed, corrected on its page"
-            case _, ProofMark.REPAIRED:
-                return "whose proof is repaired on its page"
-            case _, ProofMark.FAILS:
-                return "whose proof fails"
-        return ""
+        settled = self.settled.get(f"{paper.name}/{entry.id}")
+        return settled.proof if settled else None
 
     def findings(self) -> Findings:
         """Every claim's verdict, for the sentences that state one."""
@@ -184,7 +165,3 @@ class Book:
         named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
         rest = [name for name in self.records if name.startswith(f"{paper.name}/") and name not in named]
         return [name for name in named if name in self.records] + rest
-
-
-def _verdicts(records: dict[str, Record]) -> dict[str, Verdict]:
-    return {one.claim: one.verdict for record in records.values() for one in record.claims}

@@ -15,6 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
+from sphinx.domains.std import StandardDomain
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -28,9 +29,6 @@ from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.map import node_labels
 from bookpress.site.page import without_html
 
-#: How a claim's name is looked up in the domain's data: page, id of the box, words for the search.
-Place = tuple[str, str, str]
-
 #: The text of a role, and the claim behind it in angle brackets.
 _WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
 
@@ -43,12 +41,10 @@ _SHOWN = 9
 class ClaimDirective(SphinxDirective):
     """The box of one claim: its heading, its place in the paper, and what is printed before what is right.
 
-    A note beside it, in the margin of a wide screen, holds what is within the directive, and leads to what the claim
-    rests on and to what rests on it.
+    A note beside it, in the margin of a wide screen, leads to what the claim rests on and to what rests on it.
     """
 
     required_arguments = 1
-    has_content = True
 
     def run(self) -> list[nodes.Node]:
         claim = self.arguments[0]
@@ -57,7 +53,6 @@ class ClaimDirective(SphinxDirective):
             entry = domain.registry.entry(claim)
         except RegistryError as error:
             raise self.error(str(error)) from error
-        domain.note(claim, heading(entry))
         self.env.note_dependency(str(domain.layout.claims / f"{claim.partition('/')[0]}.yaml"))
         box = nodes.admonition("", classes=["claim", f"claim-{entry.kind.value}"], ids=[anchor(claim)])
         box["names"].append(anchor(claim))
@@ -68,33 +63,28 @@ class ClaimDirective(SphinxDirective):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
-        note = self._note(related_claims(domain.registry, claim))  # first: it floats next to the box if there is room
-        group = nodes.container("", *([note] if note else []), box, classes=["claim-and-note"])
-        return [_index(entry, anchor(claim)), group]
+        note = self._note(domain.registry, claim)  # first: it floats next to the box if there is room
+        return [_index(entry, anchor(claim)), nodes.container("", *note, box, classes=["claim-and-note"])]
 
-    def _note(self, bound_up: dict[str, list[str]]) -> nodes.Node | None:
+    def _note(self, registry: Registry, claim: str) -> list[nodes.Node]:
         """Badges of the claims that are bound up with this one; nothing where there are none."""
         findings = read_findings(self.env)
-        registry = cast(ClaimDomain, self.env.get_domain("claim")).registry
-        note = nodes.container(classes=["claim-note", "sidenote"])  # the theme clears the margin for a side note
-        self.state.nested_parse(self.content, self.content_offset, note)
-        for relation, claims in bound_up.items():
-            if claims:
-                labels = node_labels([registry.entry(claim) for claim in claims])
-                badges = [
-                    self._badge(claim, label, findings[claim]) for claim, label in zip(claims, labels, strict=True)
-                ]
-                note += _line(relation, badges[:_SHOWN])
-                if more := badges[_SHOWN:]:
-                    opening = f"<details><summary>and {len(more)} more</summary>"
-                    note += [nodes.raw("", opening, format="html"), _line("", more)]
-                    note += nodes.raw("", "</details>", format="html")
-        return note if note.children else None
+        lines: list[nodes.Node] = []
+        for relation, claims in related_claims(registry, claim).items():
+            labels = node_labels([registry.entry(related) for related in claims])
+            badges = [self._badge(name, label, findings[name]) for name, label in zip(claims, labels, strict=True)]
+            lines += [_line(relation, badges[:_SHOWN])] if badges else []
+            if more := badges[_SHOWN:]:
+                opening = f"<details><summary>and {len(more)} more</summary>"
+                lines += [nodes.raw("", opening, format="html"), _line("", more)]
+                lines += [nodes.raw("", "</details>", format="html")]
+        # the theme clears the margin for a side note
+        return [nodes.container("", *lines, classes=["claim-note", "sidenote"])] if lines else []
 
-    def _badge(self, claim: str, label: str, found: Finding) -> nodes.Node:
-        shown = badge(found.verdict, label)
-        shown += nodes.inline("", f": {found.verdict.value}", classes=["visually-hidden"])
-        return link_to_claim(claim, shown, self.env.docname) if found.notebook else shown
+    def _badge(self, claim: str, label: str, finding: Finding) -> nodes.Node:
+        shown = badge(finding.verdict, label)
+        shown += nodes.inline("", f": {finding.verdict.value}", classes=["visually-hidden"])
+        return link_to_claim(claim, shown, self.env.docname) if finding.notebook else shown
 
     def _part(self, name: str, text: str) -> nodes.Node:
         part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
@@ -227,7 +217,6 @@ class ClaimDomain(Domain):
     label = "claims"
     object_types = {"claim": ObjType("claim", "ref")}  # noqa: RUF012 (Sphinx declares it so)
     roles = {"ref": XRefRole(innernodeclass=nodes.inline, warn_dangling=True)}  # noqa: RUF012
-    initial_data: dict[str, Any] = {"places": {}}  # noqa: RUF012
 
     def __init__(self, env: BuildEnvironment) -> None:
         super().__init__(env)
@@ -240,20 +229,12 @@ class ClaimDomain(Domain):
             self._registry = Registry.load(self.layout)
         return self._registry
 
-    @property
-    def places(self) -> dict[str, Place]:
-        return cast(dict[str, Place], self.data["places"])
-
-    def note(self, claim: str, words: str) -> None:
-        self.places[claim] = (self.env.docname, anchor(claim), words)
-
-    def clear_doc(self, docname: str) -> None:
-        for claim in [claim for claim, found in self.places.items() if found[0] == docname]:
-            del self.places[claim]
-
     def merge_domaindata(self, docnames: Iterable[str], otherdata: dict[str, Any]) -> None:
-        kept = set(docnames)
-        self.places.update({claim: found for claim, found in otherdata["places"].items() if found[0] in kept})
+        """Do nothing: the standard domain keeps where each box is."""
+
+    def _box(self, claim: str) -> tuple[str, str] | None:
+        """The page of a claim's box and the box's id."""
+        return cast(StandardDomain, self.env.get_domain("std")).anonlabels.get(anchor(claim))
 
     def resolve_xref(
         self,
@@ -265,31 +246,27 @@ class ClaimDomain(Domain):
         node: addnodes.pending_xref,
         contnode: nodes.Element,
     ) -> nodes.Element | None:
-        if target not in self.places:
+        if (box := self._box(target)) is None:
             return None
-        docname, identifier, words = self.places[target]
+        words = heading(self.registry.entry(target))
         shown = contnode if node["refexplicit"] else nodes.inline("", words)
-        return make_refnode(builder, fromdocname, docname, identifier, shown, words)
+        return make_refnode(builder, fromdocname, *box, shown, words)
 
     def resolve_any_xref(self, *_: Any) -> list[tuple[str, nodes.Element]]:
         return []
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
-        for claim, (docname, identifier, words) in self.places.items():
-            yield claim, words, "claim", docname, identifier, 1
-
-
-_ROLES = {
-    "verdict": VerdictRole,
-    "proof": ProofRole,
-    "count": CountRole,
-    "tally": TallyRole,
-    "verdict-of": VerdictOfRole,
-}
+        for paper in self.registry.papers if self.layout.claims.is_dir() else []:  # a site may have no claims
+            for entry in paper.claims:
+                if box := self._box(claim := f"{paper.name}/{entry.id}"):
+                    yield claim, heading(entry), "claim", *box, 1
 
 
 def setup(app: Sphinx) -> None:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
-    for name, role in _ROLES.items():
-        app.add_role(name, role())
+    app.add_role("verdict", VerdictRole())
+    app.add_role("proof", ProofRole())
+    app.add_role("count", CountRole())
+    app.add_role("tally", TallyRole())
+    app.add_role("verdict-of", VerdictOfRole())

@@ -14,7 +14,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
@@ -117,7 +116,7 @@ def data_script(layout: Layout, instrument: Instrument) -> str:
             content = make_export(layout, name, options, ".json")
         except ExportError as error:
             raise InstrumentError(f"the instrument {instrument.name}: {error}") from error
-        given[name.rpartition("/")[2]] = _plain(json.loads(content))
+        given[name.rpartition("/")[2]] = json.loads(content, parse_float=_number)
     text = f"window.instruments.data.{instrument.name} = {json.dumps(given, separators=(',', ':'))};\n"
     if len(text) > MOST:
         raise InstrumentError(
@@ -126,13 +125,7 @@ def data_script(layout: Layout, instrument: Instrument) -> str:
     return text
 
 
-def _plain(value: Any) -> Any:
-    """The same values, whole numbers without a point: to a script they are one kind of number."""
-    match value:
-        case dict():
-            return {key: _plain(one) for key, one in value.items()}
-        case list():
-            return [_plain(one) for one in value]
-        case float() if value.is_integer():
-            return int(value)
-    return value
+def _number(text: str) -> int | float:
+    """A number, without a point where it is whole: to a script they are one kind."""
+    value = float(text)
+    return int(value) if value.is_integer() else value

@@ -9,16 +9,16 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from itertools import pairwise
 from statistics import fmean
 
 import networkx as nx
 
-from bookpress.claims.panel import proof_in_words
-from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
+from bookpress.claims.panel import proof_class, proof_in_words, verdict_class
+from bookpress.claims.registry import Entry, Paper
 from bookpress.claims.statement import anchor, heading, short_label
+from bookpress.site.book import Book
 from bookpress.site.page import badge, proof_badge, without_html
 
 Point = tuple[float, float]
@@ -29,7 +29,6 @@ Stop = str | tuple[int, int]
 # Pixels: a node, a column with its room, the room between rows, a further line of a label, a line that passes a column.
 _WIDTH, _HEIGHT, _COLUMN, _BETWEEN_ROWS, _LINE, _THREAD = 88.0, 22.0, 118.0, 5.0, 13.0, 4.0
 _SWEEPS = 40  # after which the drawing stays
-_MAP = "claim-map"  # the id of a chapter's map
 _LETTERS = 14  # as many as a line of a node holds at 11 pixels
 
 
@@ -111,115 +110,99 @@ def _middles(
     return middles
 
 
-@dataclass(frozen=True)
-class ChapterMap:
-    """The map of a paper. ``marks`` has verdict and proof mark of every claim, ``settled`` those that a page states."""
+def map_page(book: Book, paper: Paper) -> str:
+    """Markdown for a chapter to include: the drawing, and under it the list that a phone shows in its place."""
+    drawing, lines = draw(paper), ["---\norphan: true\n---\n"]
+    if drawing:
+        lines += ["```{raw} html", _svg(book, paper, drawing), "```", ""]
+        lines += [":::::{dropdown} Every statement and what it rests on, as a list", ":class-container: map-list"]
+        settled = [entry for entry in paper.claims if entry.notebook in book.records and entry.id in drawing.nodes]
+        lines += [*(_item(book, paper, entry) for entry in settled), ":::::"]
+    return "\n".join(lines)
 
-    paper: Paper
-    marks: dict[str, tuple[Verdict, ProofMark | None]]
-    settled: set[str]
 
-    @cached_property
-    def drawing(self) -> Drawing | None:
-        return draw(self.paper)
+def page_map(book: Book, paper: Paper, drawing: Drawing | None, own: set[str]) -> str:
+    """The map next to a page, as dots with a ring around the page's ``own`` claims; empty where it has none."""
+    if drawing is None or not own & drawing.nodes.keys():
+        return ""
+    width, height = drawing.size
+    radius = width / 55
+    paths = "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in line.points) for line in drawing.lines)
+    dots = ""
+    for entry in (entry for entry in paper.claims if entry.id in drawing.nodes):
+        place = 'cx="{:.0f}" cy="{:.0f}"'.format(*drawing.nodes[entry.id])
+        dots += f'<circle class="{verdict_class(book.verdict(paper, entry))}" {place} r="{radius:.0f}"/>'
+        dots += f'<circle class="ring" {place} r="{2 * radius:.0f}"/>' * (entry.id in own)
+    return (
+        f'```{{raw}} html\n<a class="page-map" href="../../papers/{paper.name}.html#claim-map">'
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true"><path d="{paths}"/>{dots}</svg>'
+        "<span>This page on the chapter’s map</span></a>\n```"
+    )
 
-    def page(self) -> str:
-        """Markdown for a chapter to include: the drawing, and under it the list that a phone shows in its place."""
-        drawing, lines = self.drawing, ["---\norphan: true\n---\n"]
-        if drawing:
-            items = [self._item(one) for one in self.paper.claims if one.id in self.settled & drawing.nodes.keys()]
-            lines += ["```{raw} html", self._svg(drawing), "```", ""]
-            lines += [":::::{dropdown} Every statement and what it rests on, as a list", ":class-container: map-list"]
-            lines += [*items, ":::::"]
-        return "\n".join(lines)
 
-    def small(self, own: set[str]) -> str:
-        """The map beside a page, as dots with a ring about the page's ``own`` claims; empty where it has none."""
-        drawing = self.drawing
-        if drawing is None or not own & drawing.nodes.keys():
-            return ""
-        width, height = drawing.size
-        radius = width / 55
-        paths = ["M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in line.points) for line in drawing.lines]
-        dots = [
-            f'<circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="{size:.0f}"/>'
-            for name, (x, y) in drawing.nodes.items()
-            for kind, size in [
-                (_class("verdict", self.marks[name][0]), radius),
-                *[("ring", 2 * radius)] * (name in own),
-            ]
+def _svg(book: Book, paper: Paper, drawing: Drawing) -> str:
+    width, height = drawing.size
+    proof = "the proof as printed" if paper.is_article else "the proof, which is the book's own"
+    entries = [entry for entry in paper.claims if entry.id in drawing.nodes]
+    return "\n".join(
+        [
+            '<div class="claim-map" id="claim-map">',
+            f'<div class="map-frame"><svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+            f'height="{height:.0f}" role="group" '
+            f'aria-label="What rests on what: {len(drawing.nodes)} statements of the paper">',
+            *(_path(paper, line) for line in drawing.lines),
+            *(_node(book, paper, entry, drawing) for entry in entries),
+            "</svg></div>",
+            '<p class="map-key">Left is what a statement rests on. Solid: the statement does; dotted: only its '
+            f"proof. Border: the verdict on the statement; ground: the mark on {proof}.</p>",
+            '<div class="map-card" hidden></div>',
+            "</div>",
         ]
-        return (
-            f'```{{raw}} html\n<a class="page-map small-map" href="../../papers/{self.paper.name}.html#{_MAP}">'
-            f'<svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true"><path d="{"".join(paths)}"/>'
-            f"{''.join(dots)}</svg><span>This page on the chapter’s map</span></a>\n```"
-        )
-
-    def _svg(self, drawing: Drawing) -> str:
-        width, height = drawing.size
-        proof = "the proof as printed" if self.paper.is_article else "the proof, which is the book's own"
-        entries = {one.id: one for one in self.paper.claims}
-        return "\n".join(
-            [
-                f'<div class="claim-map" id="{_MAP}">',
-                f'<div class="map-frame"><svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-                f'height="{height:.0f}" role="group" '
-                f'aria-label="What rests on what: {len(drawing.nodes)} statements of the paper">',
-                *(self._path(line) for line in drawing.lines),
-                *(self._node(entries[name], point, drawing.heights[name]) for name, point in drawing.nodes.items()),
-                "</svg></div>",
-                '<p class="map-key">Left is what a statement rests on. Solid: the statement does; dotted: only its '
-                f"proof. Border: the verdict on the statement; ground: the mark on {proof}.</p>",
-                '<div class="map-card" hidden></div>',
-                "</div>",
-            ]
-        )
-
-    def _node(self, entry: Entry, middle: Point, height: float) -> str:
-        verdict, proof = self.marks[entry.id]
-        x, top = middle[0], middle[1] - height / 2
-        words = f"{_plain(heading(entry))}: {verdict}"
-        words = escape(words + (f"; {proof_in_words(proof, not self.paper.is_article)}" if proof else ""), quote=True)
-        box = f'<rect x="{x - _WIDTH / 2:.1f}" y="{top:.1f}" width="{_WIDTH:.0f}" height="{height:.0f}" rx="4"/>'
-        box += "".join(
-            f'<text x="{x:.1f}" y="{top + _HEIGHT / 2 + 4 + _LINE * number:.1f}">{escape(line)}</text>'
-            for number, line in enumerate(node_lines(entry))
-        )
-        claim = anchor(f"{self.paper.name}/{entry.id}")
-        classes = f"node {_class('verdict', verdict)} {_class('proof', proof) if proof else ''}".strip()
-        if entry.id not in self.settled:
-            return f'<g class="{classes}" data-claim="{claim}"><title>{words}</title>{box}</g>'
-        link = f"../notebooks/{entry.notebook}.html#{claim}"
-        return f'<a class="{classes}" href="{link}" data-claim="{claim}" aria-label="{words}">{box}</a>'
-
-    def _path(self, line: Line) -> str:
-        """A line from the right side of the premise to the left side of the claim, bent smoothly through its points."""
-        (x0, y0), *between, (x1, y1) = line.points
-        points = [(x0 + _WIDTH / 2, y0), *between, (x1 - _WIDTH / 2, y1)]
-        curve = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
-        for (left, up), (right, down) in pairwise(points):
-            middle = (left + right) / 2
-            curve += f"C{middle:.1f} {up:.1f} {middle:.1f} {down:.1f} {right:.1f} {down:.1f}"
-        premise, claim = (anchor(f"{self.paper.name}/{name}") for name in (line.premise, line.claim))
-        kind = "proof-only" if line.dotted else "stated"
-        return f'<path class="{kind}" data-from="{premise}" data-to="{claim}" d="{curve}"/>'
-
-    def _item(self, entry: Entry) -> str:
-        """One entry of the list: the claim with its marks, what it rests on, and the statement."""
-        claim, (verdict, proof) = f"{self.paper.name}/{entry.id}", self.marks[entry.id]
-        labels = {one.id: short_label(one) for one in self.paper.claims}
-        kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
-        rests = "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
-        name = f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(verdict)}"
-        return (
-            f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"
-            f"{name} {proof_badge(proof, not self.paper.is_article)}\n\n{rests}\n\n"
-            f":::{{div}} map-statement\n{without_html(entry.statement or '').strip()}\n:::\n::::"
-        )
+    )
 
 
-def _class(kind: str, mark: Verdict | ProofMark) -> str:
-    return f"{kind}-{mark.value.replace(' ', '-')}"
+def _node(book: Book, paper: Paper, entry: Entry, drawing: Drawing) -> str:
+    """A box with the claim's short name, which leads to the claim where a page states it."""
+    verdict, proof = book.verdict(paper, entry), book.proof(paper, entry)
+    (x, y), height = drawing.nodes[entry.id], drawing.heights[entry.id]
+    words = f"{_plain(heading(entry))}: {verdict}"
+    words = escape(words + (f"; {proof_in_words(proof, not paper.is_article)}" if proof else ""), quote=True)
+    top = y - height / 2
+    box = f'<rect x="{x - _WIDTH / 2:.1f}" y="{top:.1f}" width="{_WIDTH:.0f}" height="{height:.0f}" rx="4"/>'
+    box += "".join(
+        f'<text x="{x:.1f}" y="{top + _HEIGHT / 2 + 4 + _LINE * number:.1f}">{escape(line)}</text>'
+        for number, line in enumerate(node_lines(entry))
+    )
+    claim = anchor(f"{paper.name}/{entry.id}")
+    classes = f"node {verdict_class(verdict)}{f' {proof_class(proof)}' if proof else ''}"
+    if entry.notebook not in book.records:
+        return f'<g class="{classes}" data-claim="{claim}"><title>{words}</title>{box}</g>'
+    link = f"../notebooks/{entry.notebook}.html#{claim}"
+    return f'<a class="{classes}" href="{link}" data-claim="{claim}" aria-label="{words}">{box}</a>'
+
+
+def _path(paper: Paper, line: Line) -> str:
+    """A line from the right side of the premise to the left side of the claim."""
+    (x0, y0), *between, (x1, y1) = line.points
+    points = [(x0 + _WIDTH / 2, y0), *between, (x1 - _WIDTH / 2, y1)]
+    drawn = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    premise, claim = (anchor(f"{paper.name}/{name}") for name in (line.premise, line.claim))
+    kind = "proof-only" if line.dotted else "stated"
+    return f'<path class="{kind}" data-from="{premise}" data-to="{claim}" d="M{drawn}"/>'
+
+
+def _item(book: Book, paper: Paper, entry: Entry) -> str:
+    """One entry of the list: the claim with its marks, what it rests on, and the statement."""
+    claim = f"{paper.name}/{entry.id}"
+    labels = {other.id: short_label(other) for other in paper.claims}
+    kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
+    rests = "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
+    name = f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(book.verdict(paper, entry))}"
+    return (
+        f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"
+        f"{name} {proof_badge(book.proof(paper, entry), not paper.is_article)}\n\n{rests}\n\n"
+        f":::{{div}} map-statement\n{without_html(entry.statement or '').strip()}\n:::\n::::"
+    )
 
 
 def _plain(text: str) -> str:

@@ -8,6 +8,7 @@ Sphinx numbers, captions and links, each with a line on the run behind it.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import nbformat
@@ -15,16 +16,15 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
-from bookpress.claims.panel import mark_in_words, panel_block, set_powers, set_truth
+from bookpress.claims.panel import escape, mark_in_words, panel_block, set_powers, set_truth
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Verdict
-from bookpress.claims.statement import claims_stated, replace_blocks
+from bookpress.claims.statement import BLOCK
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
-from bookpress.site.origin import Origins, origin_block
+from bookpress.site.package import Origins
 
-_EMPTY_CLAIM = re.compile(r"^(::::::\{claim\} .*\n)::::::$", re.MULTILINE)
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
 #: A bar that ends a cell of a table.
@@ -36,28 +36,27 @@ class StalePage(Exception):
 
 
 def write_page(
-    record: Record, full_size: str, layout: Layout, points: str = "", margin: str = "", description: str = ""
+    record: Record, full_size: str, layout: Layout, small_map: str = "", points: str = "", description: str = ""
 ) -> None:
     """Write the page of one notebook and its figures.
 
-    ``full_size`` is a line on the run at full size, ``points`` what there is of it point by point, ``margin`` the
-    content of the margin at the first statement, ``description`` a sentence for search engines; each may be empty.
+    ``full_size`` is a line on the run at full size, ``small_map`` the page's place on the chapter's map, ``points``
+    what there is of the full size point by point, ``description`` a sentence for search engines; each may be empty.
 
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
     """
     source = read_source(layout.source(record.notebook))
     executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
-    stated = {claim for cell in source.cells for claim in claims_stated(cell.source)}
+    stated = {claim for cell in source.cells for claim in BLOCK.findall(cell.source)}
     if missing := sorted({one.claim for one in record.claims} - stated):
         raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
     cells = list(_cells(source, executed, record, layout))
-    _put_beside_first_claim(margin, cells)
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
-    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size)) if part)
+    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size), small_map) if part)
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
     cells += [new_markdown_cell(points)] if points else []
     about = {"og:description": description, "myst": {"html_meta": {"description": description}}} if description else {}
@@ -80,7 +79,7 @@ def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout:
     number = -1
     for cell in source.cells:
         if cell.cell_type == "markdown":
-            yield new_markdown_cell(replace_blocks(cell.source, claim_block))
+            yield new_markdown_cell(BLOCK.sub(lambda match: claim_block(match[1]), cell.source))
             continue
         number += 1
         origin = partial(_origin, record, parameters, origins, number, layout)
@@ -91,14 +90,6 @@ def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout:
 def _origin(record: Record, parameters: list[Parameter], origins: Origins, number: int, layout: Layout) -> str:
     """Where the values of a cell come from; sought only for a cell that shows some."""
     return origin_block(record, parameters, origins.functions(number), layout)
-
-
-def _put_beside_first_claim(margin: str, cells: list[NotebookNode]) -> None:
-    """What a claim's directive holds stands at the head of the note beside it."""
-    for cell in cells:
-        if margin and (first := _EMPTY_CLAIM.search(cell.source)):
-            cell.source = f"{cell.source[: first.end(1)]}{margin}\n{cell.source[first.end(1) :]}"
-            return
 
 
 def _code_cell(
@@ -223,3 +214,23 @@ def _run_line(record: Record, full_size: str) -> str:
     where = record.environment.get("device", "CPU")
     run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}`."
     return f"{{.run-line}}\n{run}" + (f" Full size: {full_size}" if full_size else "")
+
+
+def origin_block(record: Record, parameters: list[Parameter], functions: list[str], layout: Layout) -> str:
+    """One line on the run behind a figure or a panel, which opens to its parameters, record, source and functions."""
+    default = {one.name: one.default for one in parameters}
+    chosen = [f"{name} = {value}" for name, value in record.parameters.items() if default.get(name, value) != value]
+    commit = f" · commit {record.commit}" if record.commit else ""
+    device = record.environment.get("device", "CPU")
+    line = f"{', '.join(chosen) or 'default parameters'} · {device} · {record.seconds:.0f} s{commit}"
+    every = ", ".join(f"`{name} = {value!r}`" for name, value in record.parameters.items())
+    name = record.notebook.rpartition("/")[2]
+    lines = [
+        f"- Notebook: `notebooks/{record.notebook}.py`",
+        f"- Record, with every value: {{download}}`{name}.json </generated/records/{record.notebook}.json>`",
+        f"- Parameters of the run: {every or 'none'}",
+    ]
+    for module, dotted in groupby(functions, key=lambda one: one.rpartition(".")[0]):
+        names = ", ".join(f"`{one.rpartition('.')[2]}`" for one in dotted)
+        lines += [f"- {names} of `{path}`"] if (path := layout.module(module)) else []
+    return "\n".join([f"::::::{{dropdown}} Made with {escape(line)}", ":class-container: origin", "", *lines, "::::::"])

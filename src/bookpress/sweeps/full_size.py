@@ -22,7 +22,6 @@ from bookpress.sweeps.points import Point, PointRecord, in_order, number_of, poi
 from bookpress.sweeps.sweep import Task, report_work, task_of, the_only_run, work_off
 
 CPU = "cpu"
-CUDA = "cuda"
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,9 @@ def work_at_points(layout: Layout, pages: list[str], device: str, cores: str, ho
         if not tasks:
             console.print(f"no point for the device '{device}' is missing")
             return
-        os.nice(19)
-        keep_priority()
+        nice = os.nice(19)
+        with suppress(OSError):  # Linux divides a processor by sessions first, and this one counts as much as its jobs
+            Path("/proc/self/autogroup").write_text(str(nice))
         made, left, failed = work_off(layout, plan, tasks, cores, hours)
     report_work(made, left, failed, console)
 
@@ -171,9 +171,3 @@ def in_words(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.0f} {name}" if seconds >= 10 * size else f"{seconds / size:.1f} {name}"
     return f"{seconds:.0f} s"
-
-
-def keep_priority() -> None:
-    """Keep the share of this session, by which Linux divides a processor first, as low as that of its processes."""
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(os.nice(0)))

@@ -4,11 +4,11 @@ A point is one run of a notebook. Its parameters identify it and nothing else do
 it; the device on which it runs does not count.
 """
 
-import ast
 import itertools
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bookpress.claims.record import Sealed
+from bookpress.claims.record import RecordError, Sealed
 from bookpress.claims.registry import Verdict
 from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
-from bookpress.notebooks.ranges import is_simple, value_of
+from bookpress.notebooks.ranges import value_of
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import MOST_VALUES, ValueRefused, check, fitted
 
@@ -92,14 +92,15 @@ def recorded(
     """Find the records of points of one notebook in a folder, by identity, and list the points without one.
 
     With a fingerprint, only records of that code count. A record from before the notebook had one of its parameters is
-    that of the point with this parameter at its default.
-
-    Raises:
-        RecordError: a record is damaged; once its file is removed, the point is made again.
+    that of the point with this parameter at its default. A damaged record is named, and its point counts as missing.
     """
     records = {}
     for path in sorted(folder.glob("[!.]*.json")):
-        record = PointRecord.read(path)
+        try:
+            record = PointRecord.read(path)
+        except RecordError as error:
+            print(f"{error}; its point counts as missing", file=sys.stderr)
+            continue
         if fingerprint in (None, record.fingerprint):
             records[_identity(record.notebook, points[0].defaults | record.parameters)] = record
     done = {point.identity: records[point.identity] for point in points if point.identity in records}
@@ -149,11 +150,10 @@ def number_of(expression: str, point: Point) -> float:
         ProfileError: the expression is something else, or has no value there.
     """
     try:
-        if is_simple(ast.parse(expression, mode="eval").body, point.parameters.keys()):
-            return float(value_of(expression, point.parameters))
-    except (SyntaxError, TypeError, ValueError, ArithmeticError):
-        pass
-    raise ProfileError(f"'{expression}' is no number made of the parameters of {point.notebook}")
+        return float(value_of(expression, point.parameters))
+    except (TypeError, ValueError, ArithmeticError):
+        message = f"'{expression}' is no number made of the parameters of {point.notebook}"
+        raise ProfileError(message) from None
 
 
 def _identity(notebook: str, parameters: Mapping[str, Any]) -> str:

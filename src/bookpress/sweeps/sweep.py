@@ -25,8 +25,8 @@ from bookpress.claims.record import claims_in, environment_in, numbers_in
 from bookpress.exits import Exit
 from bookpress.files import digest, remove_leftovers, write_whole
 from bookpress.graph.build import show_failures
-from bookpress.graph.cluster import last_words
 from bookpress.graph.engine import BuildError, Unfinished, run_graph
+from bookpress.graph.progress import last_words
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.profile import Settings, Sweep, load_profile
@@ -34,9 +34,6 @@ from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, execute
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused, axes_of
 from bookpress.sweeps.points import DEVICE, Point, PointRecord, in_order, points_of, recorded
-
-#: A run without a limit on its time ends after a year.
-MOST_HOURS = 8760.0
 
 
 class Task(BaseModel):
@@ -66,9 +63,9 @@ def run_sweep(
     console: Console,
     *,
     shown: tuple[str | None, str | None, str | None] = (None, None, None),
-    profile: str = LAPTOP,
-    cores: str = "all",
-    hours: float = MOST_HOURS,
+    profile: str,
+    cores: str,
+    hours: float,
     folder: Path | None = None,
     workflow_profile: Path | None = None,
 ) -> None:

@@ -7,7 +7,6 @@ from attention_theory.bridges.few_tokens import feature_shapes, rank_on_tokens, 
 from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_features
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 
 def test_the_shapes_of_order_three() -> None:
@@ -36,12 +35,3 @@ def test_ranks_in_whole_numbers(width: int, order: int) -> None:
         whole = torch.randint(-9, 10, (hyper_feature_count(width, order) + 4, tokens, width), generator=source)
         found = modular_rank(hyper_features(whole[:, -1], whole, order, "all", scaled=False))
         assert found == rank_on_tokens(width, order, tokens)
-
-
-def test_the_ends_of_the_ranges() -> None:
-    assert feature_shapes(2) == [(3,), (2, 1)]
-    assert shape_dimension((3,), 1) == 1
-    with pytest.raises(ParameterError, match="order"):
-        feature_shapes(1)
-    with pytest.raises(ParameterError, match="width"):
-        shape_dimension((3,), 0)

@@ -70,16 +70,8 @@ def test_products_have_the_square_for_an_inner_product() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ParameterError, match="order"):
-        hyper_feature_count(2, 1)
-    with pytest.raises(ParameterError, match="order"):
-        hyper_features(normal(1, 2, seed=0), normal(1, 3, 2, seed=0), 1)
-    with pytest.raises(ParameterError, match="order"):
-        score_value_features(normal(1, 2, seed=0), normal(1, 3, 2, seed=0), 1)
     with pytest.raises(ParameterError, match="coefficients"):
         lift(normal(1, 5, seed=0), 2, 2)
-    with pytest.raises(ParameterError, match="rtol"):
-        hyper_heads(normal(1, 6, seed=0), 2, 2, rtol=2.0)
 
 
 def test_one_token_is_the_least() -> None:
@@ -96,16 +88,12 @@ def test_one_token_is_the_least() -> None:
             refused()
     with pytest.raises(ParameterError, match="other_tokens"):
         hyper_kernel(query, one, query, none, 2)
-    with pytest.raises(ParameterError, match="order"):
-        hyper_kernel(query, one, query, one, 1)
 
 
 def test_the_count_of_features_by_hand() -> None:
     assert [hyper_feature_count(1, order) for order in (2, 5)] == [1, 1]
     assert hyper_feature_count(2, 3) == 2 * 6  # pairs of three products, the same one twice among them
     assert hyper_feature_count(2, 3, "le") == 2 * 9
-    with pytest.raises(ParameterError, match="width"):
-        hyper_feature_count(0, 2)
 
 
 def test_heads_are_as_many_as_singular_values_that_count() -> None:
@@ -114,5 +102,3 @@ def test_heads_are_as_many_as_singular_values_that_count() -> None:
     coefficients = normal(1, features.shape[1], seed=1)
     assert len(hyper_heads(coefficients, 2, 2, rtol=1.0)) == 0
     assert len(hyper_heads(coefficients, 2, 2, rtol=0.0)) == len(hyper_heads(coefficients, 2, 2)) == 2
-    with pytest.raises(ParameterError, match="rtol"):
-        hyper_heads(coefficients, 2, 2, rtol=-0.5)

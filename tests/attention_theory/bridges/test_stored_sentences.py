@@ -49,12 +49,8 @@ def test_a_query_is_the_mean_of_its_sentence() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     sentences = sample_sentences(TASK, 3, 0)
-    with pytest.raises(ParameterError, match="width"):
-        store(sentences.tokens, sentences.output, 16, 6, 0)
     with pytest.raises(ParameterError, match="Assumption"):
         store(sentences.tokens[[0, 1, 0]], sentences.output, 16, 18, 0)
-    with pytest.raises(ParameterError, match="sentences"):
-        heads_needed(0, 6)
     noisy = Task(tokens=9, triggers=2, outputs=3, length=6, noisy=True)
     with pytest.raises(ParameterError, match="task"):
         sentence_count(noisy)
@@ -66,8 +62,6 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_the_heads_that_are_needed_by_hand(sentences: int, length: int, heads: int) -> None:
     """H heads hold H (n - 1) + 1 sentences of n words."""
     assert heads_needed(sentences, length) == heads
-    with pytest.raises(ParameterError, match="length"):
-        heads_needed(sentences, 1)
 
 
 def test_the_least_width_is_above_the_length_and_that_of_the_vocabulary() -> None:
@@ -75,5 +69,3 @@ def test_the_least_width_is_above_the_length_and_that_of_the_vocabulary() -> Non
     for words, width in ((2, 3), (4, 4)):
         made = store(tokens, labels, words, width, 0)
         assert torch.equal(made.answers(tokens), labels)
-        with pytest.raises(ParameterError, match="width"):
-            store(tokens, labels, words, width - 1, 0)

@@ -6,7 +6,6 @@ import torch
 from PIL import Image
 
 from attention_theory.data.photographs import digit_images, folder_images, patches, photograph_crops
-from attention_theory.validation import ParameterError
 
 
 def test_crops_are_in_range_and_can_be_made_again() -> None:
@@ -42,21 +41,6 @@ def test_digits_have_one_colour() -> None:
     assert digits.min() == -1
     assert digits.max() == 1
     assert torch.equal(patches(digits, 1)[0, :, 0], digits[0].flatten())
-
-
-def test_the_ends_of_the_ranges_of_crops() -> None:
-    for smallest in (8, 400):
-        crops, origins = photograph_crops(1, 8, seed=0, smallest=smallest)
-        assert crops.shape == (1, 3, 8, 8)
-        assert origins.shape == (1, 3)
-    for count, side, smallest, name in (
-        (0, 8, 8, "count"),
-        (1, 7, 8, "side"),
-        (1, 8, 7, "smallest"),
-        (1, 8, 401, "smallest"),
-    ):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
-            photograph_crops(count, side, seed=0, smallest=smallest)
 
 
 def test_crops_come_from_both_photographs_and_their_centres_from_within() -> None:

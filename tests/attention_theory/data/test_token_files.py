@@ -111,21 +111,6 @@ def test_the_tokenizer_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
         gpt2_encoding()
 
 
-@pytest.mark.parametrize(
-    ("vocabulary", "every", "shard", "name"),
-    [
-        (0, 2, 1, "vocabulary"),
-        (65537, 2, 1, "vocabulary"),
-        (256, 1, 1, "validation_every"),
-        (256, 2, 0, "shard_tokens"),
-    ],
-)
-def test_sizes_out_of_range_are_refused(tmp_path: Path, vocabulary: int, every: int, shard: int, name: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        write_tokens(["a", "b"], tmp_path, as_bytes, vocabulary, every, shard)
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_largest_vocabulary_and_the_smallest_shards(tmp_path: Path) -> None:
     write_tokens(["a", "b", "c"], tmp_path, lambda text: [65535, ord(text)], 65536, 2, 1)
     train, validation = open_tokens(tmp_path)

@@ -128,13 +128,6 @@ def test_coins_by_hand() -> None:
     assert (bayes_risk(0.0), bayes_risk(1.0), bayes_risk(0.5)) == (0, 0, pytest.approx(math.log(2)))
     assert (bernoulli_kl(0.0, 0.5), bernoulli_kl(1.0, 0.5)) == (pytest.approx(math.log(2)), pytest.approx(math.log(2)))
     assert bernoulli_kl(0.5, 0.25) == pytest.approx(0.5 * math.log(2) + 0.5 * math.log(2 / 3))
-    for alpha in (-0.1, 1.1):
-        with pytest.raises(ParameterError, match="alpha"):
-            bayes_risk(alpha)
-        with pytest.raises(ParameterError, match="a must be"):
-            bernoulli_kl(alpha, 0.5)
     for b in (0.0, 1.0):
-        with pytest.raises(ParameterError, match="b must be"):
-            bernoulli_kl(0.5, b)
         with pytest.raises(ParameterError, match="alpha"):
             odds(b)

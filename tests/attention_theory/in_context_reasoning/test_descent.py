@@ -61,8 +61,6 @@ def test_the_balanced_exponent_is_the_largest_margin_of_a_step() -> None:
     best = balanced_exponent([1, 3, 4], 0.5)
     assert 0.5 * margins.max().item() == pytest.approx(best, rel=0.02)
     assert 0.5 * margins.max().item() <= best
-    with pytest.raises(ParameterError, match="least"):
-        balanced_exponent([0, 2], 0.1)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -94,10 +92,6 @@ def test_known_noise_walks_the_line() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="laws"):
         descend_noiseless(torch.tensor([[0.5, 0.4]], dtype=torch.float64), 0.1, 3, 9)
-    with pytest.raises(ParameterError, match="each of laws"):
-        descend_noiseless(torch.tensor([[2.0, -1.0]], dtype=torch.float64), 0.1, 3, 9)
-    with pytest.raises(ParameterError, match="each of law"):
-        descend_noisy(torch.tensor([2.0, -1.0], dtype=torch.float64), 0.2, 0.1, 3, 9)
     task = Task(12, 1, 3, 12, noisy=True)
     sentences = sample_sentences(task, 5, 0)
     with pytest.raises(ParameterError, match="alpha"):
@@ -114,23 +108,7 @@ def test_no_rate_leaves_the_scales_where_they_are() -> None:
     assert balanced_exponent([1, 1], 1.0) == pytest.approx(0.5**0.5)
 
 
-@pytest.mark.parametrize(
-    ("rate", "steps", "others", "name"), [(-0.1, 1, 1, "rate"), (0.1, 0, 1, "steps"), (0.1, 1, 0, "others")]
-)
-def test_numbers_out_of_range_are_refused(rate: float, steps: int, others: int, name: str) -> None:
-    law = torch.tensor([1.0], dtype=torch.float64)
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        descend_noiseless(law[None], rate, steps, others)
-    task = Task(12, 1, 3, 12, noisy=True)
-    sentences = sample_sentences(task, 2, 0)
-    labels = torch.tensor([task.noise_token, 1])
-    if name != "others":
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
-            descend_noisy(law, 0.2, rate, steps, 1)
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
-            algorithm_1(sentences, labels, task, rate, steps)
-    with pytest.raises(ParameterError, match="rate"):
-        balanced_exponent([1], -0.1)
+def test_what_is_no_law_is_refused() -> None:
     with pytest.raises(ParameterError, match="law"):
         descend_noisy(torch.tensor([0.5, 0.6], dtype=torch.float64), 0.2, 0.1, 1, 1)
     with pytest.raises(ParameterError, match="laws"):

@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
@@ -18,7 +17,6 @@ from attention_theory.in_context_reasoning.table_1 import (
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import History, train
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
-from attention_theory.validation import ParameterError
 
 NAME = "Origin-Linear-FA"
 NOISELESS = {(0.0, 0.1): (1.39, 1.40), (0.0, 0.5): (0.01, 3.0)}
@@ -79,8 +77,6 @@ def test_the_grid_is_both_tasks_side_by_side() -> None:
         alone = train(run, of_kind, 8, 16, 3, arithmetic="subtraction", dtype=torch.float32, evaluation=32)
         same = grid.of("population", NAME, level, 0.5)
         assert (alone.of("population", NAME, level, 0.5) - same).abs().max() < 1e-4
-    with pytest.raises(ParameterError, match="names"):
-        train_grid(["Origin-Cosine-F"], task, [0.0], [0.1], 8, 16, 3)
 
 
 def test_reparameterised_models_end_where_the_formula_says() -> None:

@@ -6,7 +6,6 @@ import torch
 from attention_theory.linear_attention.export import EXPORTS
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import CompactMachine
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("edge", ["lost", "stays"])
@@ -23,10 +22,3 @@ def test_the_file_holds_the_matrices_of_every_head(edge: str) -> None:
                 assert ours[number, row, column] == 0
                 ours[number, row, column] = value
         assert torch.equal(ours, matrices)
-
-
-def test_what_is_out_of_range_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="letters"):
-        EXPORTS["turing"](letters=0)
-    with pytest.raises(ParameterError, match="edge"):
-        EXPORTS["turing"](edge="falls")

@@ -1,10 +1,7 @@
 import json
 
-import pytest
-
 from attention_theory.looped_transformers.export import EXPORTS
 from attention_theory.looped_transformers.subleq.assembler import library, library_text
-from attention_theory.validation import ParameterError
 
 
 def test_both_computers_are_offered_as_plain_matrices() -> None:
@@ -21,10 +18,3 @@ def test_the_programs_are_those_of_the_library() -> None:
     written = json.loads(EXPORTS["programs"]()[".json"]())
     assert list(written) == library()
     assert all(written[name] == library_text(name) for name in written)
-
-
-def test_what_is_not_offered_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="layers"):
-        EXPORTS["subleq"](layers=5)
-    with pytest.raises(ParameterError, match=r"functions.*'cube'"):
-        EXPORTS["fleq"](functions="add,cube")

@@ -1,4 +1,3 @@
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,10 +15,9 @@ from attention_theory.memorization.attention import (
     softmax_weights,
 )
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.validation import ParameterError
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15)
 @given(
     count=st.integers(1, 6),
     heads=st.integers(1, 4),
@@ -60,20 +58,10 @@ def test_parameter_count_counts_the_parameters() -> None:
 
 
 def test_capacity_and_memorises() -> None:
-    assert [capacity(4, 4, 8), capacity(4, 8, 4), capacity(9, 1, 3)] == [13, 13, 1]
+    assert [capacity(4, 4, 8), capacity(4, 8, 4), capacity(9, 1, 3), capacity(1, 1, 1)] == [13, 13, 1, 1]
     labels = torch.ones(2, 1).double()
     assert memorises(labels + 1e-12, labels)
     assert not memorises(labels + 1e-3, labels)
-
-
-def test_every_size_is_at_least_one() -> None:
-    assert parameter_count(1, 1, 1, 1, 1) == 2 + 2 + 1
-    ones = dict.fromkeys(("heads", "width", "head_width", "value_width", "outputs"), 1)
-    for name in ones:
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
-            parameter_count(**ones | {name: 0})  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="form"):
-        parameter_count(1, 1, 1, 1, 1, form="another")  # type: ignore[arg-type]
 
 
 def test_labels_are_met_up_to_the_rounding_that_is_allowed() -> None:
@@ -82,10 +70,3 @@ def test_labels_are_met_up_to_the_rounding_that_is_allowed() -> None:
     assert not memorises(labels + 0.75, labels, within=0.5)
     assert not memorises(labels - 0.75, labels, within=0.5)
     assert not memorises(labels + 1e-9, labels)
-
-
-def test_what_the_theorem_promises_has_a_head_a_token_and_a_key() -> None:
-    assert capacity(1, 1, 1) == 1
-    for sizes, name in (((0, 1, 1), "heads"), ((1, 0, 1), "tokens"), ((1, 1, 0), "head_width")):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
-            capacity(*sizes)

@@ -12,7 +12,7 @@ from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12)
 @given(
     heads=st.integers(1, 4),
     tokens=st.integers(1, 5),

@@ -52,5 +52,3 @@ def test_more_examples_than_promised_are_refused() -> None:
     data = sample_examples(8, 2, 4, shared=False, seed=1)
     with pytest.raises(ParameterError, match="examples"):
         build_heads(data, 2, 4, general_position=True)
-    with pytest.raises(ParameterError, match="tokens"):
-        fresh_examples(4, 4, 4)

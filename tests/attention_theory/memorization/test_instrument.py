@@ -25,7 +25,3 @@ def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
             for j, d in enumerate(table["widths"]):
                 expected = [rank_bound(H, n, d, contexts == "shared") for H in table["heads"]]
                 assert table["ranks"][contexts][i][j] == [expected] * 2
-
-
-def test_the_same_seed_gives_the_same_table(few_sizes: None) -> None:
-    assert rank_table(4) == rank_table(4)

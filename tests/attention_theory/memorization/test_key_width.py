@@ -10,7 +10,7 @@ from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(1, 4), st.integers(2, 6), st.integers(1, 10), st.integers(0, 1_000))
 def test_width_n_minus_1_is_as_good_as_any(heads: int, tokens: int, head_width: int, seed: int) -> None:
     examples = sample_examples(10, tokens, 9, law="uniform", seed=seed)
@@ -52,15 +52,13 @@ def test_the_count_by_hand() -> None:
     assert dimension_count(2, 4, 5, 9, shared=True) == dimension_count(2, 4, 5, 3, shared=True)
 
 
-def test_the_ends_of_the_ranges() -> None:
+def test_a_narrowed_head_has_from_one_to_all_but_one_of_the_tokens_columns() -> None:
     examples = sample_examples(4, 3, 6, seed=0)
     heads = random_heads(2, 6, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 1).keys.shape == (2, 6, 1)
     assert narrowed_heads(heads, examples.contexts, 2).keys.shape == (2, 6, 2)
     with pytest.raises(ParameterError, match="head_width must be a whole number from 1 to 2, got 0"):
         narrowed_heads(heads, examples.contexts, 0)
-    with pytest.raises(ParameterError, match="outputs"):
-        reachable_dimensions(examples, 1, 1, outputs=0)
 
 
 def test_two_outputs_have_two_read_outs() -> None:

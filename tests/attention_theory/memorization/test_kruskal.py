@@ -31,7 +31,7 @@ def rank_by_definition(vectors: torch.Tensor) -> int:
     return min(vectors.shape)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15)
 @given(count=st.integers(1, 7), width=st.integers(1, 4), seed=st.integers(0, 999))
 def test_kruskal_rank_is_the_definition(count: int, width: int, seed: int) -> None:
     vectors = integer_vectors(count, width, seed, largest=2)
@@ -39,7 +39,7 @@ def test_kruskal_rank_is_the_definition(count: int, width: int, seed: int) -> No
     assert kruskal_rank(vectors, most=2) == min(2, rank_by_definition(vectors))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15)
 @given(rows=st.integers(1, 5), columns=st.integers(1, 5), seed=st.integers(0, 999))
 def test_batched_ranks_are_the_single_ones(rows: int, columns: int, seed: int) -> None:
     draw = generator(seed)

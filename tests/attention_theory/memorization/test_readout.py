@@ -1,11 +1,9 @@
-import pytest
 import torch
 
 from attention_theory.memorization.attention import capacity, predict
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.readout import labels_for_skip, solve_readout
-from attention_theory.validation import ParameterError
 
 
 def test_readout_is_the_best_in_least_squares_where_rows_depend() -> None:
@@ -31,5 +29,3 @@ def test_values_that_are_not_asked_for_are_zero() -> None:
     assert readout.output.tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
     assert readout.decode.tolist() == [[1], [0]]
     assert solve_readout(Z, labels, heads=1, values=1).values.shape == (1, 4, 1)
-    with pytest.raises(ParameterError, match="heads"):
-        solve_readout(Z, labels, heads=0, values=1)

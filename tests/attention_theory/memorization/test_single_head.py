@@ -101,5 +101,3 @@ def test_the_scale_by_hand() -> None:
     assert saturating_scale(fixed, decisive, 0.5) == pytest.approx((1 + math.log(12)) / 2)
     assert saturating_scale(fixed[:, :1], decisive[:, :1], 0.5) == 0
     assert saturating_scale(torch.tensor([[90.0, 0.0]]).double(), decisive[:, :2], 0.5) == 0  # it is decided already
-    with pytest.raises(ParameterError, match="distance"):
-        saturating_scale(fixed, decisive, 0.0)

@@ -1,8 +1,6 @@
-import pytest
 import torch
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
-from attention_theory.validation import ParameterError
 
 
 def test_data_of_a_model_do_not_depend_on_its_neighbours() -> None:
@@ -23,24 +21,6 @@ def test_ranges_and_shapes() -> None:
     assert each.classes == 1
     assert 0 <= each.contexts.min() < 0.01
     assert 0.99 < each.contexts.max() <= 1
-
-
-@pytest.mark.parametrize("name", ["heads", "tokens", "examples", "head_width", "seed"])
-def test_every_part_of_a_setting_has_its_least(name: str) -> None:
-    least = {"heads": 1, "tokens": 1, "examples": 1, "head_width": 1, "seed": 0}
-    data = sample_data_sets([Setting(**least)], 2, classes=2)
-    assert data.contexts.shape == (1, 1, 2)
-    assert data.classes == 2
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        Setting(**least | {name: least[name] - 1})
-
-
-def test_data_have_two_entries_and_two_classes_at_least() -> None:
-    for width, classes, name in ((1, 2, "width"), (2, 1, "classes")):
-        with pytest.raises(ParameterError, match=rf"^{name} must be"):
-            sample_data_sets([Setting(1, 1, 1, 1)], width, classes=classes)
-    with pytest.raises(ParameterError, match="labels"):
-        sample_data_sets([Setting(1, 1, 1, 1)], 2, labels="words")  # type: ignore[arg-type]
 
 
 def test_what_is_filled_up_is_zero() -> None:

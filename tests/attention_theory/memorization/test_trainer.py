@@ -42,7 +42,7 @@ def test_a_run_taken_up_again_is_the_same_run() -> None:
 def test_training_memorises_a_small_set() -> None:
     setting = Setting(heads=4, tokens=6, examples=12, head_width=8)
     data = sample_data_sets([setting], 8, classes=4)
-    score = PanelTrainer([setting], data, 1500, batch=12, rate=1e-2).run()
+    score = PanelTrainer([setting], data, 500, batch=12, rate=2e-2).run()
     assert score.accuracy.item() == 1.0
 
 
@@ -64,7 +64,7 @@ def test_relabelled_epochs_leave_nothing_to_memorise() -> None:
     """The set that is memorised with its own labels is not with labels that change every epoch."""
     setting = Setting(heads=4, tokens=6, examples=12, head_width=8)
     data = sample_data_sets([setting], 8, classes=4)
-    stream = PanelTrainer([setting], data, 1500, batch=12, rate=1e-2, relabel=True)
+    stream = PanelTrainer([setting], data, 500, batch=12, rate=2e-2, relabel=True)
     _, first = stream.next_batch()
     stream.step = 1
     _, second = stream.next_batch()

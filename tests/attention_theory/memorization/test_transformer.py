@@ -52,12 +52,6 @@ def test_a_norm_has_mean_zero_and_variance_one() -> None:
     torch.testing.assert_close(Norm()(x), centred / centred.square().mean(dim=1, keepdim=True).sqrt())
 
 
-def test_cast_reaches_every_tensor() -> None:
-    layer = cast(random_layer(6, 2, seed=0), torch.float64)
-    assert layer.query.weight.dtype == torch.float64
-    assert layer.heads == 2
-
-
 def test_random_attention_is_drawn_evenly_from_both_sides() -> None:
     """Xavier's bound for a square map: the root of 3 by the width, and so a variance of 1 by the width."""
     layer = random_attention(100, seed=0)
@@ -78,6 +72,6 @@ def test_maps_of_a_random_layer_have_their_spread() -> None:
     for part in (layer.query, layer.up, layer.down):
         assert part.weight.std().item() == pytest.approx(0.5, rel=0.05)
         assert not part.bias.any()
-    for width, heads, name in ((6, 4, "indivisible"), (2, 3, "width"), (6, 0, "heads")):
+    for width, heads, name in ((6, 4, "multiple of heads"), (2, 3, "width"), (6, 0, "heads")):
         with pytest.raises(ParameterError, match=name):
             random_layer(width, heads, seed=0)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from IPython.core.formatters import IPythonDisplayFormatter
 
-from bookpress.claims.claim import Claim, report
+from bookpress.claims.claim import report
 from bookpress.claims.evidence import (
     CLAIM_MIME,
     REPORT_MIME,
@@ -23,7 +22,6 @@ from bookpress.claims.evidence import (
 )
 from bookpress.claims.intervals import estimate
 from bookpress.claims.provenance import OWN_VARIABLE
-from bookpress.claims.registry import Registry, RegistryError, Verdict
 from bookpress.layout import PROFILE_VARIABLE
 from evidence_toys import claim_of, controlled, failing, passing
 
@@ -46,11 +44,6 @@ def item(comparison: str, *values: Any, **options: Any) -> Item:
     getattr(claim, comparison)("label", *values, **options)
     (kept,) = claim.evidence
     return kept
-
-
-def test_an_unknown_claim_is_refused() -> None:
-    with pytest.raises(RegistryError, match="unknown claim 'demo/y'"):
-        Claim("demo/y", Registry(papers=[]))
 
 
 def test_a_claim_gives_checks_and_its_attributes_the_other_roles() -> None:
@@ -87,12 +80,6 @@ def test_a_comparison_is_exact(comparison: str, relation: str, passes: str) -> N
             item(comparison, *sides)
 
 
-@pytest.mark.parametrize(("value", "passed"), [(True, True), (False, False), (torch.tensor(True), True)])
-def test_a_truth_is_compared_with_true(value: Any, passed: bool) -> None:
-    kept = item("true", value)
-    assert (kept.measured, kept.relation, kept.bound, kept.passed) == (passed, "==", True, passed)
-
-
 @pytest.mark.parametrize(("measured", "passed"), [(1.25, True), (0.75, True), (1.26, False), (0.74, False)])
 def test_a_tolerance_is_absolute_and_its_ends_pass(measured: float, passed: bool) -> None:
     kept = item("equal", measured, 1, tolerance=0.25)
@@ -103,8 +90,6 @@ def test_a_tolerance_is_absolute_and_its_ends_pass(measured: float, passed: bool
     ("ours", "reference", "error"),
     [
         (torch.tensor([1.0, 4.5]), torch.tensor([0.0, 4.0]), 0.25),  # the entry near 0 counts by the largest one
-        (numpy.array([[1.0, 4.5]]), numpy.array([[0.0, 4.0]]), 0.25),
-        (torch.tensor([2.0, -3.0]), 2, 2.5),
         (torch.tensor([[2.0, 1.0], [4.0, 8.0]]), torch.tensor([[2.0], [4.0]]), 1.0),
         (1.5, -2, 1.75),
         (torch.tensor([0.0, 1e-3], dtype=torch.float64), torch.zeros(2), 1e-3),  # by 1 where the reference is 0
@@ -115,11 +100,6 @@ def test_closeness_is_the_largest_difference_over_the_largest_entry(ours: Any, r
     assert (kept.measured, kept.relation, kept.bound, kept.passed) == (error, "<=", error, True)
     assert item("close", ours, reference, error / 2).passed is False
     assert item("close", ours, reference).bound == 1e-12
-
-
-def test_closeness_may_be_absolute() -> None:
-    kept = item("close", torch.tensor([10.0, 4.5]), torch.tensor([10.0, 4.0]), atol=0.5)
-    assert (kept.measured, kept.bound, kept.passed) == (0.5, 0.5, True)
 
 
 @pytest.mark.parametrize("shapes", [((2,), (3,)), ((3,), (3, 1)), ((3, 1), (3,)), ((), (2,)), ((0,), (0,))])
@@ -134,19 +114,14 @@ def test_closeness_never_stretches_ours(shapes: tuple[tuple[int, ...], tuple[int
     ("comparison", "values", "options", "message"),
     [
         ("at_most", (torch.ones(2), 2), {}, r"label: .* one number, .* got Tensor of shape \(2,\) and 2"),
-        ("at_most", (1, torch.ones(2)), {}, r"got 1 and Tensor of shape \(2,\)"),
         ("at_most", (None, 2), {}, "got None and 2"),
         ("close", (torch.tensor([NAN]), 2.0), {}, "NaN"),
         ("equal", (1, 2), {"tolerance": -1}, "tolerance must be a finite number, at least 0"),
-        ("equal", (1, 2), {"tolerance": NAN}, "tolerance must be a finite number"),
         ("equal", (1, math.inf), {"tolerance": 1}, "bound with a tolerance must be finite"),
         ("below", ({}, 2), {}, "no case"),
-        ("below", ({"a": 0, "b": 0}, {"a": 1}), {}, "the cases of the values"),
         ("below", ({"a": 0, "b": 0}, {"a": 1, "c": 1}), {}, "the cases of the values"),
         ("below", ({"a": 0, "b": None}, 1), {}, "label, b: .* got None and 1"),
         ("number", (1,), {"within": 0.1}, "within needs a printed number that is finite, got None"),
-        ("number", (1,), {"printed": math.inf, "within": 0.1}, "printed number that is finite"),
-        ("number", (1,), {"printed": 1, "within": -0.1}, "within must be a finite number, at least 0"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
@@ -156,16 +131,10 @@ def test_what_cannot_be_compared_is_refused(
         item(comparison, *values, **options)
 
 
-def test_values_come_out_of_tensors_exactly() -> None:
-    assert item("equal", torch.tensor([[0.1]], dtype=torch.float64), 0.1).passed
-
-
 @pytest.mark.parametrize(
     ("comparison", "bound", "worst", "nearest"),
     [
-        ("below", 3, "e", "a"),
         ("at_most", 3, "e", "a"),
-        ("above", 3, "a", "e"),
         ("at_least", 3, "a", "e"),
         ("equal", 0.5, "e", "a"),
         ("unequal", 0, "a", "e"),
@@ -185,17 +154,11 @@ def test_of_cases_the_worst_is_kept_and_of_a_control_the_nearest_to_passing(
     ("comparison", "cases", "bound", "worst"),
     [
         ("at_most", {"narrow": 1.0, "fails": 2e9}, {"narrow": 1.0, "fails": 1e9}, "fails"),
-        (
-            "at_most",
-            {"one per cent": 99.0, "ten per cent": 0.9},
-            {"one per cent": 100, "ten per cent": 1},
-            "one per cent",
-        ),
+        ("at_most", {"by 1 %": 99.0, "by 10 %": 0.9}, {"by 1 %": 100, "by 10 %": 1}, "by 1 %"),
         ("at_most", {"of zero": 0.5, "of ten": 14.0}, {"of zero": 0, "of ten": 10}, "of zero"),
         ("unequal", {"off by one": 1.0, "equal": 0.0}, 0, "equal"),
         ("below", {"a": 5.0, "b": math.inf}, 1, "b"),
         ("equal", {"a": "x", "b": "y"}, "x", "b"),
-        ("equal", {1: "x"}, "x", "1"),
     ],
 )
 def test_the_worst_case_fails_first_and_then_by_its_distance_relative_to_the_bound(
@@ -225,15 +188,11 @@ def test_an_estimate_is_judged_by_its_whole_interval() -> None:
     ("ours", "printed", "within", "passed"),
     [
         (1, None, None, None),
-        (1, 2, None, None),
         (1.05, 1, 0.05, True),
         (1.06, 1, 0.05, False),
-        (0.94, 1, 0.05, False),
         (0.5, 1, 1, True),
-        (2, 1, 1, True),
         (1e-9, 1, 5, False),  # no band reaches zero
         (-1, 1, 5, False),
-        (0, 0, 0, True),
         (math.inf, 1, 1, False),
     ],
 )
@@ -243,14 +202,6 @@ def test_a_number_is_judged_by_a_band_that_is_a_factor_either_way(
     kept = item("number", ours, printed=printed, within=within)
     assert (kept.role, kept.measured, kept.bound, kept.within) == (Role.NUMBER, ours, printed, within)
     assert kept.passed is passed
-
-
-def test_inconclusive_evidence_is_undecided_where_it_is_not_refused() -> None:
-    claim = passing(claim_of())
-    settled = claim.settle(strict=False)
-    assert (settled.verdict, settled.note) == (Verdict.UNDECIDED, "Nothing was seen to fail; give a control.")
-    with pytest.raises(EvidenceError, match="demo/x: nothing was seen to fail"):
-        claim.settle()
 
 
 def test_the_panel_travels_as_markdown_text_and_evidence(shown: list[dict[str, Any]]) -> None:
@@ -313,17 +264,6 @@ def test_a_check_that_fails_stops_even_where_the_verdict_was_to_be_bad(shown: li
     undecided.verdict()
 
 
-def test_what_an_interval_leaves_open_is_a_part_that_is_not_reproduced(shown: list[dict[str, Any]]) -> None:
-    claim = controlled(passing(claim_of("figure", "partly reproduced")))
-    claim.below("e", estimate([1, 5, 0.9]), 3)
-    claim.verdict()
-
-
-def test_a_cell_that_ends_with_a_claim_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert IPythonDisplayFormatter()(claim_of())  # so no other formatter is asked
-    assert capsys.readouterr().out == ""
-
-
 def test_reported_numbers_and_lists_travel_with_their_environment(shown: list[dict[str, Any]]) -> None:
     report(loss=math.inf, losses=torch.tensor([1.0, 0.5]), count=numpy.int64(3), right=True)
     reported = Reported.model_validate(shown[0][REPORT_MIME])
@@ -339,7 +279,6 @@ def test_reported_numbers_and_lists_travel_with_their_environment(shown: list[di
         ({"Loss": 1.0}, "lower-case"),
         ({"loss": []}, "a number or a list of numbers"),
         ({"loss": "low"}, "a number or a list of numbers"),
-        ({"loss": [1.0, "x"]}, "a number or a list of numbers"),
     ],
 )
 def test_what_is_no_number_is_not_reported(numbers: dict[str, Any], message: str) -> None:

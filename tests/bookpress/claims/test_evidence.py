@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookpress.claims.claim import Claim
+from bookpress.claims.claim import Claim, Comparisons
 from bookpress.claims.evidence import EvidenceError, Item, Role, describe, format_bound, format_number, reevaluate
 from bookpress.claims.intervals import estimate
 from bookpress.claims.registry import ProofMark, Verdict
@@ -16,6 +16,12 @@ from evidence_toys import claim_of, controlled, failing, passing
 Give = Callable[[Claim], object]
 
 OPEN = estimate([1, 5, 0.9])  # its interval does not decide whether it is below 3
+
+
+def mended(claim: Claim, role: Comparisons) -> None:
+    """A step of the proof that is wrong in print and right once mended."""
+    role.below("a step", 3, 2, of="proof")
+    claim.below("the step mended", 1, 2, of="proof")
 
 
 @pytest.mark.parametrize(
@@ -28,11 +34,8 @@ OPEN = estimate([1, 5, 0.9])  # its interval does not decide whether it is below
         ("lemma", "passes, fails, controlled", lambda c: None, Verdict.UNDECIDED),
         ("lemma", "passes, controlled", lambda c: c.misprint.below("m", 3, 2), Verdict.MISPRINTED),
         ("lemma", "passes, controlled", lambda c: c.printed.below("p", 3, 2, of="proof"), Verdict.HOLDS),
-        ("lemma", "passes, controlled", lambda c: c.below("p", 3, 2, of="proof"), Verdict.HOLDS),
-        ("lemma", "passes, controlled", lambda c: c.below("e", estimate([1, 1.1, 0.9]), 3), Verdict.HOLDS),
         ("lemma", "passes, controlled", lambda c: c.below("e", OPEN, 3), Verdict.UNDECIDED),
         ("lemma", "passes, controlled", lambda c: c.number("n", 2.0, printed=1.0, within=0.1), Verdict.UNDECIDED),
-        ("lemma", "passes, controlled", lambda c: c.number("n", 2.0, printed=1.0), Verdict.HOLDS),
         ("lemma", "passes, controlled", lambda c: c.stand_in("crops"), Verdict.STAND_IN),
         ("figure", "passes, controlled", lambda c: None, Verdict.REPRODUCED),
         ("figure", "passes, fails, controlled", lambda c: None, Verdict.PARTLY_REPRODUCED),
@@ -42,7 +45,6 @@ OPEN = estimate([1, 5, 0.9])  # its interval does not decide whether it is below
         ("figure", "passes, controlled", lambda c: c.misprint.below("m", 3, 2), Verdict.REPRODUCED),
         ("figure", "passes", lambda c: c.printed.below("as read", 3, 2), Verdict.PARTLY_REPRODUCED),
         ("figure", "passes, controlled", lambda c: c.printed.below("as read", OPEN, 3), Verdict.PARTLY_REPRODUCED),
-        ("figure", "controlled", lambda c: c.printed.below("as read", 3, 2), Verdict.NOT_REPRODUCED),
         ("figure", "passes, controlled", lambda c: c.stand_in("crops"), Verdict.STAND_IN),
         ("table", "passes, fails, controlled", lambda c: c.stand_in("crops"), Verdict.PARTLY_REPRODUCED),
     ],
@@ -72,23 +74,11 @@ def test_a_stand_in_that_leaves_something_open_leaves_the_figure_open() -> None:
     assert claim.settle().verdict is Verdict.UNDECIDED
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=6), st.booleans())
-def test_a_theorem_holds_exactly_when_every_check_passes(outcomes: list[bool], misprint: bool) -> None:
-    claim = controlled(claim_of())
-    for passes in outcomes:
-        claim.below("c", 1 if passes else 3, 2)
-    if misprint:
-        claim.printed.below("p", 3, 2)
-    right = Verdict.HOLDS_WITH_CORRECTION if misprint else Verdict.HOLDS
-    assert claim.settle().verdict is (right if all(outcomes) else Verdict.UNDECIDED)
-
-
 @pytest.mark.parametrize(
     ("give", "message"),
     [
         (controlled, "no check"),
         (passing, "nothing was seen to fail"),
-        (lambda c: passing(c).printed.below("p", 1, 2), "nothing was seen to fail"),
         (lambda c: passing(c).control.at_least("denied", 1, 2), "not deny a check"),
         (lambda c: passing(c).control.at_most("denied the other way round", 2, 1), "deny a check"),
         (lambda c: controlled(passing(c)).control.below("idle", 1, 2), "did not fail.*idle"),
@@ -109,20 +99,14 @@ def test_inconclusive_evidence_is_refused(give: Give, message: str) -> None:
         (lambda c: c.below("a step", 1, 2, of="proof"), ProofMark.AS_PRINTED),
         (lambda c: c.below("a step", 3, 2, of="proof"), ProofMark.NOT_CHECKED),
         (lambda c: c.printed.below("a step", 3, 2, of="proof"), ProofMark.FAILS),
+        (lambda c: mended(c, c.printed), ProofMark.REPAIRED),
+        (lambda c: mended(c, c.misprint), ProofMark.MISPRINTED),
     ],
 )
 def test_the_proof_has_a_mark_apart_from_the_verdict(give: Give, mark: ProofMark) -> None:
     claim = controlled(passing(claim_of()))
     give(claim)
     assert (claim.settle().proof, claim.settle().verdict) == (mark, Verdict.HOLDS)
-
-
-@pytest.mark.parametrize(("role", "mark"), [("misprint", ProofMark.MISPRINTED), ("printed", ProofMark.REPAIRED)])
-def test_a_step_that_is_wrong_and_mended_marks_the_proof(role: str, mark: ProofMark) -> None:
-    claim = controlled(passing(claim_of()))
-    getattr(claim, role).below("a step", 3, 2, of="proof")
-    claim.below("the step mended", 1, 2, of="proof")
-    assert claim.settle().proof is mark
 
 
 def test_what_has_no_proof_has_no_mark() -> None:
@@ -148,10 +132,8 @@ def test_an_item_survives_its_way_through_json(value: float, role: Role) -> None
     [
         (9999, "9999"),
         (11_520, "11\u202f520"),
-        (11_520.0, "11\u202f520"),
         (1e12, "1e+12"),
         (11_520.5, "1.152e+04"),
-        (-0.0, "0"),
         (math.inf, "inf"),
         (True, "True"),
     ],

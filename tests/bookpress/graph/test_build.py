@@ -47,7 +47,7 @@ def write_site_builder(book: Any, script: str) -> None:
 
 
 def press(book: Any, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "bookpress", *arguments]
+    command = [sys.executable, "-m", "bookpress.cli", *arguments]
     done = subprocess.run(command, cwd=book.layout.root, capture_output=True, text=True, check=False)
     print(done.stdout, done.stderr)
     return done

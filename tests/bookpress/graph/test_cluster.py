@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from bookpress.graph.cluster import blindness, last_words
+from bookpress.graph.engine import blindness
+from bookpress.graph.progress import last_words
 from slurm_service import SlurmCannotStart, running_slurm
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,7 +83,7 @@ def sweep(book: Any, edit: Edit, tmp_path: Path) -> list[str]:
     edit(profile / "config.yaml", "status-checks: 20", "status-checks: 1")
     axis = f"n={','.join(str(n) for n in range(1, POINTS + 1))}"
     options = ["--profile", "full", "--workflow-profile", str(profile)]
-    return [sys.executable, "-m", "bookpress", "sweep", "demo/points/point", "-p", axis, *options]
+    return [sys.executable, "-m", "bookpress.cli", "sweep", "demo/points/point", "-p", axis, *options]
 
 
 @pytest.mark.slow
@@ -155,9 +156,7 @@ def fake(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     ("min_job_age", "accounts", "asked", "words"),
     [
         (300, False, "squeue", None),
-        (300, True, "squeue", None),
         (5, True, "squeue", None),  # the executor turns to sacct by itself
-        (5, True, "sacct", None),
         (300, False, "sacct", "sacct has no database to ask (AccountingStorageType)"),
         (120, True, "squeue", "squeue forgets a finished job after 120 s (MinJobAge), 240 s are needed"),
         (5, False, "squeue", "sacct has no database to ask (AccountingStorageType)"),
@@ -170,11 +169,6 @@ def test_a_cluster_on_which_ends_would_not_be_seen_is_told_why(
     fake(min_job_age, accounts)
     told = blindness(asked, first_pause=20)
     assert (told is None) if words is None else (words in str(told) and "\n" not in str(told))
-
-
-def test_without_slurm_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert str(blindness("squeue", 20)).startswith("no SLURM here: sbatch is not on the path")
 
 
 def test_nothing_is_submitted_where_ends_would_not_be_seen(book: Any, fake: Fake) -> None:

@@ -93,10 +93,6 @@ def test_outside_a_terminal_each_job_has_a_line_with_its_seconds(start: Start) -
     assert ended(start("build/good")) == []
 
 
-def test_a_graph_that_cannot_be_run_says_why(start: Start) -> None:
-    assert re.match("not whole: .*KeyError: 'unknown'", ended(start("build/unknown"))[-1])
-
-
 def test_a_folder_of_snakemake_that_takes_no_files_is_the_reason(start: Start) -> None:
     Path(".snakemake").symlink_to("/proc/self")
     lines = ended(start("build/good"))

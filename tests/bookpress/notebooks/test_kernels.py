@@ -148,7 +148,7 @@ def test_a_killed_server_takes_its_kernels_along_and_later_ones_are_started(toy:
 @pytest.mark.parametrize("killed", ["build", "run"])
 def test_neither_a_killed_build_nor_a_killed_run_leaves_anything(toy: Any, build: Build, killed: str) -> None:
     environment = os.environ | {"BOOK_BUILDER": str(build.process.pid)}
-    command = [sys.executable, "-m", "bookpress", "run", toy.add("endless")]
+    command = [sys.executable, "-m", "bookpress.cli", "run", toy.add("endless")]
     runner = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment)
     server = build.server
     until(lambda: len(server.children(recursive=True)) == 2)  # the kernel and its guard

@@ -59,7 +59,7 @@ def test_ends_are_taken_where_the_other_parameters_are() -> None:
     ],
 )
 def test_only_arithmetic_of_known_names_is_simple(text: str, simple: bool) -> None:
-    assert is_simple(ast.parse(text, mode="eval").body, DEFAULTS) is simple
+    assert is_simple(text, DEFAULTS) is simple
 
 
 def test_the_value_of_arithmetic() -> None:
@@ -77,7 +77,7 @@ def test_no_number_takes_long_to_compute(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["names * 10**9", "'a' * 10**9", "n + names", "len(n)"])
 def test_arithmetic_is_of_numbers_alone(text: str) -> None:
-    with pytest.raises(ValueError, match="has no value"):
+    with pytest.raises(ValueError, match="no arithmetic"):
         value_of(text, DEFAULTS)
 
 

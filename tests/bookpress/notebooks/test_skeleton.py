@@ -8,9 +8,8 @@ import pytest
 
 from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
-from bookpress.notebooks.pair import unpaired
+from bookpress.notebooks.pair import unpaired, write_skeleton
 from bookpress.notebooks.run import Exit, RunFailed, run
-from bookpress.notebooks.skeleton import write_skeleton
 from bookpress.notebooks.source import SourceError, read_source
 from page_rules import page_faults
 

@@ -3,16 +3,14 @@
 import io
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from docutils import nodes
 from sphinx.application import Sphinx
 
-from bookpress.claims.registry import Entry, Kind, Paper, Registry, Verdict
+from bookpress.claims.registry import Verdict
 from bookpress.site.book import FINDINGS, Finding, Findings
-from bookpress.site.claim_domain import _SHOWN, ClaimDomain, _line, link_to_claim, related_claims
+from bookpress.site.claim_domain import _SHOWN
 
 CLAIMS = """\
 name: demo
@@ -58,8 +56,6 @@ One
 ===
 
 .. claim:: demo/base
-
-   A note from within.
 """,
     "sub/two": """\
 Two
@@ -130,7 +126,7 @@ def test_a_part_without_a_heading_and_a_box_without_a_place_have_none(site: Site
 def test_a_note_beside_the_box_holds_what_is_within_and_what_is_bound_up(site: Site) -> None:
     one, two = site.page("one"), site.page("sub/two")
     assert one.count("claim-note sidenote") == 1
-    assert one.index("claim-note") < one.index("A note from within.") < one.index("What rests on it")
+    assert one.index("claim-note") < one.index("What rests on it")
     assert "Rests on" not in one
     assert 'href="sub/two.html#claim-demo-top"' in one
     assert two.count("claim-note sidenote") == 1  # what stands alone has none
@@ -176,8 +172,6 @@ def test_the_index_and_the_search_know_every_claim(site: Site) -> None:
         ("demo/base", "Lemma 1 (The base)", "claim", "one", "claim-demo-base", 1),
         ("demo/top", "Theorem 2", "claim", "sub/two", "claim-demo-top", 1),
     ]
-    assert domain.resolve_any_xref() == []
-    assert domain.registry is domain.registry
 
 
 def test_a_page_is_built_again_when_its_claims_or_what_was_found_change(site: Site) -> None:
@@ -201,46 +195,3 @@ def test_a_claim_that_no_file_holds_is_an_error(tmp_path: Path) -> None:
     said = build(tmp_path).said
     assert "one.rst:4: ERROR: unknown claim 'demo/none'" in said
     assert "Theorem 2" not in said
-
-
-def test_what_a_claim_is_bound_up_with_is_in_the_papers_order() -> None:
-    def entry(name: str, uses: tuple[str, ...] = (), proof_uses: tuple[str, ...] = ()) -> Entry:
-        return Entry(id=name, label=name, kind=Kind.LEMMA, check="c", why="w", uses=uses, proof_uses=proof_uses)
-
-    claims = [entry("a"), entry("b"), entry("c", ("b", "a"), ("b", "d")), entry("d"), entry("e", (), ("c",))]
-    papers = [
-        Paper(name=name, number=place, title="T", short_title="T", claims=claims)
-        for place, name in enumerate(("other", "demo"), 1)
-    ]
-    assert related_claims(Registry(papers=papers), "demo/c") == {
-        "Rests on": ["demo/a", "demo/b"],
-        "Its proof rests on": ["demo/d"],
-        "What rests on it": ["demo/e"],
-    }
-    assert related_claims(Registry(papers=papers), "demo/b")["What rests on it"] == ["demo/c"]
-
-
-def domain_of(page: str = "one") -> ClaimDomain:
-    env: Any = SimpleNamespace(domaindata={}, srcdir="book", docname=page)
-    return ClaimDomain(env)
-
-
-def test_places_of_a_page_are_forgotten_with_it_and_taken_over_from_others() -> None:
-    domain, other = domain_of(), domain_of("two")
-    domain.note("demo/base", "Lemma 1")
-    assert domain.places == {"demo/base": ("one", "claim-demo-base", "Lemma 1")}
-    other.note("demo/top", "Theorem 2")
-    other.places["demo/left"] = ("three", "claim-demo-left", "Left")
-    domain.merge_domaindata(["two"], {"places": other.places})
-    assert set(domain.places) == {"demo/base", "demo/top"}
-    domain.clear_doc("one")
-    assert set(domain.places) == {"demo/top"}
-
-
-def test_a_link_keeps_the_words_it_is_given() -> None:
-    link = link_to_claim("demo/base", nodes.inline("", "words"), "one")
-    wanted = {"refdomain": "claim", "reftype": "ref", "reftarget": "demo/base", "refdoc": "one", "refexplicit": True}
-    assert {name: link[name] for name in wanted} == wanted
-    assert link.astext() == "words"
-    assert _line("", [link]).astext() == "words "
-    assert _line("Rests on", [link]).astext() == "Rests on words "

@@ -79,12 +79,6 @@ def test_pages_are_in_the_contents(shop: Any) -> None:
     assert data_file(shop.layout, "lamp").is_file()
 
 
-def test_a_book_without_instruments_has_no_such_part(toy: Any) -> None:
-    run(toy.add("good"), layout=toy.layout)
-    bind_book(toy.layout, "laptop")
-    assert "Instruments" not in (toy.layout.book / "_toc.yml").read_text()
-
-
 @pytest.mark.parametrize(
     ("weights", "said"),
     [("demo/torch", "there is no 'demo/torch'"), ("demo/lamp --bulb 1", "no option --bulb")],

@@ -16,9 +16,10 @@ from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Registry, Verdict
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
+from bookpress.notebooks.source import Parameter
 from bookpress.site.bind import bind_book
 from bookpress.site.book import FINDINGS, Finding, Findings
-from bookpress.site.page import StalePage, claim_block, figure_block, set_table, table_row, without_html
+from bookpress.site.page import StalePage, claim_block, figure_block, origin_block, set_table, table_row, without_html
 
 Edit = Callable[[Path, str, str], None]
 
@@ -231,3 +232,17 @@ def test_formulas_and_numbers_of_such_texts_stay(hostile_site: str) -> None:
     assert r"\(a&lt;b\)" in hostile_site
     assert "10⁻⁷" in hostile_site
     assert "verdict-holds" in hostile_site
+
+
+def test_the_origin_names_what_was_set_the_device_the_time_the_commit_and_the_functions() -> None:
+    record = Record.model_construct(
+        notebook="p/n",
+        parameters={"d": 3, "seed": 0},
+        commit="abc123",
+        environment={"device": "CPU"},
+        seconds=12.3,
+    )
+    parameters = [Parameter("d", 2, "width"), Parameter("seed", 0, "seed")]
+    text = origin_block(record, parameters, ["attention_theory.layers.attention"], Layout.here())
+    assert text.splitlines()[0] == "::::::{dropdown} Made with d = 3 · CPU · 12 s · commit abc123"
+    assert "- `attention` of `src/attention_theory/layers.py`" in text

@@ -22,7 +22,7 @@ def start(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Book:
     toy.add_point()
 
     def begin(*arguments: str, folder: Path = toy.layout.root) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "bookpress", *arguments]
+        command = [sys.executable, "-m", "bookpress.cli", *arguments]
         return subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from bookpress.notebooks.profile import ProfileError
-from bookpress.notebooks.values import ValueRefused
-from bookpress.sweeps.full_size import CPU, CUDA, FigureSweep, figure_sweeps, in_words, tasks_of
+from bookpress.sweeps.full_size import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
 
 SWEEP = """\
@@ -55,7 +54,7 @@ def test_points_are_done_by_their_records(toy: Any, sweeps: Load, a_record: Call
         a_record(point, seconds=50.0 * point.parameters["n"]).write(path)
     long, short = sweeps()
     assert (len(long.done), len(short.done)) == (2, 0)
-    assert (long.pace(CPU), long.pace(CUDA)) == (0.5, None)
+    assert (long.pace(CPU), long.pace("cuda")) == (0.5, None)
     assert long.seconds(long.missing, CPU) == [200, 50, 100, 200]
     assert long.seconds_measured() == {"CPU": 75.0}
 
@@ -69,7 +68,7 @@ def test_every_sweep_gets_on_and_short_points_go_first(toy: Any, sweeps: Load) -
 
 def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> None:
     assert all("kind=b" not in task.record.stem for task in tasks_of(sweeps("true"), CPU, toy.layout))
-    on_gpu = tasks_of(sweeps("true"), CUDA, toy.layout)
+    on_gpu = tasks_of(sweeps("true"), "cuda", toy.layout)
     assert len(on_gpu) == 8
     assert {task.point.parameters["device"] for task in on_gpu} == {"cuda"}
 
@@ -79,10 +78,7 @@ def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> No
     [
         ("n: [1, 2, 4]", "m: [1], n: [1]", "full.yaml, demo/good, 'long': demo/points/point has no parameter 'm'"),
         ("100 * n", "100 * m", r"full.yaml, demo/good, 'long': '100 \* m' is no number"),
-        ("n: [1, 2, 4]", "n: [0]", "out of its range"),
         ("n: [1, 2, 4]", "n: [2.0]", "n must be a whole number"),
-        ("kind: b", "kind: no", "kind must be a text, got False"),
-        ("seed: 0..1", "seed: 0..999999999", "at most 100,000 are allowed"),
         ("across: n", "across: m", "across and apart name axes, got 'm'; there are: n, seed"),
         ("      number: loss\n", "", "number"),
     ],
@@ -90,14 +86,6 @@ def test_points_for_an_accelerator_are_left_to_one(toy: Any, sweeps: Load) -> No
 def test_a_description_that_does_not_fit_is_named(sweeps: Load, old: str, new: str, message: str) -> None:
     with pytest.raises(ProfileError, match=message):
         sweeps(text=SWEEP.replace("GPU", "false").replace(old, new))
-
-
-def test_sweeps_of_some_pages_are_those_of_these_pages(toy: Any, sweeps: Load) -> None:
-    assert sweeps() == figure_sweeps(toy.layout, ["demo/good"])
-    with pytest.raises(ValueRefused, match="no sweep for a page 'demo/goood'; nearest: demo/good"):
-        figure_sweeps(toy.layout, ["demo/good", "demo/goood"])
-    (toy.layout.profiles / "full.yaml").unlink()
-    assert figure_sweeps(toy.layout) == []
 
 
 def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps: Load) -> None:
@@ -126,10 +114,7 @@ def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps
     [
         (["--work", "--again"], 2, "one of the two"),
         (["--device", "tpu"], 2, "--device is 'cpu' or 'cuda', got 'tpu'"),
-        (["--work", "--hours", "1e300"], 2, "1e+300 is not from 0 to 8760"),
         (["demo/goood"], 3, "nearest: demo/good"),
-        (["demo/goood", "--work"], 3, "nearest: demo/good"),
-        (["demo/goood", "--again"], 3, "nearest: demo/good"),
     ],
 )
 def test_wrong_usage_is_refused(book: Any, sweeps: Load, arguments: list[str], code: int, message: str) -> None:

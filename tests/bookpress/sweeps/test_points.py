@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookpress.claims.record import RecordError
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused, axes_of
@@ -27,8 +26,6 @@ def notebook(toy: Any) -> Notebook:
     [
         ([], "needs an axis"),
         (["n="], "the axis n has no values"),
-        (["seed=3..1"], "the axis seed has no values"),
-        (["n=1,2,1"], "the axis n has the value 1 twice"),
         (["wait=1,1.0"], "the axis wait has the value 1.0 twice"),
         (["heads=1,[1]"], r"the axis heads has the value \[1\] twice"),
         (["n=0,1"], "n=0 is out of its range: at least 1"),
@@ -86,12 +83,14 @@ def test_a_record_from_before_a_parameter_is_that_of_its_default(
     assert (set(done), missing) == ({at_default.identity}, [other])
 
 
-def test_a_damaged_record_is_named(notebook: Notebook, a_record: ARecord, tmp_path: Path) -> None:
+def test_a_damaged_record_is_named_and_counts_as_missing(
+    notebook: Notebook, a_record: ARecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (point,) = points_of(notebook, {"n": [3]}, {})
     (tmp_path / "._n=3.json").write_bytes(b"\x00")  # as another system leaves them on a shared disk
     assert recorded([point], tmp_path) == ({}, [point])
     path = tmp_path / "n=3.json"
     a_record(point).write(path)
     path.write_text(path.read_text().replace('"seconds": 1.0', '"seconds": 2.0'))
-    with pytest.raises(RecordError, match=r"n=3\.json is damaged"):
-        recorded([point], tmp_path)
+    assert recorded([point], tmp_path) == ({}, [point])
+    assert "n=3.json is damaged" in capsys.readouterr().err

@@ -75,12 +75,6 @@ def test_no_two_curves_of_a_picture_look_alike() -> None:
     assert [curve.get_label() for curve in curves] == models
 
 
-def test_an_axis_of_a_large_ratio_is_logarithmic() -> None:
-    for values, scale in (([1, 30], "log"), ([1, 29], "linear"), ([0, 100], "linear")):
-        axis = picture_of(polars.DataFrame({"n": values, "loss": [1.0, 2.0]}), "n", "loss", None).axes[0]
-        assert axis.get_xscale() == scale
-
-
 #: Losses of three seeds, by model and rate.
 LOSSES = {
     "plain": {0.1: [3.0, 3.1, 3.2], 0.2: [2.0, 2.1, 2.4], 0.4: [2.5, 2.5, 2.5]},
@@ -119,8 +113,3 @@ def test_a_curve_with_a_rate_or_a_seed_missing_is_left_out() -> None:
     for curve in (shorter, fewer):
         assert [gap.name for gap in gaps({**LOSSES, "other": curve})] == ["plain"]
         assert gaps({**LOSSES, "other": curve}, "other") == []
-
-
-def test_a_single_seed_has_a_gap_and_no_interval() -> None:
-    _, other = gaps({model: {rate: values[:1] for rate, values in curve.items()} for model, curve in LOSSES.items()})
-    assert (other.gap, other.interval) == (pytest.approx(-0.1), None)

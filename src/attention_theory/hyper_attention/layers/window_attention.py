@@ -45,7 +45,7 @@ def window_attention(
     refuse_unless(len(window) == 2, f"window must hold one length for each of 2 members, got {list(window)}")
     require_tokens(queries)
     tokens = queries.shape[-2]
-    if not is_traced:  # else the number of tokens may be a symbol, and the compiler spares the work
+    if not is_traced:  # else the number of tokens may be a symbol
         window = [min(length, tokens) for length in window]
     keys1, keys2, values1, values2 = (
         _windows(rows, length)

@@ -71,7 +71,9 @@ def parse_machine(text: str) -> Machine:
             or len(words[1]) != 1
             or len(words[4]) != 1
         ):
-            raise ParameterError(f"text must read 'state letter -> state letter L|R|S': {line!r}")
+            raise ParameterError(
+                f"line {number} of the machine must read 'state letter -> state letter L|R|S': {line!r}"
+            )
         state, letter, _, next_state, written, move = words
         if (state, letter) in rules:
             raise ParameterError(f"line {number} of the machine names the pair ({state}, {letter}) again")

@@ -140,7 +140,7 @@ class FleqProgram:
                 to = 0 if instruction.to is None else instruction.to
                 refuse_unless(
                     instruction.instruction in computing
-                    and set(instruction.fields) <= set(FIELDS)
+                    and set() < set(instruction.fields) <= set(FIELDS)
                     and 0 <= max(to, instruction.flag) < cells,
                     f"code must move addresses of instructions {computing} among {FIELDS} to cells up to {cells - 1}, "
                     f"got {instruction} at {place}",

@@ -25,8 +25,6 @@ def test_dtfs_equals_its_sum() -> None:
     waves = torch.exp(-2j * math.pi / 6 * places[:, None] * places)
     torch.testing.assert_close(dtfs(function), (waves @ function.to(waves.dtype)) / 6)
     torch.testing.assert_close(dtfs(function, form="printed"), 6 * dtfs(function))
-    with pytest.raises(ParameterError, match="form"):
-        dtfs(function, form="unitary")  # type: ignore[arg-type]
 
 
 @settings(max_examples=40, deadline=None)
@@ -58,8 +56,6 @@ def test_the_devised_diagonal_gives_the_window(period: int, radius: int) -> None
 
 def test_a_window_that_meets_itself_is_had_as_printed_only() -> None:
     """There the closed form counts some places twice."""
-    with pytest.raises(ParameterError, match="radius must be a whole number from 0 to 1, got 10"):
-        window_coefficients(6, 10)
     coefficients = window_coefficients(6, 2, form="printed").to(torch.complex128)
     expected = torch.tensor([1, 1, 2, 2, 2, 1], dtype=torch.float64)
     torch.testing.assert_close(synthesis(coefficients), expected)
@@ -90,8 +86,3 @@ def test_the_code_of_four_positions_by_hand() -> None:
 def test_the_ends_of_the_ranges() -> None:
     assert window_coefficients(2, 0).tolist() == pytest.approx([0.5, 0.5])
     assert window_coefficients(5, 1).tolist() == pytest.approx([1, 0, 0, 0, 0])  # the window is the whole loop
-    for period, radius, name in ((1, 0, "period"), (4, 1, "radius"), (8, 2, "radius"), (8, -1, "radius")):
-        with pytest.raises(ParameterError, match=name):
-            window_coefficients(period, radius)
-    with pytest.raises(ParameterError, match="radius"):
-        window_coefficients(8, -1, form="printed")

@@ -21,7 +21,6 @@ from attention_theory.hyper_attention.interactions.versatility import (
 )
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize(("samples", "unique"), [(8, False), (40, False), (300, False), (300, True)])
@@ -120,22 +119,3 @@ def test_moments_by_hand() -> None:
     assert uniform_second_moment(2, 2).tolist() == [[1.5, 0.5], [0.5, 1.5]]
     assert given_second_moment(1, 2).tolist() == [[1, 0], [0, 0]]  # a sequence of one token is symbol 0 itself
     assert unique_null_vector(1, 3, 4).tolist() == [1, -3, 1]
-
-
-def test_sizes_and_symbols_out_of_range_are_refused() -> None:
-    for moment, least in ((uniform_second_moment, 1), (given_second_moment, 2)):
-        assert moment(1, least).shape == (least, least)
-        with pytest.raises(ParameterError, match=r"^length must be a whole number, at least 1"):
-            moment(0, least)
-        with pytest.raises(ParameterError, match=rf"^size must be a whole number, at least {least}"):
-            moment(1, least - 1)
-    assert unique_null_vector(2, 3, 1).tolist() == [1, 1, 0]
-    for symbol, length, name in ((-1, 1, "symbol"), (3, 1, "symbol"), (0, 0, "length")):
-        with pytest.raises(ParameterError, match=f"^{name} must be"):
-            unique_null_vector(symbol, 3, length)
-    assert rank_failure_tail(1, 1, 0.25) == pytest.approx(0.75)
-    for samples, size, chance, name in ((0, 1, 0.5, "samples"), (1, 0, 0.5, "size"), (1, 1, 1.5, "chance")):
-        with pytest.raises(ParameterError, match=f"^{name} must be"):
-            rank_failure_tail(samples, size, chance)
-    with pytest.raises(ParameterError, match=r"^chance must be"):
-        rank_failure_tail(1, 1, -0.5)

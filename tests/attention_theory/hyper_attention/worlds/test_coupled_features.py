@@ -99,16 +99,9 @@ def test_counts() -> None:
     assert product_parameters(SIZES) == product_tables(head, SIZES)[0].numel()
 
 
-def test_more_weights_than_factors_are_refused() -> None:
+def test_no_factor_and_more_weights_than_factors_are_refused() -> None:
+    with pytest.raises(ParameterError, match="factors"):
+        layer_of(CoupledHead([], []), SIZES)
     head = random_head(1, 1, 0)
     with pytest.raises(ParameterError, match="weights"):
         layer_of(CoupledHead(head.factors, [*head.weights, *head.weights]), SIZES)
-
-
-def test_bad_counts_are_refused() -> None:
-    with pytest.raises(ParameterError, match="order"):
-        dense_parameters(0, SIZES)
-    with pytest.raises(ParameterError, match="sizes"):
-        product_parameters([2, -3])
-    with pytest.raises(ParameterError, match="factors"):
-        layer_of(CoupledHead([], []), SIZES)

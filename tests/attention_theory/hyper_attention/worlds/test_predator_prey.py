@@ -1,5 +1,4 @@
 import itertools
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -20,7 +19,6 @@ from attention_theory.hyper_attention.worlds.predator_prey import (
     PREY,
     RIGHT,
     RISING,
-    SPECIES,
     UP,
     X,
     Y,
@@ -33,7 +31,6 @@ from attention_theory.hyper_attention.worlds.predator_prey import (
     turn_over,
     value_heads,
 )
-from attention_theory.validation import ParameterError
 
 
 def entity(species: int, policy: int, x: int, y: int, size: int = 9) -> list[int]:
@@ -98,14 +95,6 @@ def test_a_world_turned_over_is_played_with_y_down() -> None:
             assert met[i, j] == any(cells)
 
 
-def test_features_are_consistent() -> None:
-    worlds = sample_worlds(5, 7, 4, 1)
-    assert torch.equal(worlds[..., RISING], worlds[..., X] + worlds[..., Y])
-    assert torch.equal(worlds[..., FALLING] - 3, worlds[..., X] - worlds[..., Y])
-    assert all(worlds[..., k].min() >= 0 and worlds[..., k].max() < size for k, size in enumerate(feature_sizes(4)))
-    assert {SPECIES, POLICY, X, Y, RISING, FALLING} == set(range(6))
-
-
 def test_parameters() -> None:
     size = 5
     assert block_parameters(value_heads(size)) == 32 + 2 * (2 * size - 1) ** 2 + 4 * size**2
@@ -115,25 +104,6 @@ def test_parameters() -> None:
 def test_the_diagonal_is_not_bilinear_but_on_one_cell() -> None:
     assert diagonal_residual(1) < 1e-12
     assert diagonal_residual(3) > 0.5
-    with pytest.raises(ParameterError, match="size"):
-        value_heads(0)
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: feature_sizes(0), "size"),
-        (lambda: sample_worlds(0, 1, 1, 0), "worlds"),
-        (lambda: sample_worlds(1, 0, 1, 0), "entities"),
-        (lambda: sample_worlds(1, 1, 0, 0), "size"),
-        (lambda: value_heads(0), "size"),
-        (lambda: diagonal_residual(0), "size"),
-        (lambda: meetings(sample_worlds(1, 1, 1, 0), 1, "here"), "walls"),  # type: ignore[arg-type]
-    ],
-)
-def test_a_world_has_a_cell_and_somebody_in_it(call: Callable[[], object], name: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{name} must be"):
-        call()
 
 
 def test_the_smallest_world_and_the_range_of_every_feature() -> None:

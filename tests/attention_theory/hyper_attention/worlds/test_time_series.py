@@ -1,10 +1,8 @@
-import pytest
 import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.time_series import delay_score, roll_out, series_tokens, transition_value
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 DELAYS = {2: 3.0, 5: 7.0}
 
@@ -31,11 +29,6 @@ def test_as_printed_the_factors_are_ones_and_the_transition_is_not_turned() -> N
     torch.testing.assert_close(transition_value(transition, 4, form="printed")[:3], transition, rtol=0, atol=0)
 
 
-def test_a_delay_longer_than_the_start_is_refused() -> None:
-    with pytest.raises(ParameterError, match="delay"):
-        roll_out(torch.ones(3, 1, dtype=torch.float64), torch.eye(1, dtype=torch.float64), DELAYS, 1)
-
-
 def test_no_step_leaves_the_start() -> None:
     start = normal(5, 2, seed=0)
     assert torch.equal(roll_out(start, torch.eye(2, dtype=torch.float64), DELAYS, 0), start)
@@ -46,11 +39,3 @@ def test_the_score_by_hand() -> None:
     assert delay_score({1: 3.0}, 2, 1).tolist() == [[0, 0, 0], [0, 0, 0], [0, 3, 0]]
     assert delay_score({2: 5.0}, 3, 1)[1:, 1:].tolist() == [[0, 0, 0], [0, 0, 0], [5, 0, 0]]
     assert transition_value(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).tolist() == [[1, 3], [2, 4], [0, 0]]
-
-
-@pytest.mark.parametrize(
-    ("delay", "slots", "width", "name"), [(2, 2, 1, "delay"), (0, 2, 1, "delay"), (1, 2, 0, "width")]
-)
-def test_a_delay_that_does_not_fit_is_refused(delay: int, slots: int, width: int, name: str) -> None:
-    with pytest.raises(ParameterError, match=name):
-        delay_score({delay: 1.0}, slots, width)

@@ -17,7 +17,6 @@ from attention_theory.in_context_reasoning.model import Weights
 from attention_theory.in_context_reasoning.table_1 import Cells
 from attention_theory.in_context_reasoning.task import Task, sample_sentences, violations
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS
-from attention_theory.validation import ParameterError
 
 QUIET, NOISY = Task(14, 2, 3, 10), Task(14, 2, 3, 10, noisy=True)
 
@@ -61,8 +60,6 @@ def test_descent_from_zero() -> None:
     assert (free.slopes[1:, 1] > 0).all()
     assert free.weights.feed_forward.norm() > stuck.weights.query_key.norm()
     assert done["Reparam-ReLU-F"].architecture.relu_shift > 0
-    with pytest.raises(ParameterError, match="steps"):
-        descend_from_zero(["Origin-Linear-F"], QUIET, 0.0, 0.1, 0, 16, 0)
 
 
 def test_probability_of_zero_weights_is_uniform() -> None:

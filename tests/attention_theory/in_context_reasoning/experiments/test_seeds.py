@@ -65,5 +65,3 @@ def test_exact_runs_beside_the_others_are_runs_in_the_log_domain() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ParameterError, match="seeds"):
         train_grid_seeds(NAMES, Task(14, 2, 3, 16), [0.0], [0.1], 1, 8, [])
-    with pytest.raises(ParameterError, match="names"):
-        train_grid_seeds(["GPT"], Task(14, 2, 3, 16), [0.0], [0.1], 1, 8, [0])

@@ -58,7 +58,3 @@ def test_bad_input_is_refused() -> None:
         bend_weights([2, 3, 3])
     with pytest.raises(ParameterError, match="logarithms"):
         bend(SIZES, torch.zeros(4))
-    with pytest.raises(ParameterError, match="sizes"):
-        growth_line([0, 1, 2], torch.zeros(2, 3), power=True)
-    with pytest.raises(ParameterError, match="spread"):
-        simulated_bends(SIZES, PLACES, -1.0, 3, 1, 0)

@@ -1,9 +1,7 @@
-import pytest
 import torch
 
 from attention_theory.linear_attention.experiments.mini_batches import shuffled_batches
 from attention_theory.linear_attention.experiments.run_data import draw_runs
-from attention_theory.validation import ParameterError
 
 
 def test_fewer_runs_are_the_first_ones() -> None:
@@ -44,5 +42,3 @@ def test_no_two_things_are_drawn_from_one_stream() -> None:
     data = draw_runs(2, 2, seed=0, sequences=8, tokens=4, batch=4, passes=2)
     assert not any(torch.equal(data.batches[:, run], shuffled_batches(8, 4, 4, data.seeds[run])) for run in range(2))
     assert len(set(data.seeds)) == 2
-    with pytest.raises(ParameterError, match="sequences"):
-        draw_runs(2, 1, seed=0, sequences=0)

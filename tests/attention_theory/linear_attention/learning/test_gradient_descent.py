@@ -5,7 +5,6 @@ from attention_theory.linear_attention.learning.gradient_descent import descend
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("samples", [40, 4])
@@ -21,5 +20,3 @@ def test_closed_form_is_the_loop(samples: int) -> None:
 def test_many_steps_end_at_the_minimiser() -> None:
     data = statistics(normal(400, 3, 2, seed=0), normal(400, 2, seed=1))
     assert relative_error(descend(data, steps=100_000, seed=0), data.solve()) < 1e-9
-    with pytest.raises(ParameterError, match="steps"):
-        descend(data, steps=-1, seed=0)

@@ -7,7 +7,6 @@ from attention_theory.linear_attention.machines.automaton_executor import Automa
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.linear_attention.model.rounding import round_token
-from attention_theory.validation import ParameterError
 
 
 def test_a_universal_machine_is_learned_from_runs() -> None:
@@ -37,5 +36,3 @@ def test_a_run_is_right_exactly_where_no_output_on_the_true_history_is_missed() 
     *_, outputs = learning_curve(runs[:9], runs[6:], 5, [3, 6])
     assert torch.equal((task.read(outputs) != runs[6:, 5:]).any(dim=-1), done.missed)
     assert (outputs - runs[6:, 5:]).square().sum(dim=-1).mean(dim=0).tolist() == pytest.approx(done.errors.tolist())
-    with pytest.raises(ParameterError, match="first"):
-        execute_learned(learn_runs(runs, 5), runs, runs.shape[1], task.read)

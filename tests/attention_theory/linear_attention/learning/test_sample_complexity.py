@@ -3,7 +3,6 @@ import torch
 
 from attention_theory.linear_attention.learning.sample_complexity import excess_risks
 from attention_theory.linear_attention.model.features import psi
-from attention_theory.validation import ParameterError
 
 
 def test_gaussian_noise_gives_the_rate_of_least_squares() -> None:
@@ -29,18 +28,3 @@ def test_heavy_inputs_slow_the_signs_down() -> None:
 def test_runs_repeat_exactly() -> None:
     first = excess_risks(2, 3, [20], repetitions=3, seed=5, labels="cauchy")
     assert torch.equal(first, excess_risks(2, 3, [20], repetitions=3, seed=5, labels="cauchy"))
-
-
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({"samples": [11]}, "samples"),
-        ({"tokens": 1}, "tokens"),
-        ({"labels": "none"}, "labels"),
-        ({"inputs": "none"}, "inputs"),
-    ],
-)
-def test_bad_arguments_are_named(changes: dict, name: str) -> None:
-    arguments = {"width": 2, "tokens": 3, "samples": [20], "repetitions": 1, "seed": 0}
-    with pytest.raises(ParameterError, match=name):
-        excess_risks(**(arguments | changes))

@@ -74,5 +74,3 @@ def test_what_is_outside_the_bounds_is_refused_by_name() -> None:
     }.items():
         with pytest.raises(ParameterError, match=name):
             task.prompts(*bad)
-    with pytest.raises(ParameterError, match="letters"):
-        AutomatonExecutor(2, 0, 3)

@@ -2,7 +2,6 @@ import pytest
 
 from attention_theory.linear_attention.machines.tm_embedding import machine_columns, read_columns
 from attention_theory.linear_attention.machines.turing import random_tables
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("letters", [1, 2, 3])
@@ -15,5 +14,3 @@ def test_columns_hold_the_whole_table(letters: int) -> None:
 
 def test_the_printed_columns_lose_the_third_letter() -> None:
     assert len(read_columns(machine_columns(random_tables(1, 3, 3, seed=0)[0], form="printed"))) == 6
-    with pytest.raises(ParameterError, match="form"):
-        machine_columns(random_tables(1, 1, 1, seed=0)[0], form="other")  # type: ignore[arg-type]

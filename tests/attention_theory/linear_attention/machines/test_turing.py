@@ -63,8 +63,6 @@ def test_a_padded_machine_is_the_same_machine() -> None:
     assert torch.equal(small.letters, large.letters)
     assert torch.equal(small.states % 2, large.states % 2)
     assert pad_table(table, 4, 3)[3, 2].tolist() == [3, 2, 2]
-    with pytest.raises(ParameterError, match="states"):
-        pad_table(table, 1, 2)
 
 
 @pytest.mark.parametrize("text", ["", "a b c", "a 0 -> b 1 X", "a 00 -> b 1 R", "a 0 -> b 1 R\na 0 -> b 0 R"])
@@ -74,16 +72,5 @@ def test_bad_machines_are_refused(text: str) -> None:
 
 
 def test_bad_words_are_refused() -> None:
-    with pytest.raises(ParameterError, match="each of word"):
-        write_tape(parse_machine(EVEN), "2", 4)
     with pytest.raises(ParameterError, match="word"):
         write_tape(parse_machine(EVEN), "11111", 4)
-
-
-def test_draws_have_their_shapes_and_seeds() -> None:
-    tables = random_tables(5, 3, 2, seed=1)
-    assert tables.shape == (5, 3, 2, 3)
-    assert torch.equal(tables, random_tables(5, 3, 2, seed=1))
-    tapes, places = random_inputs(5, 2, 6, seed=1)
-    assert tapes.shape == (5, 6)
-    assert places.shape == (5,)

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from attention_theory.linear_attention.machines.universal import UniversalMachine, heads_formula, width_formula
 from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, LOAD, UniversalHeads
-from attention_theory.validation import ParameterError
 
 
 @settings(max_examples=15)
@@ -35,5 +34,3 @@ def test_no_two_blocks_share_a_working_row() -> None:
     plan = UniversalHeads(2, 2, 2, 2, "private", "correct")
     rows = torch.cat([plan.rows.indices(name) for name in plan.rows.blocks])
     assert torch.equal(rows.sort().values, torch.arange(plan.rows.size))
-    with pytest.raises(ParameterError, match="working_rows"):
-        UniversalHeads(2, 2, 2, 2, "other", "correct")  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ from attention_theory.linear_attention.model.features import (
 from attention_theory.linear_attention.model.literal import certificate_features_by_loops, cubic_features_by_loops
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 
 def integers(batch: int, tokens: int, width: int, seed: int) -> torch.Tensor:
@@ -32,8 +31,6 @@ def test_printed_order_runs_over_k_first() -> None:
     z = integers(1, 4, 3, seed=0)[0]
     ours = cubic_features_by_loops(z).reshape(3, 3, 3)
     assert torch.equal(cubic_features(z, form="printed"), ours.transpose(1, 2).reshape(3, 9))
-    with pytest.raises(ParameterError, match="form"):
-        cubic_features(z, form="other")  # type: ignore[arg-type]
 
 
 def test_causal_features_are_those_of_every_prefix() -> None:

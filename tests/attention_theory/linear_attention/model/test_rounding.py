@@ -36,8 +36,6 @@ def test_attributes_are_rounded_by_themselves() -> None:
 
 def test_plain_rounding_has_no_empty_token() -> None:
     assert round_letter(torch.zeros(3)).tolist() == [1, 0, 0]
-    with pytest.raises(ParameterError, match="threshold"):
-        round_token(torch.zeros(3), [torch.arange(3)], threshold=2.0)
 
 
 @given(letters=st.integers(1, 6), norm=st.floats(0.0, 10.0), wrong=st.integers(0, 5), empty=st.booleans())
@@ -53,15 +51,8 @@ def test_the_worst_error_has_the_norm_that_is_asked_for(letters: int, norm: floa
     assert error.sum().abs() < 1e-12 or true is None
 
 
-def test_the_ends_of_the_ranges() -> None:
-    assert worst_error(1, 0.0, None, 0).tolist() == [0]
-    for letters, norm, wrong, name in ((0, 1.0, 0, "letters"), (2, -0.1, 1, "squared_norm"), (2, 1.0, -1, "wrong")):
-        with pytest.raises(ParameterError, match=name):
-            worst_error(letters, norm, None, wrong)
+def test_an_entry_on_the_threshold_is_not_below_it() -> None:
     block = [torch.arange(2)]
     assert round_token(torch.tensor([0.5, 0.25]), block).tolist() == [1, 0]  # the threshold itself is not below it
     assert round_token(torch.tensor([0.0, -1.0]), block, threshold=0.0).tolist() == [1, 0]
     assert round_token(torch.tensor([0.9, 1.0]), block, threshold=1.0).tolist() == [0, 1]
-    for threshold in (-0.1, 1.1):
-        with pytest.raises(ParameterError, match="threshold"):
-            round_token(torch.zeros(2), block, threshold)

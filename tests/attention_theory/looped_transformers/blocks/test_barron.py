@@ -12,7 +12,6 @@ from attention_theory.looped_transformers.blocks.barron import (
     greedy_fit,
     step_magnitude,
 )
-from attention_theory.validation import ParameterError
 
 
 def test_fourier_constants() -> None:
@@ -20,15 +19,6 @@ def test_fourier_constants() -> None:
     assert abs(fourier_constant(bump_magnitude(frequencies, 0.3), frequencies) - bump_constant(0.3)) < 1e-6
     outside = torch.linspace(1e-3, 80, 80_001, dtype=torch.float64)
     assert math.isclose(2 * fourier_constant(step_magnitude(outside), outside), 80 / math.pi, rel_tol=1e-3)
-
-
-def test_elements_outside_the_dictionary_are_refused() -> None:
-    inside = Element(gamma=1.0, a=-1.0, b=0.5, tau=3.0, constant=0.5)
-    assert 0 < inside(torch.zeros(())).item() < 1
-    with pytest.raises(ParameterError, match="gamma"):
-        Element(gamma=1.1, a=1.0, b=0.0, tau=1.0, constant=0.5)
-    with pytest.raises(ParameterError, match="a must be"):
-        Element(gamma=0.1, a=1.5, b=0.0, tau=1.0, constant=0.5)
 
 
 def test_the_greedy_fit_stays_in_the_hull_and_improves() -> None:
@@ -48,15 +38,8 @@ def test_the_ends_of_the_dictionary() -> None:
     assert Element(gamma=1.0, a=0.5, b=0.5, tau=2.0, constant=1.0)(torch.ones(())).item() == pytest.approx(
         1 / (1 + math.exp(-2))
     )
-    inside = {"gamma": 0.0, "a": 0.0, "b": 0.0, "tau": 0.0, "constant": 0.0}
-    for name, values in {"gamma": (-0.1, 0.1), "a": (-1.1, 1.1), "b": (-1.1, 1.1), "tau": (-0.1,)}.items():
-        for value in values:
-            with pytest.raises(ParameterError, match=rf"^{name} must be"):
-                Element(**inside | {name: value})
 
 
 def test_a_bump_is_zero_in_its_middle_and_falls_to_minus_one() -> None:
     x = torch.tensor([0.0, 1.0, 100.0], dtype=torch.float64)
     assert bump(x, 1.0).tolist() == pytest.approx([0, math.exp(-0.5) - 1, -1])
-    with pytest.raises(ParameterError, match="width"):
-        bump_constant(0.0)

@@ -59,7 +59,7 @@ def test_more_functions_than_a_column_holds_are_refused() -> None:
     a, b = operands([1.0])
     with pytest.raises(ParameterError, match="functions"):
         run_block(block(functions=5), a, b)
-    with pytest.raises(ParameterError, match="width"):
+    with pytest.raises(ParameterError, match="entries of a vector"):
         run_block(block(width=5), a, b)
 
 

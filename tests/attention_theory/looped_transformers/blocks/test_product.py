@@ -1,6 +1,5 @@
 import pytest
 import torch
-from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import (
@@ -10,18 +9,12 @@ from attention_theory.looped_transformers.blocks.product import (
     product_error,
     softmax_entry,
 )
-from attention_theory.randomness import generator, normal
-
-
-def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
-    draw = generator(seed)
-    a, b = normal(2, batch, size, size, seed=draw)
-    return a, b
+from attention_theory.randomness import normal
 
 
 @pytest.mark.parametrize("product", ["ab", "ba", "bb", "aa"])
 def test_products_follow_their_error_law(product: Product) -> None:
-    a, b = operands(4)
+    a, b = normal(2, 3, 4, 4, seed=0)
     block = ProductBlock(product=product, slope=1e-4)
     exact = block.reference(a, b)
     error = run_block(block, a, b).result - exact
@@ -29,7 +22,7 @@ def test_products_follow_their_error_law(product: Product) -> None:
 
 
 def test_two_heads_take_the_square_away() -> None:
-    a, b = operands(4)
+    a, b = normal(2, 3, 4, 4, seed=0)
     errors = [
         (run_block(block, a, b).result - block.reference(a, b)).abs().max()
         for block in (ProductBlock(slope=1e-3), ProductBlock(slope=1e-3, two_sided=True))
@@ -38,13 +31,13 @@ def test_two_heads_take_the_square_away() -> None:
 
 
 def test_keeping_the_wrong_rows_gives_another_product() -> None:
-    a, b = operands(4)
+    a, b = normal(2, 3, 4, 4, seed=0)
     assert (run_block(ProductBlock(product="ba", kept="b"), a, b).result - b.mT @ a).abs().max() < 1e-4
     assert (run_block(ProductBlock(product="ba", kept="a"), a, b).result - a.mT @ a).abs().max() < 1e-4
 
 
 def test_the_first_product_over_the_ones_is_right_and_the_ones_are_gone() -> None:
-    a, b = operands(4)
+    a, b = normal(2, 3, 4, 4, seed=0)
     block = ProductBlock(slope=1e-5, form="printed")
     run = run_block(block, a, b)
     assert (run.result - a.mT @ b).abs().max() < 1e-3

@@ -1,12 +1,10 @@
 import math
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.root_integral import ROOT_INTEGRAL, root_at_scales
-from attention_theory.validation import ParameterError
 
 
 def test_the_constant_is_the_integral() -> None:
@@ -21,9 +19,3 @@ def test_many_sigmoids_come_within_half_the_error(error: float, most: float) -> 
     """Half of the error is for the trapezoidal rule, which needs none of it with 400 sigmoids."""
     x = torch.cat([torch.linspace(0, most, 2000), torch.logspace(-9, math.log10(most), 2000)]).double()
     assert (root_at_scales(400, most, error)(x) - x.sqrt()).abs().max() < 0.55 * error
-
-
-def test_the_number_of_sigmoids_is_the_one_asked_for() -> None:
-    assert root_at_scales(25, 625.0, 0.04).terms == 25
-    with pytest.raises(ParameterError, match="terms"):
-        root_at_scales(2, 1.0, 0.1)

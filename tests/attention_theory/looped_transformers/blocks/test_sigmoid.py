@@ -1,5 +1,4 @@
 import torch
-from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.sigmoid import (
@@ -9,13 +8,7 @@ from attention_theory.looped_transformers.blocks.sigmoid import (
     SigmoidSumBlock,
     sharp_steps,
 )
-from attention_theory.randomness import generator, normal
-
-
-def operands(size: int, seed: int = 0, batch: int = 3) -> tuple[Tensor, Tensor]:
-    draw = generator(seed)
-    a, b = normal(2, batch, size, size, seed=draw)
-    return a, b
+from attention_theory.randomness import normal
 
 
 def test_a_sum_of_sigmoids_block_equals_the_sum() -> None:
@@ -38,14 +31,14 @@ def test_sharp_steps_rise_at_their_knots() -> None:
 
 
 def test_a_row_sigmoid_needs_the_true_number_of_columns() -> None:
-    a, b = operands(4)
+    a, b = normal(2, 3, 4, 4, seed=0)
     wrong = run_block(RowSigmoidBlock(), a, b, columns=12).result
     assert (wrong[:, 0] - a[:, 0].sigmoid()).abs().max() > 1e-2
 
 
 def test_a_column_sigmoid_takes_every_entry() -> None:
     for size in (3, 4, 6):
-        a, b = operands(size)
+        a, b = normal(2, 3, size, size, seed=0)
         found = run_block(ColumnSigmoidBlock(), a, b, spare=5).result
         assert (found[..., 0] - a[..., 0].sigmoid()).abs().max() < 1e-12
         assert found[..., 1:].abs().max() < 1e-12

@@ -4,7 +4,6 @@ import torch
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.machine.listing import AssemblyError
-from attention_theory.validation import ParameterError
 
 
 def program(text: str, **variables: float | torch.Tensor) -> FleqProgram:
@@ -31,8 +30,6 @@ def test_bad_text_is_refused_with_its_line(text: str, message: str) -> None:
 def test_a_matrix_that_does_not_fit_is_refused() -> None:
     with pytest.raises(AssemblyError, match="variable 'x'"):
         program("halt", x=torch.ones(4, 1))
-    with pytest.raises(ParameterError, match="size"):
-        assemble("halt", {}, size=0)
 
 
 def test_comments_and_empty_lines_are_skipped() -> None:

@@ -33,18 +33,10 @@ def test_weights_are_those_of_any_program_of_the_size() -> None:
 
 def test_what_does_not_fit_is_refused_by_name() -> None:
     computer = FrozenFleq(size=3, cells=12, instructions=3, functions=("add", "sub"))
-    with pytest.raises(ParameterError, match="cells"):
-        computer.fitted(assemble("halt", {"x": 1.0, "y": 1.0}, 3))
-    with pytest.raises(ParameterError, match="instructions"):
-        computer.fitted(assemble("x = add(x, x)\n" * 3 + "halt", {"x": 1.0}, 3))
     transposing = computer.fitted(assemble("x = transpose(x)\nhalt", {"x": 1.0}, 3))
     with pytest.raises(ParameterError, match=r"functions that have a block, .* got 'transpose'"):
         computer.machine.layout.pack(transposing)
-    with pytest.raises(ParameterError, match="functions"):
-        FrozenFleq(functions=("add", "cube"))
     with pytest.raises(ParameterError, match="'add' among them"):
         FrozenFleq(functions=("sub",))
     with pytest.raises(ParameterError, match="functions"):
         FrozenFleq(functions=("add", "sub", "sub"))
-    with pytest.raises(ParameterError, match="cells"):
-        FrozenFleq(size=4, cells=11)

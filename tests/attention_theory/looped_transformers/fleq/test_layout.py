@@ -62,8 +62,6 @@ def test_programs_of_another_size_are_refused() -> None:
     one = layout()
     with pytest.raises(ParameterError, match=r"program|memory"):
         one.pack(program(one, 0, 1))
-    with pytest.raises(ParameterError, match="size"):
-        FleqLayout(1, 6, 3, [SumBlock("add")], temperature=30.0)
 
 
 def test_a_drawing_keeps_every_row_in_its_place() -> None:

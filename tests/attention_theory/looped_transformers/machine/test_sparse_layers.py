@@ -106,7 +106,3 @@ def test_a_large_entry_elsewhere_opens_gates_and_changes_nothing() -> None:
 def test_other_machines_are_refused() -> None:
     with pytest.raises(ParameterError, match="float64"):
         SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)
-    with pytest.raises(ParameterError, match="temperature"):
-        SparseLayers(SubleqMachine(4, 4), -1.0)
-    with pytest.raises(ParameterError, match="scratch"):
-        SparseLayers(SubleqMachine(4, 4), 30.0, 0)

@@ -7,7 +7,6 @@ from attention_theory.looped_transformers.subleq.conformance import (
 )
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("depth", [10, 6, 4])
@@ -23,14 +22,6 @@ def test_dense_and_hardmax() -> None:
     programs = [random_program(4, 6, 6, seed) for seed in range(10)]
     assert conformance(machine, programs, 10, dense=True).wrong == 0
     assert conformance(machine, programs, 10, rule="hardmax", dense=True).wrong == 0
-    with pytest.raises(ParameterError, match="rule"):
-        conformance(machine, programs, 10, rule="hardmax")
-
-
-def test_a_broken_machine_is_found_out() -> None:
-    programs = [random_program(4, 6, 6, seed) for seed in range(10)]
-    assert conformance(SubleqMachine(4, 6, form={"flag": "printed"}), programs, 10, dense=True).wrong > 5
-    assert conformance(SubleqMachine(4, 6), programs, 10, temperature=1.0).wrong > 5
 
 
 @pytest.mark.parametrize("depth", [10, 6, 4])
@@ -44,10 +35,9 @@ def test_programs_at_the_limits_on_all_layers(depth: int) -> None:
         assert conformance(machine, programs, 15).wrong == 0
 
 
-def test_a_broken_machine_is_found_out_on_all_layers() -> None:
+def test_a_broken_machine_is_found_out() -> None:
     programs = [random_program(4, 6, 6, seed) for seed in range(10)]
     for form in ("write", "flag", "constants"):
         assert conformance_of_layers(SubleqMachine(4, 6, form={form: "printed"}), programs, 10).wrong > 5
+    assert conformance(SubleqMachine(4, 6, form={"flag": "printed"}), programs, 10, dense=True).wrong > 5
     assert conformance_of_layers(SubleqMachine(4, 6), programs, 10, temperature=1.0).wrong > 5
-    with pytest.raises(ParameterError, match="steps"):
-        conformance_of_layers(SubleqMachine(4, 6), programs, 0)

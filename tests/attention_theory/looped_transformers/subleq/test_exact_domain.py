@@ -99,10 +99,3 @@ def test_the_law_and_the_bounds_by_hand() -> None:
     bounds = {10: 9 * 16 * 3 * 4, 6: 21 * 4 * 3 * 4, 4: 25 * (4 * 2 + 3 * 4)}  # two bits, two of an address, λ = 3
     for depth, gain in bounds.items():
         assert noise_bound(2, 2, depth, 3.0) == pytest.approx(gain * small)  # type: ignore[arg-type]
-
-
-def test_at_least_one_cycle_is_looked_at() -> None:
-    machine, source = SubleqMachine(4, 6), program([3], [(0, 2, 0)])
-    assert noise_before_correction(machine, source, 14.0, 1).shape == (1,)
-    with pytest.raises(ParameterError, match="steps"):
-        noise_before_correction(machine, source, 14.0, 0)

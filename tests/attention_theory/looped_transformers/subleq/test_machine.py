@@ -43,8 +43,6 @@ def test_bad_input_is_refused() -> None:
         machine.load(random_program(3, 3, 4, 0))
     with pytest.raises(ParameterError, match="equally many"):
         machine.load([random_program(1, 2, 4, 0), random_program(2, 1, 4, 0)])
-    with pytest.raises(ParameterError, match="depth"):
-        SubleqMachine(3, 4, depth=5)
     with pytest.raises(ParameterError, match="depth 10 only"):
         SubleqMachine(3, 4, depth=4, gate=1.0)
     with pytest.raises(ParameterError, match="idle"):

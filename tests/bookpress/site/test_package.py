@@ -9,8 +9,7 @@ from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
-from bookpress.site.origin import PACKAGE
-from bookpress.site.package_page import package_pages
+from bookpress.site.package import PACKAGE, Origins, package_pages
 
 LAYOUT = Layout.here()
 
@@ -50,3 +49,26 @@ def test_users_import_the_name_themselves(toy: Any) -> None:
     assert lines[-2] == (
         r"| `require` | Open ``a\|b`` of ``house.wall``: \$x\$ \| y. | [Good](/notebooks/demo/good.ipynb) |"
     )
+
+
+CELLS = [
+    "from toy.a import far, near\nfrom toy.b import alone, helper\nimport math",
+    "def own(x):\n    return helper(x)\n\nrows = {}\nfor k in range(3):\n    rows[k] = near(k)",
+    "other = alone(2)",
+    "axis = show.axes()\naxis.plot(rows[0])",
+    "axis = show.axes()\naxis.plot(own(1), math.pi)",
+    'claim = Claim("x")\nclaim.equal("c", other, 2)',
+    "claim.verdict()",
+]
+ORIGINS = Origins(CELLS, package="toy")
+
+
+def test_a_cells_functions_are_found_through_the_cells_before_it() -> None:
+    assert ORIGINS.functions(3) == ["toy.a.near"]
+    assert ORIGINS.functions(4) == ["toy.b.helper"]
+    assert ORIGINS.functions(5) == ["toy.b.alone"]
+
+
+def test_what_computes_or_judges_is_told_from_what_draws() -> None:
+    assert [ORIGINS.computes_or_judges(number) for number in range(1, 7)] == [True, True, False, True, True, True]
+    assert [ORIGINS.only_imports(number) for number in range(3)] == [True, False, False]

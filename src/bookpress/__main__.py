@@ -1,5 +1,0 @@
-"""``python -m bookpress`` is ``book``."""
-
-from bookpress.cli import main
-
-main()

@@ -1,0 +1,271 @@
+"""The tables of verdicts and of corrections: every claim with what it came to, and what is wrong in print.
+
+A row of the scoreboard has the number that tells most, and what is on record at full size. The errata have a page for
+each paper that can be sent as it is, the gravest first.
+"""
+
+from collections import Counter
+
+from bookpress.claims.evidence import IN_WORDS, Item, Part, Role, Settled, format_bound, format_number
+from bookpress.claims.panel import breaking, set_label, set_number
+from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
+from bookpress.claims.statement import heading, place
+from bookpress.site.book import Book
+from bookpress.site.page import badge, badges, proof_badge, table_row
+
+#: Stands over the claims that no paper makes.
+OWN = (
+    "Claims of the book's own, which none of the papers makes. The counts above leave them out. *Proved here* takes "
+    "the place of *as printed*: the proof stands on the claim's page, and what can be run of it was run."
+)
+
+_COLUMNS = [
+    "claim",
+    "what it is",
+    "kind",
+    "verdict",
+    "proof",
+    "measured",
+    "in print, or the bound",
+    "seconds",
+    "full size",
+]
+
+#: From the gravest on: what is the matter, with what, and what is said of a proof that uses such a claim.
+GRAVITY = (
+    ("False", "The statement is false, and nothing near it is true.", "refuted"),
+    (
+        "False as printed",
+        "The statement is false as printed, and true in another form, which is proved on its page.",
+        "false as printed, corrected on its page",
+    ),
+    (
+        "The proof fails",
+        "The statement stands, and its proof or construction as printed does not.",
+        "whose proof fails",
+    ),
+    (
+        "The proof is repaired",
+        "The statement stands; a step of its proof or construction is wrong in print, and mended.",
+        "whose proof is repaired on its page",
+    ),
+    ("Misprint", "What is meant is right, and what is written is not.", ""),
+    ("Beside the statement", "The statement stands; something beside it is not as printed.", ""),
+)
+
+#: As many failing runs of the statement, and of its proof, as an entry of the errata names; its page has them all.
+_NAMED = 3
+
+
+def summary_page(book: Book) -> str:
+    """Verdicts counted by paper; included by the front page and the scoreboard."""
+    papers = book.registry.articles
+    counted = [Counter(book.verdict(paper, entry) for entry in paper.claims) for paper in papers]
+    total = sum(counted, Counter())
+    names = [f"[{paper.short_title}](/papers/{paper.name}.md)" for paper in papers]
+    lines = [
+        "---\norphan: true\n---\n",
+        table_row(["verdict", *names, "all"]),
+        table_row(["---", *["---:"] * (len(papers) + 1)]),
+        *(
+            table_row([badge(verdict), *(str(one[verdict] or "") for one in counted), str(total[verdict])])
+            for verdict in Verdict
+            if total[verdict]
+        ),
+        table_row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def scoreboard_page(book: Book) -> str:
+    """Every claim of every paper. The empty box is where a script puts the filters; the tables are whole without it."""
+    lines = [
+        "# Scoreboard",
+        "",
+        "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
+        "typed: it follows from checks that can fail and from controls that were seen to fail. The lists below end "
+        "with the claims of the book's own, which the first table leaves out.",
+        "",
+        "Of what was measured one number is shown, the one that has a printed number beside it where there is one; "
+        "brackets hold an interval. The seconds are those of the whole page. Where a paper's own size is too much for "
+        "the book's laptop run, the last column has the verdict of the run at full size, if one is on record. Where it "
+        "is blank, the two are one run, or there is none.",
+        "",
+        "```{include} summary.md\n:start-line: 3\n```",
+        "",
+        ":::{div} scoreboard-filters\n:::",
+    ]
+    for paper in book.registry.papers:
+        cited = f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`." if paper.is_article else OWN
+        lines += ["", f"## {paper.short_title}", "", cited, ""]
+        lines += [table_row(_COLUMNS), table_row(["---"] * len(_COLUMNS))]
+        lines += [table_row(_score(book, paper, entry)) for entry in paper.claims]
+    return "\n".join(lines) + "\n"
+
+
+def notebooks_list(book: Book, paper: Paper) -> str:
+    """A paper's notebooks with what each settles; included by its chapter."""
+    lines = ["---\norphan: true\n---\n", table_row(["page", "what it settles"]), table_row(["---"] * 2)]
+    for name in book.notebooks_of(paper):
+        settled = badges(book.records[name].claims)
+        lines += [table_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
+    return "\n".join(lines) + "\n"
+
+
+def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
+    verdict, claim = book.verdict(paper, entry), f"{paper.name}/{entry.id}"
+    record = book.records.get(entry.notebook or "")
+    label = f"{{claim:ref}}`{entry.label} <{claim}>`" if record else entry.label
+    reason = f" {entry.why}" if verdict is Verdict.NOT_RUN and entry.why else ""
+    settled = book.settled.get(claim)
+    return [
+        label,
+        entry.title or entry.kind.value,
+        entry.kind.value,
+        badge(verdict) + reason,
+        proof_badge(book.proof(paper, entry), not paper.is_article),
+        *(_measured(settled) if settled else ("", "")),
+        f"{record.seconds:.1f}" if record and settled else "",
+        _full_size(book, paper, entry) if settled else "",
+    ]
+
+
+def headline_item(settled: Settled) -> Item | None:
+    """The one comparison to show: with a printed number, else an estimate, else a check of a measured quantity."""
+    shown = [item for item in settled.evidence if item.bound is not None and not isinstance(item.measured, bool | str)]
+    for fits in (
+        lambda item: item.role is Role.NUMBER,
+        lambda item: item.interval is not None and not item.role.must_fail,
+        lambda item: item.role is Role.CHECK and isinstance(item.measured, float),
+        lambda item: item.role is Role.CHECK,
+    ):
+        if found := next(filter(fits, shown), None):
+            return found
+    return None
+
+
+def _measured(settled: Settled) -> tuple[str, str]:
+    """What was measured, with its name and interval; and the printed number or the bound beside it."""
+    item = headline_item(settled)
+    if item is None:
+        return "", ""
+    interval = f" ({' to '.join(map(format_number, item.interval))})" if item.interval else ""
+    beside = "" if item.role is Role.NUMBER else IN_WORDS[item.relation]
+    measured = set_number(format_number(item.measured) + interval)
+    return f"{set_label(item.label)}: {measured}", beside + set_number(format_bound(item))
+
+
+def _full_size(book: Book, paper: Paper, entry: Entry) -> str:
+    """The verdict at the paper's own size, where the laptop run is smaller."""
+    if settled := book.settled_at_full_size.get(f"{paper.name}/{entry.id}"):
+        return badge(settled.verdict)
+    return badge(Verdict.NOT_RUN) if entry.notebook in book.full_size else ""
+
+
+def gravity(verdict: Verdict, proof: ProofMark | None) -> int:
+    """The place in :data:`GRAVITY` that a verdict and the mark on the proof amount to."""
+    if verdict is Verdict.REFUTED:
+        return 0
+    if verdict is Verdict.HOLDS_WITH_CORRECTION:
+        return 1
+    if proof is ProofMark.FAILS:
+        return 2
+    if proof is ProofMark.REPAIRED:
+        return 3
+    return 4 if verdict is Verdict.MISPRINTED or proof is ProofMark.MISPRINTED else 5
+
+
+def errata_pages(book: Book) -> dict[str, str]:
+    """The overview, and a page for each paper in which something is wrong."""
+    wrong = {paper.name: _wrong(book, paper) for paper in book.registry.articles}
+    papers = [paper for paper in book.registry.articles if wrong[paper.name]]
+    pages = {f"errata-{paper.name}": _sheet(book, paper, wrong[paper.name]) for paper in papers}
+    return {"errata": _overview(papers, wrong)} | pages
+
+
+def _wrong(book: Book, paper: Paper) -> list[tuple[int, Entry]]:
+    """What is wrong in a paper with how grave it is, the gravest first and in the paper's order."""
+    found = [
+        (gravity(book.verdict(paper, entry), book.proof(paper, entry)), entry)
+        for entry in paper.claims
+        if entry.printed and entry.notebook in book.records
+    ]
+    return sorted(found, key=lambda one: one[0])
+
+
+def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) -> str:
+    lines = [
+        "# Errata",
+        "",
+        "What is wrong in print, with the form that is right; a page for each paper, the gravest first. Each entry has "
+        "the place, the words as printed, the run in which they fail, and the corrected form. A statement and its "
+        "proof are judged apart. A page prints as a sheet that can be sent to its authors.",
+        "",
+        table_row(["", *(f"[{paper.short_title}](errata-{paper.name}.md)" for paper in papers)]),
+        table_row(["---", *["---:"] * len(papers)]),
+    ]
+    for number, (name, meaning, _) in enumerate(GRAVITY):
+        counts = [sum(grave == number for grave, _ in wrong[paper.name]) for paper in papers]
+        if any(counts):
+            lines.append(table_row([f"**{name}.** {meaning}", *(str(count or "") for count in counts)]))
+    return "\n".join(lines) + "\n"
+
+
+def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
+    lines = [
+        f"# Errata of {paper.short_title}",
+        "",
+        f"What is wrong in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the gravest first.",
+        "",
+        "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may "
+        "be its fault and not the paper's.",
+    ]
+    for number, (name, meaning, _) in enumerate(GRAVITY):
+        entries = [entry for grave, entry in wrong if grave == number]
+        if entries:
+            lines += ["", f"## {name}", "", meaning]
+            lines += [line for entry in entries for line in _erratum(book, paper, entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
+    claim = f"{paper.name}/{entry.id}"
+    marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
+    notes = [where] if (where := place(entry)) else []
+    notes += ["this may be the text layer's fault"] if entry.text_layer else []
+    notes += _premises_wrong(book, paper, entry)
+    return [
+        "",
+        f"### {heading(entry)}",
+        "",
+        " ".join(mark for mark in marks if mark),
+        "",
+        *([f"*{'. '.join(note[0].upper() + note[1:] for note in notes)}.*", ""] if notes else []),
+        f"**As printed.** {(entry.printed or '').strip()}",
+        "",
+        *_why(book.settled[claim]),
+        f"**Corrected.** {(entry.corrected or '').strip()}",
+        "",
+        f"{{claim:ref}}`The run, with the proof where there is one <{claim}>`",
+    ]
+
+
+def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
+    """What a claim's proof rests on and the paper has wrong, in words, but for what its own page has answered."""
+    return [
+        f"its proof uses {used.label}, {wrong}"
+        for used in paper.claims
+        if used.id in entry.proof_uses
+        and used.id not in entry.answered
+        and (wrong := GRAVITY[gravity(book.verdict(paper, used), book.proof(paper, used))][2])
+    ]
+
+
+def _why(settled: Settled) -> list[str]:
+    """The runs in which the printed form fails."""
+    failures = []
+    for part, what in ((Part.STATEMENT, "As printed"), (Part.PROOF, "In the proof as printed")):
+        runs = breaking(settled, part)
+        more = f"; and {len(runs) - _NAMED} more on the page" if len(runs) > _NAMED else ""
+        failures += [f"{what}: {'; '.join(runs[:_NAMED])}{more}."] if runs else []
+    return [f"**Why it fails.** {' '.join(failures)}", ""] if failures else []
