@@ -10,9 +10,9 @@ tokens loads. One head of 16 features, batch 1, float32, one thread; all forms s
 its windows being for an accelerator alone; where it is not installed (extra ``peer``) its columns are left out. Forms
 that hold every triple are left out at 1024 tokens, where one tensor of scores is 4 GB.
 
-It ends non-zero unless at 256 tokens the causal sum takes a tenth of the literal memory and a fifth of its time and no
-sum is slower than the peer, and four times the tokens take at most five times the time in windows. (At 64 tokens, where
-every triple fits into the cache, all forms take about the same time.)
+Three goals. At 256 tokens the causal sum takes a tenth of the literal memory and a fifth of its time. No sum is slower
+than the peer at any length that the peer runs. From 256 to 1024 tokens the sum in windows takes at most five times the
+time. It prints each goal that is missed, then ``NOT MET``, and ends with the exit code 1.
 """
 
 import argparse
@@ -120,7 +120,8 @@ def main() -> int:
     if chosen:
         print(*resident_growth(chosen[0], chosen[1], int(chosen[2])))
         return 0
-    met, windowed = True, {}
+    missed: list[str] = []
+    windowed: dict[int, float] = {}
     for name in SUMS:
         for tokens in REPEATS:
             times, difference = seconds(name, tokens)
@@ -129,14 +130,20 @@ def main() -> int:
             for form in [*times][1:]:
                 faster, less = times[form] / times["module"], megabytes[form] / megabytes["module"]
                 line.append(f"{form} {times[form]:8.4f} s ({faster:5.1f}x) {megabytes[form]:7.1f} MB ({less:6.1f}x)")
-                met &= (form, tokens) != ("peer", 256) or faster >= 1
-                met &= (form, name, tokens) != ("literal", "causal", 256) or (faster >= 5 and less >= 10)
+                if form == "peer" and faster < 1:
+                    missed.append(f"{name}, {tokens} tokens: {1 / faster:.2f} times the seconds of the peer")
+                if (form, name, tokens) == ("literal", "causal", 256) and (faster < 5 or less < 10):
+                    missed.append(
+                        f"causal, 256 tokens: {faster:.1f} times faster than literal, {less:.1f} times smaller"
+                    )
             print("   ".join([*line, f"difference {difference:.1e}"]), flush=True)
             if name == "window":
                 windowed[tokens] = times["module"]
-    met &= windowed[1024] <= 5 * windowed[256]
-    print("met" if met else "NOT MET")
-    return 0 if met else 1
+    growth = windowed[1024] / windowed[256]
+    if growth > 5:
+        missed.append(f"window: {growth:.1f} times the seconds for 4 times the tokens")
+    print(*missed, "NOT MET" if missed else "met", sep="\n")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
