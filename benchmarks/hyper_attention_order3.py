@@ -13,6 +13,11 @@ that hold every triple are left out at 1024 tokens, where one tensor of scores i
 Three goals. At 256 tokens the causal sum takes a tenth of the literal memory and a fifth of its time. No sum is slower
 than the peer at any length that the peer runs. From 256 to 1024 tokens the sum in windows takes at most five times the
 time. It prints each goal that is missed, then ``NOT MET``, and ends with the exit code 1.
+
+Measured on a shared core: the causal sum is 9.2 times faster than the literal one and takes 97 times less memory; four
+times the tokens take 3.2 times the time in windows. At 256 tokens the peer takes 3.9 (``pairs``) and 2.3 (``all``) times
+the time of the module. At 64 tokens, where every triple fits into the cache, the module takes 1.30 and 1.24 times the
+time of the peer: there the second goal is not met.
 """
 
 import argparse
