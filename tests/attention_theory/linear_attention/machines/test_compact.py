@@ -186,5 +186,5 @@ def test_what_does_not_fit_is_refused() -> None:
     prompt = universal.embed(tables, words, place)
     with pytest.raises(ParameterError, match="step must be"):
         universal.run(prompt, 5)
-    with pytest.raises(ParameterError, match="width"):
+    with pytest.raises(ParameterError, match="prompt must have shape"):
         universal.run(prompt[..., 1:], 1)
