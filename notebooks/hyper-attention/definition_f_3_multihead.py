@@ -56,7 +56,7 @@ require(shifts=(Each(shifts), 1, 100_000), seed=(seed, 0, None))
 def block(orders: list[int], **options: Any) -> HyperFeatureAttention:
     """A block in float64 with weights of the seed."""
     torch.manual_seed(seed)
-    return HyperFeatureAttention(width, orders, **options).double()
+    return HyperFeatureAttention(width, len(orders), orders, **options).double()
 
 
 def count(module: torch.nn.Module) -> int:
@@ -102,7 +102,7 @@ plain_printed = block([1, 1, 1], form="printed")
 # %%
 leaks = {
     causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
-    for causal, one in ((True, plain), (False, block([1, 1, 1], causal=False)))
+    for causal, one in ((True, plain), (False, block([1, 1, 1], is_causal=False)))
 }
 
 claim = Claim("hyper-attention/definition-f-2")
@@ -208,8 +208,8 @@ claim.verdict()
 
 # %%
 with torch.device("meta"):  # counted on blocks of the printed width, without their numbers
-    counted = {a: count(HyperFeatureAttention(768, [a])) for a in (1, 2, 3, 4)}
-    multiplied = {a: count(HyperFeatureAttention(768, [a], value_product=True)) for a in (1, 2, 3, 4)}
+    counted = {a: count(HyperFeatureAttention(768, 1, a)) for a in (1, 2, 3, 4)}
+    multiplied = {a: count(HyperFeatureAttention(768, 1, a, value_product=True)) for a in (1, 2, 3, 4)}
 excess = [multiplied[a] - 4 * 768**2 for a in (1, 2, 3, 4)]
 
 # %% [markdown]

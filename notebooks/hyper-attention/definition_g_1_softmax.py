@@ -133,7 +133,7 @@ gradient_error = max(relative_error(a, b) for a, b in zip(*gradients, strict=Tru
 allowed = allowed_tuples(tokens, 2, "ge", causal=True)
 printed_mask = torch.where(allowed, 0.0, -torch.inf).to(torch.float64)
 as_printed = (tuple_scores(q, [k, k]) * printed_mask).flatten(-2).softmax(dim=-1)
-open_block = block(causal=False)
+open_block = block(is_causal=False)
 
 claim = Claim("hyper-attention/definition-g-1")
 claim.close("block against the loop, error", shared(x), by_loop(shared))

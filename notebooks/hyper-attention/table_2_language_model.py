@@ -198,7 +198,7 @@ show.table(
 # %%
 variants = {
     **TABLE_2,
-    "HFA, values multiplied too": lambda width: HyperFeatureAttention(width, [2, 2, 2], value_product=True),
+    "HFA, values multiplied too": lambda width: HyperFeatureAttention(width, 3, 2, value_product=True),
 }
 with torch.device("meta"):
     full = {name: LanguageModel(50257, 1024, 768, make, 3) for name, make in variants.items()}

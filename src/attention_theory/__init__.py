@@ -2,6 +2,26 @@
 
 Conventions, everywhere: tokens are rows and batch dimensions lead, ``(..., tokens, features)``; theory runs in
 float64; tensors in, tensors out, on the device and of the type of the input; a function that draws takes a seed or a
-``torch.Generator``; ``form="printed"`` gives a formula as the paper prints it where that is wrong. Import from the
-module that holds the thing, e.g. ``from attention_theory.linear_attention.learning.certificate import certificate``.
+``torch.Generator``; ``form="printed"`` gives a formula as the paper prints it where that is wrong. The layers are in
+:mod:`attention_theory.nn`; import all else from the module that holds it, e.g. ``from
+attention_theory.linear_attention.learning.certificate import certificate``.
 """
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attention_theory import nn
+
+    __version__: str
+
+__all__ = ["__version__", "nn"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "nn":
+        return import_module("attention_theory.nn")
+    if name == "__version__":
+        return version("attention-theory-executed")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

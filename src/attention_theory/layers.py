@@ -20,7 +20,7 @@ def causal_mask(tokens: int, device: torch.device | str = "cpu") -> Bool[Tensor,
 def attention_weights(
     scores: Float[Tensor, "... queries keys"],
     rule: Rule = "softmax",
-    mask: Bool[Tensor, "... queries keys"] | None = None,
+    mask: Bool[Tensor, "... #queries keys"] | None = None,
 ) -> Float[Tensor, "... queries keys"]:
     """Weights from scores.
 
@@ -46,7 +46,7 @@ def attention(
     keys: Float[Tensor, "... keys width"],
     values: Float[Tensor, "... keys features"],
     rule: Rule = "softmax",
-    mask: Bool[Tensor, "... queries keys"] | None = None,
+    mask: Bool[Tensor, "... #queries keys"] | None = None,
     scale: float = 1.0,
 ) -> Float[Tensor, "... queries features"]:
     """``weights(scale * queries @ keys.T) @ values``, tokens as rows, batch dimensions leading.

@@ -20,7 +20,10 @@ from attention_theory.hyper_attention.interactions.interactions import aggregate
 from attention_theory.hyper_attention.interactions.projections import largest_inner_product, missed_agreements
 from attention_theory.hyper_attention.interactions.versatility import versatility
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
+from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
+from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.hyper_attention.worlds.collisions import simulate
 from attention_theory.hyper_attention.worlds.grids import product_code
 from attention_theory.hyper_attention.worlds.vision import convolve
@@ -191,7 +194,20 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("symbols", lambda: versatility(torch.tensor([[0, 5]]), 3)),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 0, 4))),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 3, 5))),
-    ("x", lambda: HyperAttention(4, 2)(torch.ones(3, 4))),
+    ("x", lambda: HyperAttention(4, 2)(torch.ones(4))),
+    ("x", lambda: HyperFeatureAttention(4, 2)(torch.ones(0, 4))),
+    ("x", lambda: LinearHyperAttention(4, 2)(torch.ones(3, 5))),
+    ("attn_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), attn_mask=torch.ones(3, 3))),
+    ("key_padding_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), torch.ones(3))),
+    ("num_kv_heads", lambda: HyperAttention(6, 3, num_kv_heads=2)),
+    ("num_kv_heads", lambda: HyperFeatureAttention(4, 2, num_kv_heads=1, value_product=True)),
+    ("order", lambda: HyperFeatureAttention(4, 2, [1])),
+    ("order", lambda: HyperFeatureAttention(4, 2, 2.5)),  # type: ignore[arg-type]
+    ("window", lambda: HyperAttention(4, 2, window=[3])),
+    ("window", lambda: HyperAttention(4, 2, window=[3, 3], is_causal=False)),
+    ("window", lambda: window_attention(*[ones(1, 3, 2)] * 5, window=[3])),
+    ("queries", lambda: window_attention(*[ones(1, 0, 2)] * 5, window=[3, 3])),
+    ("queries", lambda: linear_pair_sum(*[ones(1, 0, 2)] * 5)),
     ("queries", lambda: pair_attention(*[ones(1, 0, 2)] * 5)),
     ("starts", lambda: simulate(torch.tensor([[[0, 9]]]), 5, 1)),
     ("starts", lambda: simulate(torch.zeros(0, 2, 2, dtype=torch.int64), 5, 1)),

@@ -49,6 +49,8 @@ EXAMPLES: dict[Any, Any] = {
     Mapping: {1: 1.0},
     dict: {"a": 1},
     Generator: Generator(),
+    torch.device: torch.device("cpu"),
+    torch.dtype: torch.float64,
     Rows: Rows(a=2),
     Task: Task(16, 2, 2, 12, noisy=True),
     Machine: parse_machine("a 0 -> a 0 L"),

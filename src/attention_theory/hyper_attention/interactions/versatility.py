@@ -49,7 +49,8 @@ def versatility(symbols: Int[Tensor, "samples length"], size: int) -> Versatilit
     Raises:
         ParameterError: no sequence, or a symbol that is none of them.
     """
-    require(size=(size, 1, None), symbols=(Each(symbols), 0, size - 1))
+    require(size=(size, 1, None))
+    require(symbols=(Each(symbols), 0, size - 1))
     grams = []
     for symbol in range(size):
         matrix = data_matrix(symbols, symbol, size)

@@ -13,22 +13,22 @@ from attention_theory.validation import require
 
 #: Attention blocks by the name of the row, built for a width. Table 1: one head.
 TABLE_1: dict[str, Callable[[int], nn.Module]] = {
-    "Self-Attention": lambda width: HyperFeatureAttention(width, [1]),
-    "HyperFeatureAttention": lambda width: HyperFeatureAttention(width, [4]),
+    "Self-Attention": lambda width: HyperFeatureAttention(width, 1, 1),
+    "HyperFeatureAttention": lambda width: HyperFeatureAttention(width, 1, 4),
     "HyperAttention": lambda width: HyperAttention(width),
     "HyperAttention (no sharing)": lambda width: HyperAttention(width, sharing=False),
 }
 
 #: Table 2 counts orders from 2 for self-attention, so its order 3 is two factors.
 TABLE_2: dict[str, Callable[[int], nn.Module]] = {
-    "SA": lambda width: HyperFeatureAttention(width, [1, 1, 1]),
-    "HFA": lambda width: HyperFeatureAttention(width, [2, 2, 2]),
-    "HFA_v2": lambda width: HyperFeatureAttention(width, [1, 1, 2, 2]),
+    "SA": lambda width: HyperFeatureAttention(width, 3, 1),
+    "HFA": lambda width: HyperFeatureAttention(width, 3, 2),
+    "HFA_v2": lambda width: HyperFeatureAttention(width, 4, [1, 1, 2, 2]),
 }
 
 #: The same printed models on matched parameters, and the second reading of Table 1's order 4: three factors.
 TABLE_1_VARIANTS: dict[str, Callable[[int], nn.Module]] = {
-    "HyperFeatureAttention, three factors": lambda width: HyperFeatureAttention(width, [3]),
+    "HyperFeatureAttention, three factors": lambda width: HyperFeatureAttention(width, 1, 3),
     "HyperAttention (no sharing), narrower": lambda width: HyperAttention(width, rank=2 * width // 3, sharing=False),
 }
 

@@ -9,8 +9,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_theory.encodings import rotate
+from attention_theory.hyper_attention.layers.attention_block import AttentionBlock, merge_heads
 from attention_theory.layers import attention_weights, causal_mask
-from attention_theory.validation import FORMS, Each, Form, ParameterError, require, require_some
+from attention_theory.validation import FORMS, Each, Form, ParameterError, refuse_unless, require, require_some
 
 
 def linear_hyper_feature_attention(
@@ -54,111 +55,161 @@ def score_features(
     return reduce(lambda x, y: (x[..., :, None] * y[..., None, :]).flatten(-2), factors)
 
 
-class HyperFeatureAttention(nn.Module):
-    """Multihead HyperFeatureAttention (Definition F.3), a drop-in for a self-attention block.
+class HyperFeatureAttention(AttentionBlock):
+    """Multihead HyperFeatureAttention (Definition F.3), in place of a self-attention block.
 
-    Head ``h`` has order ``A``: its features are cut into ``A`` parts, each with its own scores, and the softmax is of
-    their entrywise product. Order 1 is ordinary multihead self-attention (Definition F.2), so a list of orders mixes
-    both kinds of head, as HFA_v2 of Table 2 does.
+    A head of order ``A`` cuts its features into ``A`` parts, each with its own scores, and the softmax is of their
+    entrywise product. Order 1 is ordinary multihead self-attention (Definition F.2), so a list of orders mixes both
+    kinds of head, as HFA_v2 of Table 2 does.
 
     The paper puts no scale on the scores here, as it does in Section 2. A product of unscaled scores saturates the
     softmax, so every factor is divided by the root of its width, but with ``form="printed"``.
 
+    Shapes are ``(..., tokens, embed_dim)`` in and out. A fully masked row is 0.
+
+    >>> import torch
+    >>> from attention_theory.nn import HyperFeatureAttention
+    >>> layer = HyperFeatureAttention(embed_dim=16, num_heads=2, order=[1, 4])
+    >>> out, weights = layer(torch.randn(3, 5, 16), need_weights=True)
+    >>> out.shape, weights.shape
+    (torch.Size([3, 5, 16]), torch.Size([3, 2, 5, 5]))
+
     Args:
-        width: the features ``d`` of a token.
-        orders: the order ``A`` of each head.
+        embed_dim: the features ``d`` of a token.
+        num_heads: the heads, which divide the features.
+        order: the order ``A`` of all heads, or one for each; it divides the features of its head.
+        num_kv_heads: heads of keys and values, each for ``num_heads / num_kv_heads`` heads in a row; all unless given.
         value_product: multiply ``A`` value matrices entrywise too; costs ``(A - 1) d d_h`` more parameters a head.
-        causal: a token looks at itself and those before it.
+        is_causal: a token looks at itself and those before it.
         rotary: rotary positions on every query and key (Remark F.5).
         form: ``"printed"`` leaves out the scale of the scores.
+        bias: a bias in every projection.
+        dropout: the fraction of weights that are set to 0 in training.
 
     Raises:
-        ParameterError: the number of heads does not divide the width, or an order the features of its head; or an
-            unknown form.
+        ParameterError: the heads do not divide the features, or an order those of its head; shared values that are to
+            be multiplied; or another argument out of range.
     """
 
     def __init__(
         self,
-        width: int,
-        orders: Sequence[int],
+        embed_dim: int,
+        num_heads: int = 1,
+        order: int | Sequence[int] = 2,
+        *,
+        num_kv_heads: int | None = None,
         value_product: bool = False,
-        causal: bool = True,
+        is_causal: bool = True,
         rotary: bool = False,
         form: Form = "correct",
+        bias: bool = False,
+        dropout: float = 0.0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__()
-        require(form=(form, FORMS))
-        self.head_width = _head_width(width, orders)
-        self.orders = list(orders)
-        self.value_product, self.causal, self.rotary, self.form = value_product, causal, rotary, form
-        value_width = self.head_width * (sum(orders) if value_product else len(orders))
-        self.queries = nn.Linear(width, width, bias=False)
-        self.keys = nn.Linear(width, width, bias=False)
-        self.values = nn.Linear(width, value_width, bias=False)
-        self.out = nn.Linear(width, width, bias=False)
-
-    def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
-        """``Concat(HFA^1, ..., HFA^H) W^O`` (Eqs. 39 and 40)."""
-        groups = [(order, len(list(same))) for order, same in groupby(self.orders)]
-        widths = [self.head_width * heads for _, heads in groups]
-        value_widths = [self.head_width * heads * (order if self.value_product else 1) for order, heads in groups]
-        parts = zip(
-            groups,
-            self.queries(x).split(widths, dim=-1),
-            self.keys(x).split(widths, dim=-1),
-            self.values(x).split(value_widths, dim=-1),
-            strict=True,
+        super().__init__(embed_dim, num_heads, num_kv_heads, is_causal)
+        self.orders = list(order) if isinstance(order, Sequence) else [order] * num_heads
+        require(order=(Each(self.orders), 1, None), form=(form, FORMS), dropout=(dropout, 0.0, 1.0))
+        refuse_unless(
+            len(self.orders) == num_heads,
+            f"order must be one number, or one for each of {num_heads} heads, got {self.orders}",
         )
-        return self.out(torch.cat([self._heads(order, *qkv) for (order, _), *qkv in parts], dim=-1))
+        refuse_unless(
+            not value_product or self.num_kv_heads == num_heads,
+            f"num_kv_heads must be {num_heads} with value_product, got {num_kv_heads}",
+        )
+        self.head_dim = _head_dim(embed_dim, self.orders)
+        self.value_product, self.rotary, self.form, self.dropout = value_product, rotary, form, dropout
+        key_dim = self.head_dim * self.num_kv_heads
+        value_dim = self.head_dim * sum(self.orders) if value_product else key_dim
+        self.queries = nn.Linear(embed_dim, embed_dim, bias, device, dtype)
+        self.keys = nn.Linear(embed_dim, key_dim, bias, device, dtype)
+        self.values = nn.Linear(embed_dim, value_dim, bias, device, dtype)
+        self.out = nn.Linear(embed_dim, embed_dim, bias, device, dtype)
 
-    def _heads(self, order: int, queries: Tensor, keys: Tensor, values: Tensor) -> Float[Tensor, "batch tokens part"]:
-        """The heads of one order, side by side."""
-        part = self.head_width // order
+    def _project(self, x: Tensor) -> list[Float[Tensor, "... tokens features"]]:
+        return [self.queries(x), self.keys(x), self.values(x)]
+
+    def _attend(
+        self, projected: list[Tensor], hidden: Tensor | None, need_weights: bool
+    ) -> tuple[Float[Tensor, "... tokens features"], Tensor | None]:
+        """``Concat(HFA^1, ..., HFA^H)`` (Eq. 39): neighbouring heads of one order at once."""
+        queries, keys, values = projected
+        keys, values = self._expand_kv(keys, self.head_dim), self._expand_kv(values, self.head_dim)
+        groups = [(order, len(list(same))) for order, same in groupby(self.orders)]
+        widths = [self.head_dim * heads for _, heads in groups]
+        value_widths = [self.head_dim * heads * (order if self.value_product else 1) for order, heads in groups]
+        parts = zip(
+            groups, queries.split(widths, -1), keys.split(widths, -1), values.split(value_widths, -1), strict=True
+        )
+        mixed, weights = zip(*(self._heads(order, q, k, v, hidden) for (order, _), q, k, v in parts), strict=True)
+        return torch.cat(mixed, dim=-1), torch.cat(weights, dim=-3) if need_weights else None
+
+    def _heads(
+        self, order: int, queries: Tensor, keys: Tensor, values: Tensor, hidden: Tensor | None
+    ) -> tuple[Float[Tensor, "... tokens part"], Float[Tensor, "... heads tokens tokens"]]:
+        """The heads of one order, side by side, and their weights."""
+        part = self.head_dim // order
         factors = [
             self._scores(q, k) for q, k in zip(_factors(queries, order, part), _factors(keys, order, part), strict=True)
         ]
-        value_factors = _factors(values, order if self.value_product else 1, self.head_width)
-        mask = causal_mask(queries.shape[-2], queries.device) if self.causal else None
-        heads = attention_weights(reduce(torch.mul, factors), mask=mask) @ reduce(torch.mul, value_factors)
-        return heads.transpose(1, 2).flatten(2)
+        value_factors = _factors(values, order if self.value_product else 1, self.head_dim)
+        weights = self._weights(reduce(torch.mul, factors), hidden)
+        mixed = nn.functional.dropout(weights, self.dropout, self.training) if self.dropout else weights
+        return merge_heads(mixed @ reduce(torch.mul, value_factors)), weights
 
-    def _scores(self, queries: Tensor, keys: Tensor) -> Float[Tensor, "batch heads tokens tokens"]:
+    def _scores(self, queries: Tensor, keys: Tensor) -> Float[Tensor, "... heads tokens tokens"]:
         if self.rotary:
             queries, keys = rotate(queries), rotate(keys)
         return (queries * queries.shape[-1] ** -0.5 if self.form == "correct" else queries) @ keys.mT
 
+    def _weights(self, scores: Tensor, hidden: Tensor | None) -> Float[Tensor, "... heads tokens tokens"]:
+        mask = causal_mask(scores.shape[-1], scores.device) if self.is_causal else None
+        if hidden is None:
+            return attention_weights(scores, mask=mask)
+        mask = ~hidden if mask is None else mask & ~hidden
+        # The softmax of nothing is not a number, and neither is its gradient, even where it is thrown away.
+        empty = ~mask.any(-1, keepdim=True)
+        return attention_weights(scores, mask=mask | empty).masked_fill(empty, 0.0)
 
-def _head_width(width: int, orders: Sequence[int]) -> int:
+    def extra_repr(self) -> str:
+        return (
+            f"{self.embed_dim}, {self.num_heads}, order={self.orders}, is_causal={self.is_causal}, "
+            f"value_product={self.value_product}, rotary={self.rotary}, form={self.form!r}, dropout={self.dropout}"
+        )
+
+
+def _head_dim(embed_dim: int, orders: Sequence[int]) -> int:
     """The features of a head, which the heads and then each order must divide."""
-    require(width=(width, 1, None), orders=(Each(orders), 1, None))
-    if width % len(orders):
-        raise ParameterError(f"width must be a multiple of the {len(orders)} heads, got {width}")
-    head_width = width // len(orders)
+    require(embed_dim=(embed_dim, 1, None), orders=(Each(orders), 1, None))
+    if embed_dim % len(orders):
+        raise ParameterError(f"embed_dim must be a multiple of the {len(orders)} heads, got {embed_dim}")
+    head_dim = embed_dim // len(orders)
     for order in orders:
-        if head_width % order:
+        if head_dim % order:
             raise ParameterError(
-                f"width / heads must be a multiple of each order, got {width} / {len(orders)} = {head_width} "
+                f"embed_dim / num_heads must be a multiple of each order, got {embed_dim} / {len(orders)} = {head_dim} "
                 f"features for order {order}"
             )
-    return head_width
+    return head_dim
 
 
-def _factors(features: Tensor, order: int, width: int) -> tuple[Float[Tensor, "batch heads tokens width"], ...]:
-    """Cut (batch, tokens, heads * order * width) into one tensor a factor."""
-    return features.unflatten(-1, (-1, order, width)).permute(3, 0, 2, 1, 4).unbind(0)
+def _factors(features: Tensor, order: int, width: int) -> tuple[Float[Tensor, "... heads tokens width"], ...]:
+    """Cut (..., tokens, heads * order * width) into one tensor a factor."""
+    return features.unflatten(-1, (-1, order, width)).movedim(-2, 0).transpose(-3, -2).unbind(0)
 
 
-def hyper_feature_parameters(width: int, orders: Sequence[int], value_product: bool = False) -> int:
+def hyper_feature_parameters(embed_dim: int, orders: Sequence[int], value_product: bool = False) -> int:
     """Parameters of the block: ``4 d^2``, and ``(3 + A) d^2`` with value products at one order (Remark F.4).
 
     Raises:
         ParameterError: as for the block.
     """
-    head_width = _head_width(width, orders)
-    return 3 * width**2 + width * head_width * (sum(orders) if value_product else len(orders))
+    head_dim = _head_dim(embed_dim, orders)
+    return 3 * embed_dim**2 + embed_dim * head_dim * (sum(orders) if value_product else len(orders))
 
 
-def hyper_feature_flops(tokens: int, width: int, orders: Sequence[int], value_product: bool = False) -> int:
+def hyper_feature_flops(tokens: int, embed_dim: int, orders: Sequence[int], value_product: bool = False) -> int:
     """Multiplications and additions of the matrix products for one sequence: projections, scores, weighted sums.
 
     The scores of a head cost ``2 T^2 d_h`` at every order, because its factors share the head's features (Table 2).
@@ -167,8 +218,8 @@ def hyper_feature_flops(tokens: int, width: int, orders: Sequence[int], value_pr
         ParameterError: no token, and as for the block.
     """
     require(tokens=(tokens, 1, None))
-    projections = 2 * tokens * hyper_feature_parameters(width, orders, value_product)
-    return projections + 2 * 2 * tokens**2 * width
+    projections = 2 * tokens * hyper_feature_parameters(embed_dim, orders, value_product)
+    return projections + 2 * 2 * tokens**2 * embed_dim
 
 
 def product_flops(tokens: int, orders: Sequence[int]) -> int:

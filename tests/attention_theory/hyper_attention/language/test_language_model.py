@@ -93,5 +93,5 @@ def test_untrained_model_knows_nothing() -> None:
 
 
 def test_bad_sizes_are_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="width"):
+    with pytest.raises(ParameterError, match="embed_dim"):
         LanguageModel(11, WINDOW, 10, TABLE_2["SA"])

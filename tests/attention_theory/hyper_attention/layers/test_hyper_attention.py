@@ -69,7 +69,7 @@ def test_tied_factors_are_the_sharing_form_and_untied_ones_are_not() -> None:
 def test_parameter_counts_match_the_formula(
     heads: int, order: int, rank: int | None, sharing: bool, separate: bool
 ) -> None:
-    module = layer(6 * heads, heads, order, rank, sharing=sharing, separate_output=separate)
+    module = layer(6 * heads, heads, order, rank=rank, sharing=sharing, separate_output=separate)
     expected = hyper_attention_parameters(6 * heads, heads, order, rank, sharing, separate)
     assert sum(p.numel() for p in module.parameters()) == expected
 
@@ -99,6 +99,21 @@ def test_the_past_does_not_see_the_future(order: int) -> None:
     assert (module(x)[:, 4] - module(changed)[:, 4]).abs().max() > 1e-3
 
 
+@pytest.mark.parametrize("order", [3, 4])
+def test_shared_heads_of_keys_and_values_are_heads_with_equal_maps(order: int) -> None:
+    grouped, whole, x = layer(8, 4, order, num_kv_heads=2), layer(8, 4, order), tokens(5, 8)
+    state = grouped.state_dict()
+    for name in ("keys.0.weight", "values.0.weight"):
+        state[name] = state[name].unflatten(0, (2, 2)).repeat_interleave(2, 0).flatten(0, 1)
+    whole.load_state_dict(state)
+    torch.testing.assert_close(grouped(x), whole(x), rtol=0, atol=1e-13)
+
+
+def test_windows_as_long_as_the_sequence_hide_nothing() -> None:
+    x = tokens(6, 8)
+    torch.testing.assert_close(layer(8, 2, window=(6, 9))(x), layer(8, 2)(x), rtol=0, atol=1e-13)
+
+
 def test_order_three_uses_the_pairs() -> None:
     module, x = layer(6), tokens(4, 6)
     q, k, v = module.queries(x), module.keys[0](x), module.values[0](x)
@@ -106,7 +121,7 @@ def test_order_three_uses_the_pairs() -> None:
 
 
 def test_bad_arguments_are_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="width must be a multiple of the 3 heads, got 8"):
+    with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 3 heads, got 8"):
         HyperAttention(8, 3)
     with pytest.raises(ParameterError, match="order"):
         HyperAttention(8, order=1)
@@ -114,7 +129,14 @@ def test_bad_arguments_are_refused_by_name() -> None:
         HyperAttention(8, sum_over="sorted")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="rank"):
         HyperAttention(8, rank=0)
-    with pytest.raises(ParameterError, match="width must be a multiple of the 5 heads, got 768"):
+    with pytest.raises(ParameterError, match="num_kv_heads must divide the 4 heads, got 3"):
+        HyperAttention(8, 4, num_kv_heads=3)
+    for window, causal in (((2,), True), ((2, 2), False)):
+        with pytest.raises(ParameterError, match="window must hold one length for each of the 2 members"):
+            HyperAttention(8, window=window, is_causal=causal)
+    with pytest.raises(ParameterError, match="window"):
+        HyperAttention(8, window=(2, 0))
+    with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 5 heads, got 768"):
         hyper_attention_parameters(768, 5, separate_output=True)
     with pytest.raises(ParameterError, match="x must have shape"):
         layer(6)(tokens(0, 6))

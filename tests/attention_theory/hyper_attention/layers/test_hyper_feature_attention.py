@@ -21,12 +21,12 @@ from attention_theory.validation import FORMS, Form, ParameterError
 
 def layer(width: int, orders: list[int], **options: Any) -> HyperFeatureAttention:
     torch.manual_seed(0)
-    return HyperFeatureAttention(width, orders, **options).double()
+    return HyperFeatureAttention(width, len(orders), orders, **options).double()
 
 
 def by_loops(module: HyperFeatureAttention, x: Tensor) -> Tensor:
     """Definition F.3, one head, one factor, one query at a time."""
-    tokens, size = x.shape[0], module.head_width
+    tokens, size = x.shape[0], module.head_dim
     q, k, v = module.queries(x), module.keys(x), module.values(x)
     heads, value_at = [], 0
     for head, order in enumerate(module.orders):
@@ -41,7 +41,7 @@ def by_loops(module: HyperFeatureAttention, x: Tensor) -> Tensor:
             value_at += size
         rows = []
         for i in range(tokens):
-            last = i + 1 if module.causal else tokens
+            last = i + 1 if module.is_causal else tokens
             rows.append(score[i, :last].softmax(0) @ value[:last])
         heads.append(torch.stack(rows))
     return module.out(torch.cat(heads, dim=-1))
@@ -52,7 +52,7 @@ def by_loops(module: HyperFeatureAttention, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("form", FORMS)
 def test_equals_the_loops_of_the_definition(orders: list[int], value_product: bool, causal: bool, form: Form) -> None:
-    module = layer(24, orders, value_product=value_product, causal=causal, form=form)
+    module = layer(24, orders, value_product=value_product, is_causal=causal, form=form)
     x = normal(2, 7, 24, seed=1)
     expected = torch.stack([by_loops(module, one) for one in x])
     torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
@@ -93,24 +93,35 @@ def test_the_past_does_not_see_the_future() -> None:
 
 
 def test_widths_that_do_not_divide_are_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match=r"width must be a multiple of the 5 heads, got 12"):
-        HyperFeatureAttention(12, [1] * 5)
-    with pytest.raises(ParameterError, match=r"width / heads .* = 4 features for order 3"):
-        HyperFeatureAttention(12, [1, 2, 3])
-    with pytest.raises(ParameterError, match="orders"):
-        HyperFeatureAttention(12, [])
-    with pytest.raises(ParameterError, match=r"width must be a multiple of the 5 heads, got 768"):
+    with pytest.raises(ParameterError, match=r"embed_dim must be a multiple of the 5 heads, got 12"):
+        HyperFeatureAttention(12, 5, 1)
+    with pytest.raises(ParameterError, match=r"embed_dim / num_heads .* = 4 features for order 3"):
+        HyperFeatureAttention(12, 3, [1, 2, 3])
+    with pytest.raises(ParameterError, match="one for each of 2 heads"):
+        HyperFeatureAttention(12, 2, [1])
+    with pytest.raises(ParameterError, match=r"embed_dim must be a multiple of the 5 heads, got 768"):
         hyper_feature_parameters(768, [1] * 5)
     with pytest.raises(ParameterError, match="for order 3"):
         hyper_feature_parameters(768, [3] * 3)
     with pytest.raises(ParameterError, match="form"):
-        HyperFeatureAttention(12, [1], form="unscaled")  # type: ignore[arg-type]
+        HyperFeatureAttention(12, 1, 1, form="unscaled")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="tokens"):
         hyper_feature_flops(0, 12, [1])
     with pytest.raises(ParameterError, match="tokens"):
         product_flops(-3, [2])
     with pytest.raises(ParameterError, match="factors"):
         score_features([])
+
+
+def test_shared_values_are_not_multiplied_and_dropout_is_for_training() -> None:
+    with pytest.raises(ParameterError, match="num_kv_heads must be 2 with value_product, got 1"):
+        HyperFeatureAttention(8, 2, num_kv_heads=1, value_product=True)
+    with pytest.raises(ParameterError, match="dropout"):
+        HyperFeatureAttention(8, dropout=1.5)
+    module, x = layer(8, [2, 2], dropout=0.5), normal(1, 6, 8, seed=0)
+    assert not torch.equal(module(x), module(x))
+    module.eval()
+    assert torch.equal(module(x), layer(8, [2, 2])(x))
 
 
 def test_linear_layer_is_the_double_sum() -> None:
@@ -140,5 +151,5 @@ def test_row_by_row_products_multiply_inner_products(order: int, seed: int) -> N
 
 def test_a_layer_of_order_two_with_rotary_sees_order() -> None:
     x = normal(1, 5, 16, seed=1)
-    with_positions = layer(16, [2, 2], causal=False, rotary=True)
+    with_positions = layer(16, [2, 2], is_causal=False, rotary=True)
     assert (with_positions(x.flip(1)).flip(1) - with_positions(x)).abs().max() > 1e-3

@@ -14,9 +14,10 @@ from torch import Tensor
 from attention_theory.hyper_attention.layers.linear_hyper_attention import aggregate_tuples, linear_hyper_attention
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
-from attention_theory.hyper_attention.layers.sums import SUMS, Sum
+from attention_theory.hyper_attention.layers.sums import SUMS, Sum, rows_without_tuple
 from attention_theory.hyper_attention.layers.taylor_features import approximate_pair_attention
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
+from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
@@ -30,23 +31,40 @@ STANDS: dict[Sum, Callable[[int, int], bool]] = {
 LENGTHS = [1, 2, 4]
 
 
-def tuples(tokens: int, members: int, sum_over: Sum, query: int, causal: bool) -> list[tuple[int, ...]]:
+def tuples(
+    tokens: int,
+    members: int,
+    sum_over: Sum,
+    query: int,
+    causal: bool,
+    window: Sequence[int] | None = None,
+    hidden: Tensor | None = None,
+) -> list[tuple[int, ...]]:
     """The tuples of positions in the sum of one query."""
     reach = query + 1 if causal else tokens
     return [
         chosen
         for chosen in itertools.product(range(reach), repeat=members)
         if all(STANDS[sum_over](a, b) for a, b in itertools.pairwise(chosen))
+        and all(position > query - length for position, length in zip(chosen, window or (), strict=False))
+        and not (hidden is not None and hidden[query, list(chosen)].any())
     ]
 
 
 def by_force(
-    q: Tensor, keys: Sequence[Tensor], values: Sequence[Tensor], sum_over: Sum, causal: bool, softmax: bool
+    q: Tensor,
+    keys: Sequence[Tensor],
+    values: Sequence[Tensor],
+    sum_over: Sum,
+    causal: bool,
+    softmax: bool,
+    window: Sequence[int] | None = None,
+    hidden: Tensor | None = None,
 ) -> Tensor:
     """The sum of each query over its list of tuples, weighed by the score or by the softmax of the scores."""
     rows = []
     for query in range(len(q)):
-        chosen = torch.tensor(tuples(len(q), len(keys), sum_over, query, causal)).reshape(-1, len(keys))
+        chosen = torch.tensor(tuples(len(q), len(keys), sum_over, query, causal, window, hidden)).reshape(-1, len(keys))
         if not len(chosen):
             rows.append(torch.zeros_like(values[0][0]))
             continue
@@ -111,6 +129,30 @@ def test_every_form_of_order_three(sum_over: Sum, causal: bool, tokens: int) -> 
     q, k1, k2, v1, v2 = small
     ours = approximate_pair_attention(q, k1, k2, v1, v2, 8, sum_over=sum_over, causal=causal)
     assert_equal_with_gradients(ours, expected, small, 1e-10)
+
+
+@pytest.mark.parametrize("window", [None, (1, 1), (2, 3), (4, 2), (9, 9)])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("sum_over", SUMS)
+def test_hidden_tokens_and_windows(sum_over: Sum, causal: bool, window: tuple[int, int] | None) -> None:
+    causal |= window is not None
+    x, tokens = rows_of(5, 2), 5
+    hidden = torch.rand(tokens, tokens, generator=generator(1)) < 0.4
+    hidden[2] = True
+    expected = by_force(x[0], x[1:3], x[3:], sum_over, causal, softmax=True, window=window, hidden=hidden)
+    literal = tuple_attention(x[0], x[1:3], x[3:], sum_over, causal, window=window, hidden=hidden)
+    assert_equal_with_gradients(literal, expected, x, 1e-12)
+    if window is None:
+        for block in (None, 1, 3):
+            ours = pair_attention(*x, sum_over=sum_over, causal=causal, hidden=hidden, block=block)
+            assert_equal_with_gradients(ours, expected, x, 1e-12)
+    else:
+        ours = window_attention(*x, window=window, sum_over=sum_over, hidden=hidden)
+        assert_equal_with_gradients(ours, expected, x, 1e-12)
+    empty = rows_without_tuple(tokens, 2, sum_over, causal, window=window, hidden=hidden)
+    lists = [tuples(tokens, 2, sum_over, query, causal, window, hidden) for query in range(tokens)]
+    assert empty is not None
+    assert empty.tolist() == [not chosen for chosen in lists]
 
 
 @pytest.mark.parametrize("tokens", LENGTHS)

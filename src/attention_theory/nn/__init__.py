@@ -1,0 +1,31 @@
+"""The papers' layers as ``torch.nn`` modules: the names that a researcher needs who does not read the book.
+
+Shapes, masks and arguments are those of torch: ``(..., tokens, embed_dim)`` in and out, true in a mask at what is left
+out. The room with the mathematics of a layer is imported when the layer is first named.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
+    from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
+    from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention
+
+__all__ = ["HyperAttention", "HyperFeatureAttention", "LinearHyperAttention"]
+
+_ROOMS = {
+    "HyperAttention": "hyper_attention.layers.hyper_attention",
+    "HyperFeatureAttention": "hyper_attention.layers.hyper_feature_attention",
+    "LinearHyperAttention": "hyper_attention.layers.linear_sums",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"attention_theory.{_ROOMS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
