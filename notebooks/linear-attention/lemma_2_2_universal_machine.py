@@ -510,6 +510,11 @@ show.table(
 wrong = sum(len(run.kept) - run.machines for run in drawn.values())
 d_there, h_there = compact_width(3, 3, 6, 6), compact_heads_count(3, 6, 6)
 kept = sum(run.kept.sum() for run in drawn.values())
+shown = {
+    "random machines whose head is on the tape to the end": kept,
+    "d at 3 states, 3 letters, words of 6, 6 steps": d_there,
+    "H at the same size": h_there,
+}
 same_size = (staying.width, len(staying.heads)) == (compact_width(*at_edge), compact_heads_count(*at_edge[1:]))
 
 # %% [markdown]
@@ -531,9 +536,8 @@ claim.at_most("d over n Φ Σ max(Σ, Q), at most", of_width, 34)
 claim.at_most("H over n Φ Σ, at most", of_heads, 17)
 claim.at_most("c(t) over (n + t) t, at most", of_tokens, 4)
 claim.control.equal("nothing is taken back, machines exact at every step", left_in.machines, 50)
-claim.number("random machines whose head is on the tape to the end", kept)
-claim.number("d at 3 states, 3 letters, words of 6, 6 steps", d_there)
-claim.number("H at the same size", h_there)
+for label, ours in shown.items():
+    claim.number(label, ours)
 claim.printed.equal("machines right after one step with the printed branches", printed_right, 50, of="proof")
 claim.equal("these heads, machines not exact", wrong, 0, of="proof")
 claim.verdict()

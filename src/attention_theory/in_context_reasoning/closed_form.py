@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
-from attention_theory.validation import Each, require
+from attention_theory.validation import Each, refuse_unless, require
 
 
 def odds(alpha: float) -> float:
@@ -107,7 +107,8 @@ def noisy_slope(
     Raises:
         ParameterError: γ above 700, where its exponential overflows, or no other word.
     """
-    require(gamma=(gamma, None, 700.0), others=(others, 1, None))
+    require(others=(others, 1, None))
+    refuse_unless(gamma <= 700, f"gamma must be at most 700, got {gamma}")
     both = math.log1p(math.exp(gamma))
     return -counts * torch.sigmoid(math.log(others) - both - counts * scale)
 
@@ -136,7 +137,8 @@ def probabilities(
     Raises:
         ParameterError: γ above 700, where its exponential overflows, or no other word.
     """
-    require(gamma=(gamma, None, 700.0), others=(others, 1, None))
+    require(others=(others, 1, None))
+    refuse_unless(gamma <= 700, f"gamma must be at most 700, got {gamma}")
     both = math.log1p(math.exp(gamma))
     hit = torch.sigmoid(counts * scale + both - math.log(others))
     return torch.stack([hit * math.exp(-both), hit * math.exp(gamma - both)], dim=-1)

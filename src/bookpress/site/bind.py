@@ -108,6 +108,7 @@ def _move_into_place(pages: Path, layout: Layout) -> None:
         if not (old.is_file() and filecmp.cmp(new, old, shallow=False)):
             old.parent.mkdir(parents=True, exist_ok=True)
             new.replace(old)
+    (layout.generated / "static").mkdir(parents=True, exist_ok=True)  # the site's settings name it, also if it is empty
     write_manifest(_manifest(layout), layout.book, [layout.book / name for name in made])
 
 
