@@ -15,7 +15,10 @@ def texts(site: Any) -> dict[str, str]:
 
 
 def _content(text: str, key: str) -> list[str]:
-    return re.findall(rf'<meta {key} content="([^"]*)"', text)
+    """The contents of the head's lines of a kind, in either order of their attributes."""
+    return [
+        one or other for one, other in re.findall(rf'<meta (?:{key} content="([^"]*)"|content="([^"]*)" {key})', text)
+    ]
 
 
 def test_every_page_describes_itself_once(texts: dict[str, str]) -> None:

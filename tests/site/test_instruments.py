@@ -401,7 +401,9 @@ def test_the_instruments_of_the_site_open_on_every_screen(screen: Any) -> None:
     for path in [page for page in screen.site.pages if page.startswith("instruments/")]:
         screen.open(path)
         for place in screen.page.locator(".instrument").all():
-            place.locator(".instrument-start").click()
+            start = place.locator(".instrument-start")
+            if start.count():  # one that is in view opens by itself
+                start.click()
         screen.page.wait_for_function("[...document.querySelectorAll('.instrument')].every(e => e.dataset.ready)")
         wide = screen.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
         wrong[path] = [*screen.faults, *screen.strangers, *(["too wide"] if wide > 0 else [])]
