@@ -194,3 +194,8 @@ def opened(browser: Browser, bare: Path) -> Iterator[Callable[..., BarePage]]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Everything that a real browser does on the built site takes minutes."""
+    item.add_marker(pytest.mark.slow)
