@@ -43,7 +43,7 @@ HEAD = """\
 # %%
 {imports}
 from bookpress import Claim, show
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 # %% tags=["parameters"]
 n = 3  # n, at least 1
@@ -102,7 +102,7 @@ import signal
 import time
 
 from bookpress import report
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 # %% tags=["parameters"]
 n = 3  # n, at least 1
@@ -114,7 +114,8 @@ device = "cpu"  # one of "cpu", "cuda"
 seed = 0  # of every draw, at least 0
 
 # %%
-require(n=(n, 1, None), heads=(heads, 1, None), kind=(kind, {"a", "b"}), wait=(wait, 0.0, None), seed=(seed, 0, None))
+require(n=(n, 1, None), heads=(Each(heads), 1, None), wait=(wait, 0.0, None), seed=(seed, 0, None))
+require(kind=(kind, {"a", "b"}))
 require(ill=(ill, {"no", "fails", "killed", "memory"}), device=(device, {"cpu", "cuda"}))
 
 # %%

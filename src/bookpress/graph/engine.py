@@ -101,7 +101,7 @@ def run_graph(layout: Layout, targets: list[str], cores: str, settings: Path | N
         raise KeyboardInterrupt
     if not well:
         fault = fault_of_disk(layout)
-        if progress.errors and not progress.failed:
+        if progress.errors:
             raise BuildError(fault or " ".join(progress.errors[0].split()))
         raise Unfinished(progress.failed, fault)
 

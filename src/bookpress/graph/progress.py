@@ -41,7 +41,7 @@ class ProgressHandler(logging.Handler):
         self.interrupted = False
         #: The names of failed jobs, each with the reason.
         self.failed: dict[str, str] = {}
-        #: Snakemake's own errors.
+        #: Snakemake's own errors before any job; after that it only sums up what the jobs did.
         self.errors: list[str] = []
         self._console = console
         self._root = layout.root
@@ -81,7 +81,7 @@ class ProgressHandler(logging.Handler):
                 self._end(record.job_id, record.created)
             case "job_error" if not self.interrupted:
                 self._end(record.jobid, None)
-            case "error":
+            case "error" if not self._bar.tasks[self._task].total:
                 self.errors.append(record.getMessage())
             case _ if hasattr(record, "needed"):
                 self._begin(record.needed)
