@@ -170,16 +170,18 @@ def contents(book: Book) -> str:
         (chapters if paper.is_article else own).append(_page(f"papers/{paper.name}", sections))
     findings = [_page("generated/scoreboard"), _with_papers(book, "errata")]
     findings += [_page("generated/gallery"), _page("generated/full-size")]
-    learning = [
-        name for name in ("reading", "glossary", "notation", "rerun") if (book.layout.book / f"{name}.md").is_file()
-    ]
+
+    def written(*names: str) -> list[dict[str, object]]:
+        return [_page(name) for name in names if (book.layout.book / f"{name}.md").is_file()]
+
     parts = {
-        "What was found": findings,
+        "Start here": written("reading", "deciding"),
+        "What we found": findings,
         "The papers": chapters,
         "Across the papers": own,
         "Instruments": [_page(f"instruments/{path.stem}") for path in instrument_pages(book.layout)],
-        "Learning from it": [_page(name) for name in learning],
-        "About the book": [_with_papers(book, "package"), _page("contributing"), _page("references")],
+        "Use it": [*written("rerun"), _with_papers(book, "package"), *written("contributing")],
+        "Look it up": written("glossary", "notation", "references"),
     }
     listed = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
     contents = {"format": "jb-book", "root": "index", "parts": listed}

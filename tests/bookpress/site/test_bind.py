@@ -108,21 +108,21 @@ def toc(book: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     book.instruments = [Path("book/instruments/dial.md")]
-    for name in ("glossary", "generated/errata-first", "generated/package-own"):
+    for name in ("glossary", "contributing", "generated/errata-first", "generated/package-own"):
         path = book.layout.book / f"{name}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text("words")
     found = toc(book, monkeypatch)
     assert (found["format"], found["root"]) == ("jb-book", "index")
     assert [part["caption"] for part in found["parts"]] == [
-        "What was found",
+        "What we found",
         "The papers",
         "Across the papers",
         "Instruments",
-        "Learning from it",
-        "About the book",
+        "Use it",
+        "Look it up",
     ]
-    found_first, papers, own, instruments, learning, about = (part["chapters"] for part in found["parts"])
+    found_first, papers, own, instruments, use, look_up = (part["chapters"] for part in found["parts"])
     assert found_first == [
         {"file": "generated/scoreboard"},
         {"file": "generated/errata", "sections": [{"file": "generated/errata-first"}]},
@@ -136,19 +136,16 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
     assert papers == [{"file": "papers/first", "sections": sections}]
     assert own == [{"file": "papers/own", "sections": [{"file": "notebooks/own/three", "title": "Page three"}]}]
     assert instruments == [{"file": "instruments/dial"}]
-    assert learning == [{"file": "glossary"}]
-    assert about == [
-        {"file": "generated/package", "sections": [{"file": "generated/package-own"}]},
-        {"file": "contributing"},
-        {"file": "references"},
-    ]
+    package = {"file": "generated/package", "sections": [{"file": "generated/package-own"}]}
+    assert use == [package, {"file": "contributing"}]
+    assert look_up == [{"file": "glossary"}]
 
 
 def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     book.registry = Registry(papers=PAPERS[:1])
     book.records, book.instruments = {}, []
     found = toc(book, monkeypatch)
-    assert [part["caption"] for part in found["parts"]] == ["What was found", "The papers", "About the book"]
+    assert [part["caption"] for part in found["parts"]] == ["What we found", "The papers", "Use it"]
     assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
     assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
 
