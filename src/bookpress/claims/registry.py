@@ -1,19 +1,23 @@
 """The claims registry: what the book sets out to settle, read from ``book/claims/<paper>.yaml``."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bookpress.files import load_yaml
 from bookpress.layout import Layout, files_of
+
+#: Words of the paper in a claim's box.
+LONGEST_SAYING = 60
 
 
 class RegistryError(Exception):
@@ -73,12 +77,17 @@ class ProofMark(StrEnum):
 
 
 class Entry(BaseModel):
-    """One claim of a paper.
+    """One claim of a paper, in MyST Markdown.
 
-    ``statement``, ``printed`` and ``corrected`` are MyST Markdown in our own words. ``printed`` and ``corrected`` come
-    together, where the paper is wrong. ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected``
-    and ``proof`` are the verdict and the mark on the proof that its evidence must lead to. A claim that no notebook
-    settles says ``why``, with what it would cost.
+    ``says`` is the paper's claim, nearly in its words. Where it is not right, ``holds`` is what is true, in the same
+    notation, and ``differs`` what has changed and why that matters. ``slips`` are errors of writing, ``beyond`` is what
+    the book proves in addition, ``set_after`` a threshold that was chosen when runs had been seen. A claim of the
+    book's own has ``holds`` and no ``says``. In chapters that are not yet revised ``statement``, ``printed`` and
+    ``corrected`` take their place.
+
+    ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected`` and ``proof`` are the verdict and
+    the mark on the proof that its evidence must lead to. A claim that no notebook settles says ``why``, with what it
+    would cost.
 
     ``text_layer`` says that what is printed may be the doing of the text layer that was read, and not the paper's.
 
@@ -93,6 +102,12 @@ class Entry(BaseModel):
     title: str | None = None
     kind: Kind
     where: str | None = None
+    says: str | None = None
+    holds: str | None = None
+    differs: str | None = None
+    slips: tuple[str, ...] = ()
+    beyond: str | None = None
+    set_after: str | None = None
     statement: str | None = None
     printed: str | None = None
     corrected: str | None = None
@@ -111,24 +126,49 @@ class Entry(BaseModel):
         """The mark that the evidence must lead to; what has a proof and says nothing of it is not checked."""
         return self.proof or (ProofMark.NOT_CHECKED if self.kind.has_proof else None)
 
+    @property
+    def has_new_form(self) -> bool:
+        """Whether the claim is told by ``says`` and ``holds``, rather than by the fields that they replace."""
+        return self.says is not None or self.holds is not None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the paper has something wrong here, be it a slip."""
+        return bool(self.printed or self.differs or self.slips)
+
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if self.notebook is None and self.expected is not Verdict.NOT_RUN:
             raise ValueError("a claim without a notebook can only be expected 'not run'")
         if self.expected is Verdict.NOT_RUN and not self.why:
             raise ValueError("a claim that is not run must say why")
-        if self.notebook is not None and not self.statement:
-            raise ValueError("a claim with a notebook needs its statement")
-        if (self.printed is None) != (self.corrected is None):
-            raise ValueError("'printed' and 'corrected' come together")
-        wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
-        if self.expected in wrong and self.printed is None:
-            raise ValueError(f"a claim expected '{self.expected}' must say what is printed and what is right")
-        if self.proof in (ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS) and self.printed is None:
-            raise ValueError(f"a claim whose proof is '{self.proof}' must say what is printed and what is right")
+        if self.notebook is not None and not (self.has_new_form or self.statement):
+            raise ValueError("a claim with a notebook needs 'says', or 'holds' where it is the book's own")
         if stray := set(self.answered) - set(self.proof_uses):
             raise ValueError(f"'answered' names what 'proof_uses' does not: {', '.join(sorted(stray))}")
         return self
+
+    @model_validator(mode="after")
+    def _says_what_is_wrong(self) -> Self:
+        if self.has_new_form and (self.statement or self.printed or self.corrected):
+            raise ValueError("'says' and 'holds' take the place of 'statement', 'printed' and 'corrected'")
+        if (self.printed is None) != (self.corrected is None):
+            raise ValueError("'printed' and 'corrected' come together")
+        if self.says is not None and (self.holds is None) != (self.differs is None):
+            raise ValueError("'holds' and 'differs' come together")
+        if self.says is not None and (words := _words(self.says)) > LONGEST_SAYING:
+            raise ValueError(f"'says' has {words} words, of at most {LONGEST_SAYING}")
+        wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
+        if self.expected in wrong and not self.is_wrong:
+            raise ValueError(f"a claim expected '{self.expected}' must say what is wrong and what is right")
+        if self.proof in (ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS) and not self.is_wrong:
+            raise ValueError(f"a claim whose proof is '{self.proof}' must say what is wrong and what is right")
+        return self
+
+
+def _words(text: str) -> int:
+    """The words of a text, in which a formula is a word."""
+    return len(re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "x", text, flags=re.DOTALL).split())
 
 
 class Paper(BaseModel):
@@ -138,7 +178,7 @@ class Paper(BaseModel):
     claims are the book's, and are counted apart from those of the articles.
 
     ``revised`` says that the chapter has been gone through: its pages keep the rhythm of the house, and every
-    corrected form is proved on its page.
+    corrected form is proved on its page. From edition 3 on every claim has the paper's words.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -149,7 +189,7 @@ class Paper(BaseModel):
     short_title: str
     authors: str | None = None
     cite: str | None = None
-    revised: bool = False
+    revised: bool | Literal[3] = False
     claims: list[Entry]
 
     @property
@@ -163,6 +203,12 @@ class Paper(BaseModel):
             raise ValueError("'authors' and 'cite' come together")
         if repeated := _repeated(claim.id for claim in self.claims):
             raise ValueError(f"claim id '{repeated[0]}' is given twice")
+        if self.revised == 3 and (
+            old := [claim.id for claim in self.claims if claim.notebook and not self._tells(claim)]
+        ):
+            raise ValueError(
+                f"claim '{old[0]}' needs {'says' if self.is_article else 'holds'!r}: the chapter is revised"
+            )
         used = {claim.id: (*claim.uses, *claim.proof_uses) for claim in self.claims}
         for claim_id, names in used.items():
             if unknown := [name for name in names if name not in used]:
@@ -172,6 +218,9 @@ class Paper(BaseModel):
         except CycleError as error:
             raise ValueError("claims rest on each other in a circle: " + " -> ".join(error.args[1])) from error
         return self
+
+    def _tells(self, claim: Entry) -> bool:
+        return (claim.says if self.is_article else claim.holds) is not None
 
 
 class Registry(BaseModel):

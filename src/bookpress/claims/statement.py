@@ -19,6 +19,7 @@ _BEGINS_A_LIST = re.compile(r" (?=(?:[-+*>#=|]+|\d+[.)])(?: |$))")
 #: What begins a line whose breaks mean something.
 _SET_BY_HAND = re.compile(r"^(?:[-*|] |\d+\. |\s|\$\$|```)", re.MULTILINE)
 
+STATES, TRUE, CHANGED, BEYOND = "The paper states", "What is true", "What changed", "Beyond the paper"
 AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
 IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
 #: Headings of parts that the paper has wrong.
@@ -68,11 +69,14 @@ def place(entry: Entry) -> str:
 
 
 def parts(entry: Entry) -> list[tuple[str, str]]:
-    """The text of the box, each part with its heading: where the paper is wrong, its own words come first.
+    """The text of the box, each part with its heading: the paper's words come first.
 
     A part without a heading is the paper's claim in our own words, as the paper makes it. Where that claim holds, what
     is printed wrong stands beside it, in its proof or its picture.
     """
+    if entry.has_new_form:
+        told = {STATES: entry.says, TRUE if entry.says else "": entry.holds, CHANGED: entry.differs}
+        return [(name, text.strip()) for name, text in told.items() if text]
     stated, printed, corrected = ((text or "").strip() for text in (entry.statement, entry.printed, entry.corrected))
     if not printed:
         return [("", stated)] if stated else []
@@ -80,6 +84,12 @@ def parts(entry: Entry) -> list[tuple[str, str]]:
         return [("", stated), _beside(entry, printed), ("Corrected", corrected)]
     right = "\n\n".join(part for part in (stated, corrected) if part)
     return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
+
+
+def slips(entry: Entry) -> tuple[str, str] | None:
+    """The title of the fold with a claim's slips, and the slips as a list; None where there are none."""
+    listed = "\n".join(f"- {' '.join(slip.split())}" for slip in entry.slips)
+    return (f"Slips ({len(entry.slips)})", listed) if entry.slips else None
 
 
 def _beside(entry: Entry, printed: str) -> tuple[str, str]:
@@ -96,8 +106,17 @@ def statement_markdown(claim: str, entry: Entry) -> str:
     texts = [f"**{heading(entry)}**{where}"]
     texts += [f"**{name}.** {text}" if name else text for name, text in parts(entry)]
     # A formula may break over lines inside these tags, which it may not after the '>' of a quotation.
-    inner = "\n\n".join(["<blockquote>", *map(_wrapped, texts), "</blockquote>"])
-    return f"<!-- claim {claim} -->\n{inner}\n<!-- /claim -->"
+    inner = ["<blockquote>", *map(_wrapped, texts)]
+    if fold := slips(entry):
+        inner += [
+            f"<details><summary>{fold[0]}</summary>",
+            "\n".join(map(_wrapped_slip, fold[1].split("\n"))),
+            "</details>",
+        ]
+    inner += ["</blockquote>"]
+    if entry.beyond:
+        inner += ["<blockquote>", _wrapped(f"**{BEYOND}.** {entry.beyond.strip()}"), "</blockquote>"]
+    return "\n".join([f"<!-- claim {claim} -->", "\n\n".join(inner), "<!-- /claim -->"])
 
 
 def restated(text: str, registry: Registry) -> str:
@@ -115,6 +134,11 @@ def restated(text: str, registry: Registry) -> str:
         return "\n".join(f"# {line}" if line else "#" for line in stated.split("\n"))
 
     return _BLOCK_IN_SOURCE.sub(block, text)
+
+
+def _wrapped_slip(line: str) -> str:
+    wrapped = textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrapped)
 
 
 def _wrapped(text: str) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from bookpress.claims.evidence import IN_WORDS, Item, Part, Role, Settled, format_bound, format_number
 from bookpress.claims.panel import breaking, set_label, set_number
 from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
-from bookpress.claims.statement import heading, place
+from bookpress.claims.statement import STATES, heading, parts, place, slips
 from bookpress.site.book import Book
 from bookpress.site.page import badge, badges, proof_badge, table_row
 
@@ -188,7 +188,7 @@ def _wrong(book: Book, paper: Paper) -> list[tuple[int, Entry]]:
     found = [
         (gravity(book.verdict(paper, entry), book.proof(paper, entry)), entry)
         for entry in paper.claims
-        if entry.printed and entry.notebook in book.records
+        if entry.is_wrong and entry.notebook in book.records
     ]
     return sorted(found, key=lambda one: one[0])
 
@@ -241,13 +241,20 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
         " ".join(mark for mark in marks if mark),
         "",
         *([f"*{'. '.join(note[0].upper() + note[1:] for note in notes)}.*", ""] if notes else []),
-        f"**As printed.** {(entry.printed or '').strip()}",
-        "",
-        *_why(book.settled[claim]),
-        f"**Corrected.** {(entry.corrected or '').strip()}",
-        "",
+        *_wrong_and_right(entry, _why(book.settled[claim])),
         f"{{claim:ref}}`The run, with the proof where there is one <{claim}>`",
     ]
+
+
+def _wrong_and_right(entry: Entry, why: list[str]) -> list[str]:
+    """The words of the paper, why they fail, what is right, and the slips."""
+    if not entry.has_new_form:
+        wrong, right = (entry.printed or "").strip(), (entry.corrected or "").strip()
+        return [f"**As printed.** {wrong}", "", *why, f"**Corrected.** {right}", ""]
+    told = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
+    lines = [line for name, text in told for line in (f"**{name}.** {text}", "")]
+    fold = slips(entry)
+    return [*lines, *why, *([f"**{fold[0]}.**", "", fold[1], ""] if fold else [])]
 
 
 def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:

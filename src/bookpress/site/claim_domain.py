@@ -23,7 +23,20 @@ from sphinx.util.nodes import make_refnode
 
 from bookpress.claims.panel import PROVED_HERE, proof_class, verdict_class
 from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
-from bookpress.claims.statement import PRINTED_PARTS, anchor, heading, other_labels, parts, place, short_label
+from bookpress.claims.statement import (
+    BEYOND,
+    CHANGED,
+    PRINTED_PARTS,
+    STATES,
+    TRUE,
+    anchor,
+    heading,
+    other_labels,
+    parts,
+    place,
+    short_label,
+    slips,
+)
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.map import node_labels
@@ -33,6 +46,9 @@ from bookpress.site.page import without_html
 _WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
 
 Mark = TypeVar("Mark", Verdict, ProofMark)
+
+#: Further classes of the parts of a box.
+_CLASSES = {STATES: ["claim-says"], TRUE: ["claim-true"], CHANGED: ["claim-changed"]}
 
 #: Badges of one relation that a note shows; those beyond are folded, so that no note is much longer than its box.
 _SHOWN = 9
@@ -58,13 +74,20 @@ class ClaimDirective(SphinxDirective):
         box["names"].append(anchor(claim))
         self.state.document.note_explicit_target(box)
         title, _ = self.state.inline_text(heading(entry), self.lineno)
-        box += nodes.title("", "", *title)
+        found = read_findings(self.env)[claim]
+        box += nodes.title("", "", *title, nodes.Text(" "), badge(found.verdict, found.verdict.value))
         if where := place(entry):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
+        if fold := slips(entry):
+            box += nodes.raw("", f'<details class="claim-slips"><summary>{fold[0]}</summary>', format="html")
+            box += [self._part("", fold[1]), nodes.raw("", "</details>", format="html")]
+        beyond = [nodes.admonition("", nodes.title("", BEYOND), self._part("", entry.beyond))] if entry.beyond else []
+        for more in beyond:
+            more["classes"].append("claim-beyond")
         note = self._note(domain.registry, claim)  # first: it floats next to the box if there is room
-        return [_index(entry, anchor(claim)), nodes.container("", *note, box, classes=["claim-and-note"])]
+        return [_index(entry, anchor(claim)), nodes.container("", *note, box, *beyond, classes=["claim-and-note"])]
 
     def _note(self, registry: Registry, claim: str) -> list[nodes.Node]:
         """Badges of the claims that are bound up with this one; nothing where there are none."""
@@ -87,7 +110,9 @@ class ClaimDirective(SphinxDirective):
         return link_to_claim(claim, shown, self.env.docname) if finding.notebook else shown
 
     def _part(self, name: str, text: str) -> nodes.Node:
-        part = nodes.container(classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated"])
+        part = nodes.container(
+            classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated", *_CLASSES.get(name, [])]
+        )
         if name:
             part += nodes.paragraph("", name, classes=["claim-part"])
         self.state.nested_parse(StringList(without_html(text).split("\n"), source=self.env.docname), 0, part)

@@ -198,10 +198,11 @@ def _item(book: Book, paper: Paper, entry: Entry) -> str:
     kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
     rests = "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
     name = f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(book.verdict(paper, entry))}"
+    stated = entry.says or entry.holds or entry.statement or ""
     return (
         f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"
         f"{name} {proof_badge(book.proof(paper, entry), not paper.is_article)}\n\n{rests}\n\n"
-        f":::{{div}} map-statement\n{without_html(entry.statement or '').strip()}\n:::\n::::"
+        f":::{{div}} map-statement\n{without_html(stated).strip()}\n:::\n::::"
     )
 
 

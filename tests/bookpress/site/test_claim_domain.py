@@ -181,11 +181,11 @@ def test_a_page_is_built_again_when_its_claims_or_what_was_found_change(site: Si
 
 @pytest.mark.parametrize("more", [_SHOWN - 1, _SHOWN])
 def test_badges_beyond_nine_are_folded(more: int, tmp_path: Path) -> None:
-    """One claim rests on the lemma anyway."""
+    """One claim rests on the lemma anyway, and the box has a badge."""
     assert _SHOWN == 9
     write(tmp_path, more)
     text = build(tmp_path).page("one")
-    assert len(re.findall(r'class="verdict verdict-', text)) == more + 1
+    assert len(re.findall(r'class="verdict verdict-', text)) == more + 2  # with the box's
     assert ("<details><summary>and 1 more</summary>" in text) is (more == _SHOWN)
     assert text.count("<details>") == text.count("</details>") == (more == _SHOWN)
 
