@@ -14,7 +14,6 @@ NOT_YET = {
     "linear-attention",
     "looped-transformers",
     "memorization",
-    "book",
     "src/attention_theory",
     "src/bookpress",
 }
