@@ -178,7 +178,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     with the_only_build(layout) as by_hand:
         console.print(bind_book(layout, profile))
         if by_hand:  # the next build binds its own profile again
-            (layout.build / "bound").unlink()
+            layout.bound.unlink()
 
 
 @app.command()
@@ -188,9 +188,8 @@ def build(
 ) -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
     from bookpress.graph.build import build_book
-    from bookpress.site.bind import is_whole, site_is_whole
 
-    build_book(Layout.here(), profile, cores, console, is_whole, site_is_whole)
+    build_book(Layout.here(), profile, cores, console)
     console.print("the book is at _build/html/index.html; make serve shows it")
 
 

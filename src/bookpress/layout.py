@@ -22,6 +22,8 @@ class Layout:
     """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from."""
 
     root: Path
+    #: Where generated pages are written before they take their places in ``book``; None for these places.
+    aside: Path | None = None
 
     @classmethod
     def here(cls) -> "Layout":
@@ -76,6 +78,20 @@ class Layout:
         return self.root / "build"
 
     @cached_property
+    def bound(self) -> Path:
+        """The manifest of the generated pages, as they were last bound whole."""
+        return self.build / "bound"
+
+    @cached_property
+    def site(self) -> Path:
+        return self.root / "_build"
+
+    @cached_property
+    def site_manifest(self) -> Path:
+        """The manifest of the site, as it was last built without a warning."""
+        return self.site / "manifest.json"
+
+    @cached_property
     def matplotlib(self) -> Path:
         """Settings of matplotlib, which are its defaults, and its list of fonts."""
         return self.build / "matplotlib"
@@ -109,17 +125,22 @@ class Layout:
         """The recorded points of a page's full-size figures, kept in git."""
         return self.results / "points" / notebook
 
+    @cached_property
+    def pages(self) -> Path:
+        """The folder above all generated pages."""
+        return self.aside or self.book
+
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
-        return self.book / "notebooks" / f"{notebook}.ipynb"
+        return self.pages / "notebooks" / f"{notebook}.ipynb"
 
     def figure(self, name: str) -> Path:
-        return self.book / "figures" / f"{name}.svg"
+        return self.pages / "figures" / f"{name}.svg"
 
     @cached_property
     def generated(self) -> Path:
         """Pages made from records."""
-        return self.book / "generated"
+        return self.pages / "generated"
 
     def kept(self, notebook: str) -> Path:
         """The record of a full-size run, kept in git."""
