@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from bookpress.exits import Exit, Failure
+
 #: The profiles: each notebook's own defaults, and the papers' own sizes.
 LAPTOP = "laptop"
 FULL = "full"
@@ -13,7 +15,7 @@ FULL = "full"
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
 
-class LayoutError(Exception):
+class LayoutError(Failure, code=Exit.USAGE):
     """There is no book where this package looks for one."""
 
 

@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, REPORT_MIME, Reported, Settled
 from bookpress.claims.registry import Registry, Verdict
+from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 
 
-class RecordError(Exception):
+class RecordError(Failure, code=Exit.BAD_FILE):
     """A record, or the executed notebook that belongs to it, is damaged; the message names the file."""
 
 

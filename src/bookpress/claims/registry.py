@@ -12,11 +12,12 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
 from bookpress.layout import Layout, files_of
 
 
-class RegistryError(Exception):
+class RegistryError(Failure, code=Exit.BAD_REGISTRY):
     """A claims file does not fit its schema, or a claim is asked for that no file holds."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
+from bookpress.exits import Exit, Failure
 from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 
@@ -27,7 +28,7 @@ _LONGEST_PAUSE = 240
 _ROOM = 4_000_000
 
 
-class BuildError(Exception):
+class BuildError(Failure, code=Exit.NOT_WHOLE):
     """The book cannot be made whole; the message says why."""
 
 

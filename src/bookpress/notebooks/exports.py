@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bookpress.claims.registry import Registry
+from bookpress.exits import Exit, Failure
 from bookpress.layout import Layout
 
 MODULE = "export"
 TABLE = "EXPORTS"
 
 
-class ExportError(Exception):
+class ExportError(Failure, code=Exit.USAGE):
     """What was asked for is not offered, or is refused by what makes it."""
 
 

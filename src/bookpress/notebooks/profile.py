@@ -5,6 +5,7 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.values import span_of
@@ -17,7 +18,7 @@ CELL_SHARE = 0.8
 MEMORY_MB = 4000
 
 
-class ProfileError(Exception):
+class ProfileError(Failure, code=Exit.USAGE):
     """A profile file does not fit its schema, or names a notebook or a parameter that there is not."""
 
 

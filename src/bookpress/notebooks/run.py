@@ -19,7 +19,7 @@ from papermill.engines import NotebookExecutionManager
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
 from bookpress.claims.registry import Registry
-from bookpress.exits import OF_NOTEBOOK, Exit
+from bookpress.exits import OF_NOTEBOOK, Exit, Failure
 from bookpress.files import digest_of_file, scratch_folder, write_whole
 from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Reach
@@ -45,7 +45,7 @@ ERROR_LETTERS = 4_000
 _OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
-class RunFailed(Exception):
+class RunFailed(Failure):
     """A notebook did not run to its end. ``code`` says how it failed, the message where and why.
 
     ``executed`` is the notebook as far as it ran; None where it was not begun.

@@ -18,6 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.ranges import Rule, rules_of
@@ -25,7 +26,7 @@ from bookpress.notebooks.ranges import Rule, rules_of
 PARAMETERS_TAG = "parameters"
 
 
-class SourceError(Exception):
+class SourceError(Failure, code=Exit.USAGE):
     """A notebook's source does not have the form that the press needs; the message names the file."""
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bookpress.exits import Exit, Failure
 from bookpress.notebooks.ranges import Rule, value_of
 from bookpress.notebooks.source import Notebook
 
@@ -22,7 +23,7 @@ _SPAN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\.\.(-?(?:0|[1-9][0-9]{0,17}))
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
 
-class ValueRefused(ValueError):
+class ValueRefused(Failure, ValueError, code=Exit.BAD_PARAMETER):
     """A value does not fit its parameter; the message names the parameter, what is allowed and what came."""
 
 

@@ -20,6 +20,7 @@ from bookpress.claims.panel import escape, mark_in_words, panel_block, set_power
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.claims.statement import BLOCK
+from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
@@ -31,7 +32,7 @@ _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-class StalePage(Exception):
+class StalePage(Failure, code=Exit.BAD_FILE):
     """The executed notebook was made from other code than the source holds now."""
 
 
