@@ -1,5 +1,6 @@
 """Reading the YAML that people write, writing files whole, scratch folders, and naming content by a short hash."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -8,8 +9,8 @@ import shutil
 import socket
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,18 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 def aside_of(path: Path) -> Path:
     """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
     return path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
+
+
+@contextmanager
+def held(lock: Path, refusal: Exception) -> Iterator[None]:
+    """Hold a lock file for as long as the block or this process lives; ``refusal`` is raised where another holds it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refusal from None
+        yield
 
 
 def write_manifest(manifest: Path, folder: Path, files: Iterable[Path]) -> None:

@@ -1,6 +1,5 @@
 """Snakemake, run in this process: for one writer of the book at a time, to an end that is said in plain words."""
 
-import fcntl
 import os
 import shutil
 import signal
@@ -15,6 +14,7 @@ import psutil
 from rich.console import Console
 
 from bookpress.exits import Exit, Failure
+from bookpress.files import held
 from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 
@@ -51,12 +51,7 @@ def the_only_build(layout: Layout) -> Iterator[bool]:
     if os.environ.get(_HELD) == str(layout.root):
         yield False
         return
-    layout.build.mkdir(exist_ok=True)
-    with (layout.build / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BuildError("another build of this book is running; nothing was done") from None
+    with held(layout.build / ".lock", BuildError("another build of this book is running; nothing was done")):
         os.environ[_HELD] = str(layout.root)
         try:
             yield True

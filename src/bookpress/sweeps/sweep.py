@@ -5,7 +5,6 @@ graph sees a token per job instead of the records: Snakemake knows a point by th
 found by its parameters. Of two runs on the same points at once the second is refused.
 """
 
-import fcntl
 import shutil
 import signal
 import tempfile
@@ -23,7 +22,7 @@ from bookpress.claims.evidence import Role
 from bookpress.claims.provenance import commit_of
 from bookpress.claims.record import claims_in, environment_in, numbers_in
 from bookpress.exits import Exit
-from bookpress.files import digest, remove_leftovers, write_whole
+from bookpress.files import digest, held, remove_leftovers, write_whole
 from bookpress.graph.build import show_failures
 from bookpress.graph.engine import BuildError, Unfinished, run_graph
 from bookpress.graph.progress import last_words
@@ -130,12 +129,8 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
         BuildError: another process holds it.
     """
     folder = layout.plan(name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BuildError("another run is making these points; this one did nothing") from None
+    refusal = BuildError("another run is making these points; this one did nothing")
+    with held(folder.with_suffix(".lock"), refusal):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
