@@ -231,21 +231,16 @@ def sweep(
 def points(
     notebooks: Annotated[list[str] | None, typer.Argument(help="pages as PAPER/NAME; all where none is named")] = None,
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
-    again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
     device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
     hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
-    """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
-    from bookpress.sweeps.full_size import list_points, make_points_again, work_at_points
+    """List the points of full-size figures, done and missing, or make those that are missing."""
+    from bookpress.sweeps.full_size import list_points, work_at_points
 
     if device not in (CPU, CUDA):
         _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
-    if work and again:
-        _fail(Exit.USAGE, "--work makes missing points, --again those on record: one of the two")
-    if again:
-        make_points_again(Layout.here(), notebooks or [], cores, hours, console)
-    elif work:
+    if work:
         work_at_points(Layout.here(), notebooks or [], device, cores, hours, console)
     else:
         list_points(Layout.here(), notebooks or [], console)

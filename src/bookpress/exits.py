@@ -19,7 +19,7 @@ class Exit(IntEnum):
 
 
 class Failure(Exception):
-    """A failure that is to be expected. Every kind of it carries the exit code: ``class BadName(Failure, code=...)``."""
+    """A failure that is to be expected. Each kind carries its exit code: ``class BadName(Failure, code=...)``."""
 
     code: Exit
 

@@ -29,8 +29,7 @@ class Sweep(BaseModel):
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
     for each value of ``apart``, all of them called by their ``words``. Where ``against`` is one of these values, a
-    table sets the others beside it, each at the place across where its number is least. On another machine the number
-    may differ by ``band``, of itself or of one.
+    table sets the others beside it, each at the place across where its number is least.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,7 +44,6 @@ class Sweep(BaseModel):
     minutes: float = Field(default=60.0, gt=0)
     memory_mb: int = Field(default=4000, gt=0)
     gpu: bool = False
-    band: float = Field(default=0.05, ge=0, allow_inf_nan=False)
     across: str
     number: str
     apart: str | None = None

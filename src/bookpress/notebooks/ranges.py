@@ -50,13 +50,6 @@ class Rule:
             words = f"at most {self.most}" if self.least is None else f"at least {self.least}"
         return f"each {words}" if self.each else words
 
-    def ends(self, values: Mapping[str, Any]) -> list[Any]:
-        """The least and the most value, or the choices, where the other parameters have these values."""
-        if self.choices is None:
-            return [None if end is None else value_of(end, values) for end in (self.least, self.most)]
-        choices = value_of(self.choices, values)
-        return [choices[0], choices[-1]] if isinstance(choices, range) else sorted(choices, key=repr)
-
 
 def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
     """The rules that a notebook's ``require`` states for its parameters.
