@@ -26,7 +26,7 @@ from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Settings, settings_for
 from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import check, fitted
+from bookpress.notebooks.values import checked
 
 #: The name of the engine by which papermill runs the cells.
 ENGINE = "bookpress"
@@ -76,14 +76,11 @@ def run(
         ValueRefused: a parameter that there is not, or a value that does not fit it.
     """
     source = Notebook(notebook, layout or Layout.here())
-    known = source.parameters
     settings = settings_for(notebook, profile, source.layout)
-    values = settings.parameters | (parameters or {})
-    check(source, values)
-    values = fitted(source, values)
+    values = checked(source, settings.parameters | (parameters or {}))
     if output is not None:
         check_target(output, source.layout)
-    of_profile = {one.name: one.default for one in known} | settings.parameters
+    of_profile = source.defaults | settings.parameters
     own = [name for name in parameters or {} if values[name] != of_profile[name]]
     fingerprint = Reach(source.layout, profile).fingerprint(source)
     target = output or source.layout.executed(notebook, profile)
@@ -98,7 +95,7 @@ def run(
         notebook=notebook,
         title=source.title,
         profile=profile,
-        parameters={one.name: one.default for one in known} | values,
+        parameters=source.defaults | values,
         claims=claims_in(executed),
         figures=figures_in(executed),
         numbers=numbers_in(executed),

@@ -7,7 +7,7 @@ import io
 import json
 import sys
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -71,11 +71,14 @@ class Notebook:
 
     @cached_property
     def source(self) -> NotebookNode:
-        return read_source(self.find(self.name, self.layout).path)
+        """The notebook, with the kernel it is to run on."""
+        path = self.find(self.name, self.layout).path
+        return parsed(text_of(path), path.name)
 
     @cached_property
     def code(self) -> str:
-        return code_of(self.source)
+        """What a run depends on, without the prose."""
+        return code_of(self.source.cells)
 
     @cached_property
     def title(self) -> str:
@@ -83,18 +86,30 @@ class Notebook:
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        return parameters_of(self.source, self.name)
+        """What the cell tagged ``parameters`` sets, each with the range that ``require`` states for it.
 
+        Raises:
+            SourceError: no such cell, more than one, or a line that is not ``name = plain value``.
+        """
+        tagged = [cell.source for cell in self.source.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
+        if len(tagged) != 1:
+            raise SourceError(f"{self.name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
+        comments = _comments(tagged[0])
+        defaults, meanings = {}, {}
+        for statement in ast.parse(tagged[0]).body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value):
+                    defaults[target] = _literal(value, self.name, target)
+                    meanings[target] = comments.get(statement.end_lineno or statement.lineno, "")
+                case _:
+                    raise SourceError(f"{self.name}: the parameters cell holds only lines 'name = value'")
+        rules = rules_of(self.code, defaults)
+        return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
 
-def read_source(path: Path) -> NotebookNode:
-    """The notebook of a percent-format source, with the kernel it is to run on.
-
-    Raises:
-        SourceError: no such file, not UTF-8, or not Python.
-    """
-    if not path.is_file():
-        raise SourceError(f"no notebook source at {path.name}")
-    return parsed(text_of(path), path.name)
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The laptop values of the parameters."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
 
 
 def parsed(text: str, name: str) -> NotebookNode:
@@ -153,9 +168,9 @@ def kept(reader: Callable[[str], Any], text: str) -> Any:
     return data
 
 
-def code_of(notebook: NotebookNode) -> str:
-    """Every code cell in order: what a run depends on, without the prose."""
-    return "\n# %%\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+def code_of(cells: Iterable[NotebookNode]) -> str:
+    """Every code cell in order."""
+    return "\n# %%\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
 
 def title_of(notebook: NotebookNode) -> str:
@@ -165,29 +180,6 @@ def title_of(notebook: NotebookNode) -> str:
             if line.startswith("# "):
                 return line.removeprefix("# ").strip()
     return "Untitled"
-
-
-def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
-    """What the cell tagged ``parameters`` sets, each with the range that ``require`` states for it.
-
-    Raises:
-        SourceError: no such cell, more than one, or a line that is not ``name = plain value``.
-    """
-    tagged = [cell for cell in notebook.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
-    if len(tagged) != 1:
-        raise SourceError(f"{name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
-    source = tagged[0].source
-    comments = _comments(source)
-    defaults, meanings = {}, {}
-    for statement in ast.parse(source).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                defaults[target] = _literal(value, name, target)
-                meanings[target] = comments.get(statement.end_lineno or statement.lineno, "")
-            case _:
-                raise SourceError(f"{name}: the parameters cell holds only lines 'name = value'")
-    rules = rules_of(code_of(notebook), defaults)
-    return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
 
 
 def _literal(value: ast.expr, notebook: str, target: str) -> Any:

@@ -33,10 +33,8 @@ def values_of(texts: Iterable[str], notebook: Notebook) -> dict[str, Any]:
     Raises:
         ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or out of its range.
     """
-    defaults = _defaults(notebook)
-    values = {key: _read(text, defaults[key]) for key, text in _assignments(texts, notebook).items()}
-    check(notebook, values)
-    return fitted(notebook, values)
+    defaults = notebook.defaults
+    return checked(notebook, {key: _read(text, defaults[key]) for key, text in _assignments(texts, notebook).items()})
 
 
 def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
@@ -45,7 +43,7 @@ def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
     Raises:
         ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or too many values.
     """
-    defaults = _defaults(notebook)
+    defaults = notebook.defaults
     axes: dict[str, list[Any]] = {}
     for key, text in _assignments(texts, notebook).items():
         span = None if isinstance(defaults[key], str) else span_of(text)
@@ -69,17 +67,17 @@ def span_of(text: str) -> range | None:
     return range(first, last + 1)
 
 
-def check(notebook: Notebook, values: Mapping[str, Any]) -> None:
-    """Refuse values that the notebook would refuse, as far as the ranges in its ``require`` say.
+def checked(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
+    """:func:`fitted` values that the notebook takes, as far as the ranges in its ``require`` say.
 
     Raises:
         ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
     """
     typed = fitted(notebook, values)
-    parameters = _defaults(notebook) | typed
     for one in notebook.parameters:
-        if one.name in typed and one.rule and not _allowed(one.rule, typed[one.name], parameters):
+        if one.name in typed and one.rule and not _allowed(one.rule, typed[one.name], notebook.defaults | typed):
             raise ValueRefused(f"{one.name}={values[one.name]!r} is out of its range: {one.rule.text}")
+    return typed
 
 
 def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,8 +86,7 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueRefused: an unknown parameter, or a value of another kind.
     """
-    defaults = _defaults(notebook)
-    typed = {}
+    defaults, typed = notebook.defaults, {}
     for name, value in values.items():
         _refuse_unknown(name, notebook)
         try:
@@ -99,14 +96,9 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _defaults(notebook: Notebook) -> dict[str, Any]:
-    return {one.name: one.default for one in notebook.parameters}
-
-
 def _refuse_unknown(name: str, notebook: Notebook) -> None:
-    known = [one.name for one in notebook.parameters]
-    if name not in known:
-        raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(known)}")
+    if name not in notebook.defaults:
+        raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(notebook.defaults)}")
 
 
 def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:

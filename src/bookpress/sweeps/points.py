@@ -22,7 +22,7 @@ from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.ranges import value_of
 from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import MOST_VALUES, ValueRefused, check, fitted
+from bookpress.notebooks.values import MOST_VALUES, ValueRefused, checked, fitted
 
 #: The parameter that says where a run takes place, on which its results do not depend.
 DEVICE = "device"
@@ -125,11 +125,9 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
             raise ValueRefused(f"the axis {name} has no values")
         if len(twice := Counter(map(json.dumps, values)) - Counter({*map(json.dumps, values)})):
             raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
-    defaults = {one.name: one.default for one in notebook.parameters}
-    fixed, points = fitted(notebook, base), []
+    defaults, points = notebook.defaults, []
     for combination in itertools.product(*typed.values()):
-        chosen = fixed | dict(zip(typed, combination, strict=True))
-        check(notebook, chosen)
+        chosen = checked(notebook, {**base, **dict(zip(typed, combination, strict=True))})
         points.append(Point(notebook.name, defaults | chosen, defaults, tuple(axes)))
     return points
 
