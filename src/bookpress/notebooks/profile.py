@@ -10,8 +10,8 @@ from bookpress.files import load_yaml
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.values import span_of
 
-#: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
-NOTEBOOK_MINUTES = 10.0
+#: The limits on a whole notebook and on a point; a profile may raise them. One cell may take up to a share of it.
+NOTEBOOK_MINUTES, POINT_MINUTES = 10.0, 60.0
 CELL_SHARE = 0.8
 
 #: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
@@ -22,7 +22,23 @@ class ProfileError(Failure, code=Exit.USAGE):
     """A profile file does not fit its schema, or names a notebook or a parameter that there is not."""
 
 
-class Sweep(BaseModel):
+class Limits(BaseModel):
+    """The parameters that a run is given, and what it may take of the machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    gpu: bool = False
+    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
+    memory_mb: int = Field(default=MEMORY_MB, gt=0)
+
+    @property
+    def cell_minutes(self) -> float:
+        """The limit on one cell."""
+        return CELL_SHARE * self.minutes
+
+
+class Sweep(Limits):
     """A sweep as ``notebooks/profiles/full.yaml`` describes it.
 
     ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
@@ -32,18 +48,13 @@ class Sweep(BaseModel):
     table sets the others beside it, each at the place across where its number is least.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     title: str
     notebook: str
-    parameters: dict[str, Any] = Field(default_factory=dict)
     axes: dict[str, list[Any]]
     first: str = ""
     seconds: str
     operations: str = ""
-    minutes: float = Field(default=60.0, gt=0)
-    memory_mb: int = Field(default=4000, gt=0)
-    gpu: bool = False
+    minutes: float = Field(default=POINT_MINUTES, gt=0)
     across: str
     number: str
     apart: str | None = None
@@ -65,22 +76,11 @@ class Sweep(BaseModel):
         return self
 
 
-class Settings(BaseModel):
+class Settings(Limits):
     """How one notebook is run under a profile."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    gpu: bool = False
-    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
-    memory_mb: int = Field(default=MEMORY_MB, gt=0)
     cost: str | None = None
     sweeps: list[Sweep] = Field(default_factory=list)
-
-    @property
-    def cell_minutes(self) -> float:
-        """The limit on one cell."""
-        return CELL_SHARE * self.minutes
 
 
 def load_profile(name: str, layout: Layout) -> dict[str, Settings]:

@@ -24,7 +24,7 @@ from bookpress.files import digest_of_file, scratch_folder, write_whole
 from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
-from bookpress.notebooks.profile import Settings, settings_for
+from bookpress.notebooks.profile import Limits, settings_for
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import checked
 
@@ -82,31 +82,41 @@ def run(
         check_target(output, source.layout)
     of_profile = source.defaults | settings.parameters
     own = [name for name in parameters or {} if values[name] != of_profile[name]]
-    fingerprint = Reach(source.layout, profile).fingerprint(source)
     target = output or source.layout.executed(notebook, profile)
-    started = time.perf_counter()
-    executed = execute(source, values, settings, profile, target, own)
+    executed, fields = run_for_record(source, values, settings, profile, target, own)
     registry = Registry.load(source.layout)
     if source.layout.is_page(notebook) and (faults := stray_claims(notebook, claims_in(executed), registry)):
         _keep_failed(target, executed)
         raise RunFailed(Exit.FAILED_CHECK, f"{notebook}: {'; '.join(faults)}")
     write_whole(target, nbformat.writes(clean(executed)) + "\n")
     record = Record(
-        notebook=notebook,
         title=source.title,
         profile=profile,
-        parameters=source.defaults | values,
         claims=claims_in(executed),
         figures=figures_in(executed),
-        numbers=numbers_in(executed),
-        fingerprint=fingerprint,
-        commit=commit_of(source.layout.root),
-        environment=environment_in(executed),
-        seconds=round(time.perf_counter() - started, 1),
         executed=digest_of_file(target),
+        **fields,
     )
     record.write(target.with_suffix(".json"))
     return record
+
+
+def run_for_record(
+    notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
+) -> tuple[NotebookNode, dict[str, Any]]:
+    """:func:`execute` a notebook, and gather what any record has of it: the fields of a ``RunRecord``."""
+    fingerprint = Reach(notebook.layout, profile).fingerprint(notebook)
+    started = time.perf_counter()
+    executed = execute(notebook, values, limits, profile, target, own)
+    return executed, {
+        "notebook": notebook.name,
+        "parameters": notebook.defaults | values,
+        "numbers": numbers_in(executed),
+        "fingerprint": fingerprint,
+        "commit": commit_of(notebook.layout.root),
+        "environment": environment_in(executed),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
 
 
 def check_target(output: Path, layout: Layout) -> None:
@@ -131,7 +141,7 @@ def check_target(output: Path, layout: Layout) -> None:
 
 
 def execute(
-    notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
+    notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
     """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
 
@@ -141,7 +151,7 @@ def execute(
         RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
     environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    options = {"notebook": notebook, "settings": settings, "environment": environment}
+    options = {"notebook": notebook, "limits": limits, "environment": environment}
     for tries_left in (1, 0):
         try:
             executed = papermill.execute_notebook(
@@ -167,7 +177,7 @@ class Engine(papermill.engines.Engine):
         kernel_name: str,
         *,
         notebook: Notebook,
-        settings: Settings,
+        limits: Limits,
         environment: dict[str, str],
         **_: Any,
     ) -> None:
@@ -178,7 +188,7 @@ class Engine(papermill.engines.Engine):
         """
         with scratch_folder() as name:
             folder = Path(name)
-            client = Client(nb_man, KernelManager(folder), settings)
+            client = Client(nb_man, KernelManager(folder), limits)
             environment = os.environ | environment | _folders(notebook.layout, folder)
             try:
                 client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
@@ -197,13 +207,13 @@ class Client(PapermillNotebookClient):
     km: Any
     task_poll_for_reply: Any
 
-    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, settings: Settings) -> None:
-        deadline = time.monotonic() + 60 * settings.minutes
+    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, limits: Limits) -> None:
+        deadline = time.monotonic() + 60 * limits.minutes
         super().__init__(
             nb_man,
             km,
             raise_on_iopub_timeout=False,
-            timeout_func=lambda _: max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic())),
+            timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bookpress.claims.record import RecordError, Sealed
+from bookpress.claims.record import RecordError, RunRecord
 from bookpress.claims.registry import Verdict
 from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
@@ -62,22 +62,14 @@ class Point:
         return f"{safe[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
 
 
-class PointRecord(Sealed):
+class PointRecord(RunRecord):
     """The result of one point: the numbers that its notebook reported and the verdicts of its claims.
 
-    A reported number is one value, or one for each of several draws. The numbers of two runs with one fingerprint on
-    one machine are the same to the last bit; ``seconds`` (of a core on a CPU, of the clock elsewhere) and ``memory_mb``
-    are of this run.
+    The numbers of two runs with one fingerprint on one machine are the same to the last bit; ``seconds`` (of a core on
+    a CPU, of the clock elsewhere) and ``memory_mb`` are of this run.
     """
 
-    notebook: str
-    parameters: dict[str, Any]
-    numbers: dict[str, float | int | bool | list[float]]
     verdicts: dict[str, Verdict]
-    fingerprint: str
-    commit: str
-    environment: dict[str, str]
-    seconds: float
     memory_mb: int | None = None
 
     @property

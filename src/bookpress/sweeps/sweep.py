@@ -19,8 +19,7 @@ from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
 
 from bookpress.claims.evidence import Role
-from bookpress.claims.provenance import commit_of
-from bookpress.claims.record import claims_in, environment_in, numbers_in
+from bookpress.claims.record import claims_in
 from bookpress.exits import Exit
 from bookpress.files import digest, held, remove_leftovers, write_whole
 from bookpress.graph.build import show_failures
@@ -28,8 +27,8 @@ from bookpress.graph.engine import BuildError, Unfinished, run_graph
 from bookpress.graph.progress import last_words
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Reach
-from bookpress.notebooks.profile import Settings, Sweep, load_profile
-from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, execute
+from bookpress.notebooks.profile import POINT_MINUTES, Limits, load_profile
+from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, run_for_record
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused, axes_of
 from bookpress.sweeps.points import DEVICE, Point, PointRecord, in_order, points_of, recorded
@@ -40,18 +39,18 @@ class Task(BaseModel):
 
     point: Point
     record: Path
-    limits: Settings
+    limits: Limits
 
 
 #: A plan: the tasks by their numbers, in the order in which they are to begin.
 _PLAN = TypeAdapter(dict[str, Task])
 
 
-def task_of(point: Point, folder: Path, described: Sweep | Settings | None, device: str | None = None) -> Task:
+def task_of(point: Point, folder: Path, limits: Limits | None, device: str | None = None) -> Task:
     """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
     if device and DEVICE in point.parameters:
         point = replace(point, parameters=point.parameters | {DEVICE: device})
-    limits = Settings.model_validate(described, from_attributes=True) if described else Settings(minutes=60.0)
+    limits = limits or Limits(minutes=POINT_MINUTES)
     return Task(point=point, record=folder / f"{point.name}.json", limits=limits)
 
 
@@ -178,32 +177,21 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
     """
     task = load_plan(layout, plan)[number]
     point, source = task.point, Notebook(task.point.notebook, layout)
-    fingerprint = Reach(layout, LAPTOP).fingerprint(source)
-    started = time.perf_counter()
-    executed = execute(source, point.parameters, task.limits, LAPTOP, layout.plan(plan) / number, point.own)
-    seconds, notes = time.perf_counter() - started, executed.metadata.get(USE, {})
-    settled, numbers, environment = claims_in(executed), numbers_in(executed), environment_in(executed)
-    if same := sorted(numbers.keys() & point.parameters.keys()):
+    target = layout.plan(plan) / number
+    executed, fields = run_for_record(source, point.parameters, task.limits, LAPTOP, target, point.own)
+    settled, notes = claims_in(executed), executed.metadata.get(USE, {})
+    if same := sorted(fields["numbers"].keys() & point.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
-    numbers |= {
+    fields["numbers"] |= {
         f"{one.claim}: {item.label}": item.measured
         for one in settled
         for item in one.evidence
         if item.role is not Role.CONTROL and not isinstance(item.measured, str)
     }
-    if environment.get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
-        seconds = notes.get(PROCESSOR, seconds)
-    PointRecord(
-        notebook=point.notebook,
-        parameters=point.parameters,
-        numbers=numbers,
-        verdicts={one.claim: one.verdict for one in settled},
-        fingerprint=fingerprint,
-        commit=commit_of(layout.root),
-        environment=environment,
-        seconds=round(seconds, 2),
-        memory_mb=notes.get(MEMORY),
-    ).write(task.record)
+    if fields["environment"].get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
+        fields["seconds"] = notes.get(PROCESSOR, fields["seconds"])
+    verdicts = {one.claim: one.verdict for one in settled}
+    PointRecord(**fields, verdicts=verdicts, memory_mb=notes.get(MEMORY)).write(task.record)
 
 
 def load_plan(layout: Layout, name: str) -> dict[str, Task]:
