@@ -14,7 +14,7 @@ import psutil
 from rich.console import Console
 
 from bookpress.exits import Exit, Failure
-from bookpress.files import held
+from bookpress.files import SCRATCH, held
 from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 
@@ -123,7 +123,7 @@ def _jobs_end_at_interrupt(progress: ProgressHandler) -> Iterator[None]:
 
 def fault_of_disk(layout: Layout) -> str | None:
     """The first folder of a build that takes no more files, and why; None where all do."""
-    for folder in (layout.build, layout.root / ".snakemake", layout.generated, Path(tempfile.gettempdir())):
+    for folder in (layout.build, layout.root / ".snakemake", layout.generated, SCRATCH):
         if not folder.exists():
             continue
         try:
