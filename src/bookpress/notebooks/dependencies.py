@@ -3,7 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -47,8 +47,7 @@ class Reach:
         self.layout = layout
         self.profile = profile
         self.settings = load_profile(profile, layout)
-        self._digests: dict[Path, str] = {}
-        self._texts: dict[Path, str] = {}
+        self._digest, self._text = cache(digest_of_file), cache(text_of)
         self._fingerprints: dict[tuple[str, str], str] = {}
 
     @cached_property
@@ -147,16 +146,6 @@ class Reach:
     @cached_property
     def _versions(self) -> dict[str, str]:
         return {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES}
-
-    def _digest(self, path: Path) -> str:
-        if path not in self._digests:
-            self._digests[path] = digest_of_file(path)
-        return self._digests[path]
-
-    def _text(self, path: Path) -> str:
-        if path not in self._texts:
-            self._texts[path] = text_of(path)
-        return self._texts[path]
 
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
