@@ -64,7 +64,11 @@ class Sweep(Limits):
     @field_validator("axes", mode="before")
     @classmethod
     def _spans(cls, axes: Any) -> Any:
-        return {name: _listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
+        """Spans as the lists of their numbers, and anything else as it is."""
+        if not isinstance(axes, dict):
+            return axes
+        spans = {name: span_of(values) if isinstance(values, str) else None for name, values in axes.items()}
+        return {name: values if (span := spans[name]) is None else [*span] for name, values in axes.items()}
 
     @model_validator(mode="after")
     def _of_its_axes(self) -> Self:
@@ -104,9 +108,3 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
 def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:
     """The settings of one notebook; its own defaults where the profile does not name it."""
     return load_profile(profile, layout).get(notebook, Settings())
-
-
-def _listed(values: Any) -> Any:
-    """A span as the list of its numbers, and anything else as it is."""
-    span = span_of(values) if isinstance(values, str) else None
-    return values if span is None else list(span)

@@ -14,10 +14,8 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
     ast.Pow: lambda base, power: _power(base, power),
     ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
 }
 _CALLS: dict[str, Callable[..., Any]] = {"len": len, "max": max, "min": min, "range": range}
 _COLLECTIONS = {ast.Set: set, ast.List: list, ast.Tuple: tuple}
@@ -163,13 +161,11 @@ def _worded(value: Any) -> str:
 def _choices(choices: ast.expr) -> str:
     match choices:
         case ast.Call(func=ast.Name(id="range"), args=[start, stop, step]):
-            first, by = ast.unparse(start), ast.unparse(step)
-            last = _end(ast.BinOp(stop, ast.Sub(), ast.Constant(1)))
-            if first.isdigit() and by.isdigit() and last is not None and last.isdigit():
-                last = str(range(int(first), int(last) + 1, int(by))[-1])
-                if int(first) % int(by):
-                    return f"from {first} to {last} in steps of {by}"
-            return f"a multiple of {by} from {first} to {last}"
+            try:
+                last = value_of(ast.unparse(choices), {})[-1]
+            except ValueError:  # it depends on other parameters
+                last = _end(ast.BinOp(stop, ast.Sub(), ast.Constant(1)))
+            return f"a multiple of {ast.unparse(step)} from {ast.unparse(start)} to {last}"
         case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(one, ast.Name) for one in ast.walk(choices)):
             return "one of " + ", ".join(json.dumps(value) for value in sorted(ast.literal_eval(choices)))
     return f"one of {ast.unparse(choices)}"

@@ -14,7 +14,8 @@ import psutil
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from papermill.parameterize import parameterize_notebook
+from nbformat.v4 import new_code_cell
+from papermill.translators import translate_parameters
 
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
@@ -25,7 +26,7 @@ from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Reach
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Limits, settings_for
-from bookpress.notebooks.source import Notebook
+from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook
 from bookpress.notebooks.values import checked
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
@@ -169,8 +170,9 @@ def _run_cells(notebook: Notebook, values: dict[str, Any], limits: Limits, envir
     """
     executed = deepcopy(notebook.source)
     if values:
-        executed.metadata["papermill"] = {}
-        executed = parameterize_notebook(executed, values)
+        tagged = [PARAMETERS_TAG in cell.metadata.get("tags", []) for cell in executed.cells]
+        text = translate_parameters("python3", "python", values, "Parameters")
+        executed.cells.insert(tagged.index(True) + 1, new_code_cell(text, metadata={"tags": [INJECTED_TAG]}))
     with scratch_folder() as name:
         folder = Path(name)
         client = Client(executed, KernelManager(folder), limits)
@@ -269,7 +271,7 @@ def _keep_failed(target: Path, executed: NotebookNode) -> None:
 
 def clean(notebook: NotebookNode) -> NotebookNode:
     """Strip run-specific metadata: names of cells, what was used of the machine."""
-    for key in ("papermill", USE, "jupytext"):
+    for key in (USE, "jupytext"):
         notebook.metadata.pop(key, None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"

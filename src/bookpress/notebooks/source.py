@@ -10,7 +10,7 @@ import tokenize
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.ranges import Rule, rules_of
 
-PARAMETERS_TAG = "parameters"
+#: The tags of the cell that sets the parameters, and of the one that papermill puts behind it.
+PARAMETERS_TAG, INJECTED_TAG = "parameters", "injected-parameters"
 
 
 class SourceError(Failure, code=Exit.USAGE):
@@ -119,7 +120,7 @@ def parsed(text: str, name: str) -> NotebookNode:
         SourceError: the text is not Python; the message has the file's ``name`` and the line.
     """
     try:
-        return nbformat.from_dict(_cells_of(text))  # a copy
+        return nbformat.from_dict(kept(_cells, text))
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -138,11 +139,6 @@ def text_of(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SourceError(f"{path.name}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})") from error
-
-
-@lru_cache(maxsize=256)
-def _cells_of(text: str) -> Any:
-    return kept(_cells, text)
 
 
 def _cells(text: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from bookpress.claims.statement import BLOCK
 from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebooks.source import PARAMETERS_TAG, Notebook, code_of
+from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
 from bookpress.site.package import Origins
 
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
@@ -76,7 +76,7 @@ class _Page:
                 f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing"
             )
         run = [cell for cell in self.executed.cells if cell.cell_type == "code"]
-        self._injected = [cell for cell in run if "injected-parameters" in cell.metadata.get("tags", [])]
+        self._injected = [cell for cell in run if INJECTED_TAG in cell.metadata.get("tags", [])]
         self._ran = [cell for cell in run if cell not in self._injected]
         if self.source.code != code_of(self._ran):
             raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")

@@ -16,7 +16,6 @@ from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Registry, Verdict
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
-from bookpress.notebooks.source import Parameter
 from bookpress.site.bind import bind_book
 from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.page import StalePage, claim_block, figure_block, origin_block, set_table, table_row, without_html
@@ -242,7 +241,6 @@ def test_the_origin_names_what_was_set_the_device_the_time_the_commit_and_the_fu
         environment={"device": "CPU"},
         seconds=12.3,
     )
-    parameters = [Parameter("d", 2, "width"), Parameter("seed", 0, "seed")]
-    text = origin_block(record, parameters, ["attention_theory.layers.attention"], Layout.here())
+    text = origin_block(record, {"d": 2, "seed": 0}, ["attention_theory.layers.attention"], Layout.here())
     assert text.splitlines()[0] == "::::::{dropdown} Made with d = 3 · CPU · 12 s · commit abc123"
     assert "- `attention` of `src/attention_theory/layers.py`" in text
