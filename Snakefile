@@ -14,7 +14,6 @@ from rich.console import Console
 from bookpress.graph.build import show_failures
 from bookpress.graph.engine import BuildError, blindness, the_only_build
 from bookpress.graph.progress import last_words, reason_in
-from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
 from bookpress.notebooks.kernels import start_server
 from bookpress.layout import Layout
@@ -153,9 +152,8 @@ rule bind:
         files(LAYOUT.claims, "*.yaml"),
         files(LAYOUT.profiles, "*.yaml"),
         files(LAYOUT.results, "*.json"),
-        files(LAYOUT.packages / "bookpress", "*.py"),
+        [path for path in files(LAYOUT.packages, "*") if "__pycache__" not in path and ".egg-info" not in path],
         files(LAYOUT.book / "instruments", "*.md"),
-        lambda wildcards: [relative(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:
         "build/bound",
     log:

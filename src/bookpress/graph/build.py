@@ -32,7 +32,6 @@ def build_book(layout: Layout, profile: str, cores: str, console: Console) -> No
         Registry.load(layout)
         load_profile(profile, layout)
         reach = Reach(layout, profile)
-        reach.check_modules()
         for line in [*_tidied(layout), *_drift(layout)]:
             console.print(line, markup=False, soft_wrap=True)
         records = _stale(layout, profile, reach, console)

@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -39,42 +39,35 @@ _KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
 class Reach:
     """Dependencies of every notebook of one book under one profile.
 
-    The files of ``src`` are read once, when they are first asked for. A package's ``__init__`` counts for what imports
+    The files of ``src`` are read once. A package's ``__init__`` counts for what imports
     from the package, its data files for what imports from it or names it in a string, as ``importlib.resources`` asks.
+
+    Raises:
+        ProfileError: there is no such profile, or it is at fault.
+        SourceError: a module of ``src`` is not UTF-8 or not Python.
     """
 
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.profile = profile
         self.settings = load_profile(profile, layout)
+        self._packages = sorted(path.parent.name for path in layout.packages.glob("*/__init__.py"))
+        self._graph = self._imports()
         self._digest, self._text = cache(digest_of_file), cache(text_of)
         self._fingerprints: dict[tuple[str, str], str] = {}
 
-    @cached_property
-    def _packages(self) -> list[str]:
-        return sorted(path.parent.name for path in self.layout.packages.glob("*/__init__.py"))
-
-    @cached_property
-    def _graph(self) -> grimp.ImportGraph | None:
+    def _imports(self) -> grimp.ImportGraph:
         folder = str(self.layout.packages)
         if folder not in sys.path:  # another book than the one this package was installed from
             sys.path.insert(0, folder)
         try:
-            return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else None
+            return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else grimp.ImportGraph()
         except SourceSyntaxError as error:
             raise SourceError(f"{self._relative(Path(error.filename))}, line {error.lineno}: not Python") from error
         except UnicodeError:
             for path in sorted(self.layout.packages.rglob("*.py")):
                 text_of(path)  # names the file
             raise
-
-    def check_modules(self) -> None:
-        """Read every module of ``src``.
-
-        Raises:
-            SourceError: one of them is not UTF-8 or not Python.
-        """
-        _ = self._graph
 
     @cached_property
     def _registry(self) -> Registry:
@@ -84,18 +77,8 @@ class Reach:
         """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
         imported, _ = names_in(notebook.code)
         direct = {module for name in imported if (module := self._nearest(name))}
-        reached = set(direct)
-        if self._graph:
-            reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
+        reached = direct | {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
         return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _NOT_COUNTED)
-
-    def files_behind(self, modules: Iterable[str]) -> list[Path]:
-        """The files of modules of ``src`` and of all that they import, with the data files in the packages of these."""
-        graph = self._graph
-        known = [module for module in modules if graph and module in graph.modules]
-        reached = {*known, *(one for module in known if graph for one in graph.find_upstream_modules(module))}
-        files = {self._file(module) for module in reached}
-        return sorted(files | {data for folder in {file.parent for file in files} for data in _data_in(folder)})
 
     def data_files(self, notebook: Notebook) -> list[Path]:
         """The files beside the modules that may be read: of the packages imported from or named, and the results.
@@ -149,11 +132,9 @@ class Reach:
 
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
-        while name and self._graph:
-            if name in self._graph.modules:
-                return name
+        while name and name not in self._graph.modules:
             name = name.rpartition(".")[0]
-        return None
+        return name or None
 
     def _file(self, module: str) -> Path:
         path = self.layout.packages.joinpath(*module.split("."))

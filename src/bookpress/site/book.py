@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from bookpress.claims.evidence import reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
@@ -43,10 +44,7 @@ class Findings(dict[str, Finding]):
 
     @classmethod
     def read(cls, path: Path) -> "Findings":
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return cls(
-            {claim: Finding(label, Verdict(verdict), *rest) for claim, (label, verdict, *rest) in content.items()}
-        )
+        return cls(TypeAdapter(dict[str, Finding]).validate_json(path.read_bytes()))
 
     def count(self, what: str) -> int:
         """How many claims: of one verdict, or ``claims``, ``notebooks``, ``papers``; of one paper: ``paper/what``.
@@ -64,16 +62,15 @@ class Findings(dict[str, Finding]):
         }
         if not chosen:
             raise ValueError(f"no paper '{paper}'")
-        if kind == "claims":
-            return len(chosen)
-        if kind == "notebooks":
-            return len({found.notebook for found in chosen.values() if found.notebook})
-        if kind == "papers":
-            return len({claim.partition("/")[0] for claim in chosen})
-        if kind not in {one.value for one in Verdict}:
-            known = ", ".join(one.value for one in Verdict)
-            raise ValueError(f"no count '{kind}': there are claims, notebooks, papers, {known}")
-        return Counter(found.verdict for found in chosen.values())[Verdict(kind)]
+        counts = {
+            "claims": len(chosen),
+            "notebooks": len({found.notebook for found in chosen.values() if found.notebook}),
+            "papers": len({claim.partition("/")[0] for claim in chosen}),
+            **{verdict.value: sum(found.verdict is verdict for found in chosen.values()) for verdict in Verdict},
+        }
+        if kind not in counts:
+            raise ValueError(f"no count '{kind}': there are {', '.join(counts)}")
+        return counts[kind]
 
 
 class Book:
@@ -134,6 +131,10 @@ class Book:
         return f"not run. {settings.cost or ''}".strip() if settings else ""
 
     @cached_property
+    def _laptop_reach(self) -> Reach:
+        return Reach(self.layout, LAPTOP)
+
+    @cached_property
     def sweeps(self) -> list[FigureSweep]:
         """The sweeps of full-size figures, with the points there are."""
         return figure_sweeps(self.layout)
@@ -141,11 +142,9 @@ class Book:
     def points_section(self, name: str) -> str:
         """What a page shows of its figures at full size, point by point."""
         sweeps = [one for one in self.sweeps if one.page == name]
-        reach = Reach(self.layout, LAPTOP)
-        makers = {one.sweep.notebook for one in sweeps}
-        return points_section(
-            sweeps, {maker: reach.fingerprint(Notebook(maker, self.layout)) for maker in makers}, self.layout
-        )
+        makers = {one.sweep.notebook: Notebook(one.sweep.notebook, self.layout) for one in sweeps}
+        fingerprints = {maker: self._laptop_reach.fingerprint(notebook) for maker, notebook in makers.items()}
+        return points_section(sweeps, fingerprints, self.layout)
 
     def description(self, name: str) -> str:
         """A page in a sentence, without formulas, for search engines."""

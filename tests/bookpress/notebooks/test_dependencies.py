@@ -194,10 +194,3 @@ def test_points_that_land_re_run_no_page() -> None:
     read = {path for name in layout.notebooks() for path in reach.data_files(Notebook(name, layout))}
     assert not [path for path in read if layout.results / "points" in path.parents]
     assert [path for path in read if layout.results in path.parents]
-
-
-def test_files_behind_a_module_are_its_imports_and_their_data(toy: Any) -> None:
-    (toy.layout.packages / "toy_package" / "table.csv").write_text("1")
-    reach = Reach(toy.layout, LAPTOP)
-    names = [path.name for path in reach.files_behind(["toy_package.near", "toy_package.absent"])]
-    assert names == ["far.py", "near.py", "table.csv"]
