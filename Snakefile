@@ -20,7 +20,7 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook, SourceError
 from bookpress.notebooks.profile import settings_for
 from bookpress.layout import LAPTOP
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press.
@@ -29,7 +29,7 @@ PROFILE = config.get("profile", "laptop")
 HELD = ExitStack()
 atexit.register(HELD.close)
 LAYOUT = Layout.here()
-REACH = Reach(LAYOUT, PROFILE)
+DEPENDENCIES = Dependencies(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
 LIST = LAYOUT.sources / "longest.txt"
 LONGEST = LIST.read_text(encoding="utf-8").split() if LIST.is_file() else []
@@ -52,7 +52,7 @@ def fingerprint(wildcards):
     """A source that cannot be read is no reason to stop the others: its run will say what is wrong with it."""
     notebook = Notebook(wildcards.notebook, LAYOUT)
     try:
-        return REACH.fingerprint(notebook)
+        return DEPENDENCIES.fingerprint(notebook)
     except SourceError:
         return digest_of_file(notebook.path)
 

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from bookpress.graph.build import show_failures
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.full_size import CPU, figure_sweeps
+from bookpress.sweeps.figures import CPU, figure_sweeps
 from bookpress.sweeps.points import PointRecord
 from bookpress.sweeps.sweep import task_of, the_only_run, work_off
 
@@ -20,10 +20,10 @@ BAND = 0.05
 
 def make_points_again(layout: Layout, cores: str, hours: float, console: Console) -> dict[str, str]:
     """Make recorded points of the present code that a core can make, the shortest first, and name those that differ."""
-    reach, tasks = Reach(layout, LAPTOP), []
+    dependencies, tasks = Dependencies(layout, LAPTOP), []
     with the_only_run(layout, "again") as plan:
         for number, figure in enumerate(figure_sweeps(layout)):
-            fingerprint = reach.fingerprint(Notebook(figure.sweep.notebook, layout))
+            fingerprint = dependencies.fingerprint(Notebook(figure.sweep.notebook, layout))
             for point, seconds in zip(figure.points, figure.seconds(figure.points, CPU), strict=True):
                 record = figure.done.get(point.identity)
                 if record and record.fingerprint == fingerprint and not figure.sweep.gpu:

@@ -236,7 +236,7 @@ def points(
     cores: CoreCount = "all",
 ) -> None:
     """List the points of full-size figures, done and missing, or make those that are missing."""
-    from bookpress.sweeps.full_size import list_points, work_at_points
+    from bookpress.sweeps.figures import list_points, work_at_points
 
     if device not in (CPU, CUDA):
         _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
@@ -287,8 +287,8 @@ def keep(notebook: NotebookName) -> None:
     record = Record.of(layout, notebook, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
-    record.write(layout.kept(notebook))
-    console.print(f"kept {layout.kept(notebook).relative_to(layout.root)}")
+    record.write(layout.full_size_record(notebook))
+    console.print(f"kept {layout.full_size_record(notebook).relative_to(layout.root)}")
 
 
 def main() -> None:

@@ -144,7 +144,7 @@ class Layout:
         """Pages made from records."""
         return self.pages / "generated"
 
-    def kept(self, notebook: str) -> Path:
+    def full_size_record(self, notebook: str) -> Path:
         """The record of a full-size run, kept in git."""
         return self.results / "records" / f"{notebook}.json"
 

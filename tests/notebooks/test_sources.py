@@ -13,7 +13,7 @@ from bookpress.claims.statement import BLOCK
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.full_size import figure_sweeps
+from bookpress.sweeps.figures import figure_sweeps
 from page_rules import brightness_in, rhythm_faults, title_faults
 
 LAYOUT = Layout.here()

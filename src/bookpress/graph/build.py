@@ -15,7 +15,7 @@ from bookpress.claims.registry import Registry
 from bookpress.files import matches_manifest, remove_leftovers
 from bookpress.graph.engine import Unfinished, run_graph, the_only_build
 from bookpress.layout import Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook, SourceError
@@ -31,10 +31,10 @@ def build_book(layout: Layout, profile: str, cores: str, console: Console) -> No
     with the_only_build(layout):
         Registry.load(layout)
         load_profile(profile, layout)
-        reach = Reach(layout, profile)
+        dependencies = Dependencies(layout, profile)
         for line in [*_tidied(layout), *_drift(layout)]:
             console.print(line, markup=False, soft_wrap=True)
-        records = _stale(layout, profile, reach, console)
+        records = _stale(layout, profile, dependencies, console)
         try:
             run_graph(layout, [*map(str, records), "build/bound", "site"], cores, profile=profile)
         except Unfinished as error:
@@ -55,7 +55,7 @@ def _tidied(layout: Layout) -> Iterator[str]:
         yield "the site was damaged or not finished and is made again"
 
 
-def _stale(layout: Layout, profile: str, reach: Reach, console: Console) -> list[Path]:
+def _stale(layout: Layout, profile: str, dependencies: Dependencies, console: Console) -> list[Path]:
     """Remove the records that are damaged or of other code, and list them with those that are missing.
 
     They are targets of the graph: Snakemake does not miss a file between finished work and its sources. Its checksums
@@ -66,7 +66,7 @@ def _stale(layout: Layout, profile: str, reach: Reach, console: Console) -> list
         path = layout.record(name, profile)
         try:
             record = Record.of(layout, name, profile)
-            if record is not None and record.fingerprint == reach.fingerprint(Notebook(name, layout)):
+            if record is not None and record.fingerprint == dependencies.fingerprint(Notebook(name, layout)):
                 continue
         except SourceError:
             pass  # its run says what is wrong

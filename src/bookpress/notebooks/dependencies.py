@@ -14,14 +14,15 @@ from bookpress.claims.registry import Registry
 from bookpress.files import digest, digest_of_file
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.profile import load_profile
-from bookpress.notebooks.source import Notebook, SourceError, kept, text_of
+from bookpress.notebooks.source import Notebook, SourceError, remembered, text_of
 
-#: Modules that no value of a run depends on: they word results, ranges and statements when these are shown, or keep
-#: files, whatever is in them.
+#: Modules that no value of a run depends on: they word results, ranges, statements and failures when these are shown,
+#: or keep files, whatever is in them.
 _NOT_COUNTED = {
     "bookpress.notebooks.ranges",
     "bookpress.claims.panel",
     "bookpress.claims.statement",
+    "bookpress.exits",
     "bookpress.files",
 }
 
@@ -36,7 +37,7 @@ _LIBRARIES = ("torch", "numpy")
 _KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
 
 
-class Reach:
+class Dependencies:
     """Dependencies of every notebook of one book under one profile.
 
     The files of ``src`` are read once. A package's ``__init__`` counts for what imports
@@ -160,7 +161,7 @@ def _data_in(folder: Path) -> Iterator[Path]:
 @lru_cache(maxsize=1024)
 def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
-    imported, words = kept(_names, code)
+    imported, words = remembered(_names, code)
     return frozenset(imported), frozenset(words)
 
 

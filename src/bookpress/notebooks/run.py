@@ -23,7 +23,7 @@ from bookpress.claims.registry import Registry
 from bookpress.exits import OF_NOTEBOOK, Exit, Failure
 from bookpress.files import digest_of_file, scratch_folder, write_whole
 from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Limits, settings_for
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook
@@ -103,7 +103,7 @@ def run_for_record(
     notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> tuple[NotebookNode, dict[str, Any]]:
     """:func:`execute` a notebook, and gather what any record has of it: the fields of a ``RunRecord``."""
-    fingerprint = Reach(notebook.layout, profile).fingerprint(notebook)
+    fingerprint = Dependencies(notebook.layout, profile).fingerprint(notebook)
     started = time.perf_counter()
     executed = execute(notebook, values, limits, profile, target, own)
     return executed, {

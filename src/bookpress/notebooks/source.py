@@ -120,7 +120,7 @@ def parsed(text: str, name: str) -> NotebookNode:
         SourceError: the text is not Python; the message has the file's ``name`` and the line.
     """
     try:
-        return nbformat.from_dict(kept(_cells, text))
+        return nbformat.from_dict(remembered(_cells, text))
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -151,7 +151,7 @@ def _cells(text: str) -> dict[str, Any]:
     return dict(notebook)
 
 
-def kept(reader: Callable[[str], Any], text: str) -> Any:
+def remembered(reader: Callable[[str], Any], text: str) -> Any:
     """What ``reader`` makes of a text, as plain data: from an earlier command, or made now and kept for the next."""
     code = digest_of_file(Path(inspect.getfile(reader)))
     versions = (reader.__qualname__, code, metadata.version("jupytext"), sys.version)

@@ -80,7 +80,7 @@ def _write_pages(book: Book) -> int:
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
-        "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
+        "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),

@@ -13,12 +13,12 @@ from bookpress.claims.record import Record, RecordError, stray_claims
 from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
 from bookpress.site.page import badges
-from bookpress.sweeps.full_size import FigureSweep, figure_sweeps
+from bookpress.sweeps.figures import FigureSweep, figure_sweeps
 
 #: Below the book's folder.
 FINDINGS = Path("generated", "findings.json")
@@ -86,12 +86,16 @@ class Book:
         for name, record in self.records.items():
             if faults := stray_claims(name, record.claims, self.registry):
                 raise RecordError(f"{name}: {'; '.join(faults)}")
-        self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
-        for record in (*self.records.values(), *self.kept.values()):
+        self.full_size_records = {
+            name: Record.read(path) for name in layout.notebooks() if (path := layout.full_size_record(name)).is_file()
+        }
+        for record in (*self.records.values(), *self.full_size_records.values()):
             record.claims = [reevaluate(one, self.registry.entry(one.claim)) for one in record.claims]
-        self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
+        self._full_size_dependencies = Dependencies(layout, FULL if self.full_size else LAPTOP)
         self.settled = {one.claim: one for record in self.records.values() for one in record.claims}
-        self.settled_at_full_size = {one.claim: one for record in self.kept.values() for one in record.claims}
+        self.settled_at_full_size = {
+            one.claim: one for record in self.full_size_records.values() for one in record.claims
+        }
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         settled = self.settled.get(f"{paper.name}/{entry.id}")
@@ -119,10 +123,10 @@ class Book:
 
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
-        if full := self.kept.get(name):
+        if full := self.full_size_records.get(name):
             code = (
                 ""
-                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
+                if full.fingerprint == self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
                 else " with earlier code"
             )
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
@@ -131,8 +135,8 @@ class Book:
         return f"not run. {settings.cost or ''}".strip() if settings else ""
 
     @cached_property
-    def _laptop_reach(self) -> Reach:
-        return Reach(self.layout, LAPTOP)
+    def _laptop_dependencies(self) -> Dependencies:
+        return Dependencies(self.layout, LAPTOP)
 
     @cached_property
     def sweeps(self) -> list[FigureSweep]:
@@ -143,7 +147,7 @@ class Book:
         """What a page shows of its figures at full size, point by point."""
         sweeps = [one for one in self.sweeps if one.page == name]
         makers = {one.sweep.notebook: Notebook(one.sweep.notebook, self.layout) for one in sweeps}
-        fingerprints = {maker: self._laptop_reach.fingerprint(notebook) for maker, notebook in makers.items()}
+        fingerprints = {maker: self._laptop_dependencies.fingerprint(notebook) for maker, notebook in makers.items()}
         return points_section(sweeps, fingerprints, self.layout)
 
     def description(self, name: str) -> str:

@@ -7,7 +7,7 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
 from bookpress.site.page import figure_block, table_row
-from bookpress.sweeps.full_size import CPU, FigureSweep, in_words
+from bookpress.sweeps.figures import CPU, FigureSweep, in_words
 from bookpress.sweeps.points import number_of
 from bookpress.sweeps.table import chosen, gaps_at_best, picture_of, table_of
 

@@ -14,7 +14,7 @@ PACKAGE = "attention_theory"
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
-class Origins:
+class CodeCells:
     """The code cells of one notebook, read from their syntax; ``package`` is the one whose functions count."""
 
     def __init__(self, cells: list[str], package: str = PACKAGE) -> None:

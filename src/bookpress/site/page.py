@@ -24,7 +24,7 @@ from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
-from bookpress.site.package import Origins
+from bookpress.site.package import CodeCells
 
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
@@ -80,7 +80,7 @@ class _Page:
         self._ran = [cell for cell in run if cell not in self._injected]
         if self.source.code != code_of(self._ran):
             raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
-        self._origins = Origins([cell.source for cell in self._ran])
+        self._origins = CodeCells([cell.source for cell in self._ran])
 
     def cells(self) -> Iterator[NotebookNode]:
         """The source's cells with the run's outputs, and after each code cell what it shows."""

@@ -26,7 +26,7 @@ from bookpress.graph.build import show_failures
 from bookpress.graph.engine import BuildError, Unfinished, run_graph
 from bookpress.graph.progress import last_words
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.profile import POINT_MINUTES, Limits, load_profile
 from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, run_for_record
 from bookpress.notebooks.source import Notebook
@@ -90,7 +90,7 @@ def run_sweep(
     folder = (folder or layout.sweep(name)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()  # what cannot be written is found before the run
-    fingerprint = Reach(layout, LAPTOP).fingerprint(notebook)
+    fingerprint = Dependencies(layout, LAPTOP).fingerprint(notebook)
     with the_only_run(layout, f"sweep-{digest(str(folder.resolve()))}") as plan:
         done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")

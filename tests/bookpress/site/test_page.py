@@ -84,7 +84,7 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \| [\d.]+ \| {verdict}`%s` \|"
     assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
     assert "Full size: not run. A day." in page_text(bound)
-    Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
+    Record.read(layout.record("demo/good", "laptop")).write(layout.full_size_record("demo/good"))
     bind_book(layout, "laptop")
     assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
     assert "Full size: recorded" in page_text(bound)

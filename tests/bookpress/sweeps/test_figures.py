@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bookpress.notebooks.profile import ProfileError
-from bookpress.sweeps.full_size import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
+from bookpress.sweeps.figures import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
 
 SWEEP = """\
