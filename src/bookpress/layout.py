@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from bookpress.exits import Exit, Failure
@@ -19,13 +18,41 @@ class LayoutError(Failure, code=Exit.USAGE):
     """There is no book where this package looks for one."""
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Layout:
-    """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from."""
+    """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from.
+
+    Generated pages are written ``aside``, where a folder is given, before they take their places in ``book``.
+    """
 
     root: Path
-    #: Where generated pages are written before they take their places in ``book``; None for these places.
     aside: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.sources = self.root / "notebooks"
+        self.profiles = self.sources / "profiles"
+        self.packages = self.root / "src"
+        #: Recorded full-size runs, kept in git.
+        self.results = self.root / "results"
+        #: Executed notebooks and records, made by running.
+        self.build = self.root / "build"
+        self.lock = self.build / ".lock"
+        #: What was read of sources, and how many seconds each job of a build took.
+        self.memory = self.build / "memory"
+        self.seconds = self.build / "seconds.json"
+        #: Settings of matplotlib, which are its defaults, and its list of fonts.
+        self.matplotlib = self.build / "matplotlib"
+        self.book = self.root / "book"
+        self.claims = self.book / "claims"
+        #: The folder above all generated pages, and those of them that are Markdown made from records.
+        self.pages = self.aside or self.book
+        self.generated = self.pages / "generated"
+        self.contents = self.pages / "_toc.yml"
+        #: The manifest of the generated pages, as they were last bound whole.
+        self.bound = self.build / "bound"
+        #: The built site, and its manifest as it was last built without a warning.
+        self.site = self.root / "_build"
+        self.site_manifest = self.site / "manifest.json"
 
     @classmethod
     def here(cls) -> "Layout":
@@ -44,59 +71,10 @@ class Layout:
             )
         return self
 
-    @cached_property
-    def sources(self) -> Path:
-        return self.root / "notebooks"
-
-    @cached_property
-    def profiles(self) -> Path:
-        return self.sources / "profiles"
-
-    @cached_property
-    def packages(self) -> Path:
-        return self.root / "src"
-
     def module(self, dotted: str) -> str | None:
         """The file of a module of ``src``, from the root; None where there is none."""
         path = self.packages.joinpath(*dotted.split(".")).with_suffix(".py")
         return path.relative_to(self.root).as_posix() if path.is_file() else None
-
-    @cached_property
-    def book(self) -> Path:
-        return self.root / "book"
-
-    @cached_property
-    def claims(self) -> Path:
-        return self.book / "claims"
-
-    @cached_property
-    def results(self) -> Path:
-        """Recorded full-size runs, kept in git."""
-        return self.root / "results"
-
-    @cached_property
-    def build(self) -> Path:
-        """Executed notebooks and records, made by running."""
-        return self.root / "build"
-
-    @cached_property
-    def bound(self) -> Path:
-        """The manifest of the generated pages, as they were last bound whole."""
-        return self.build / "bound"
-
-    @cached_property
-    def site(self) -> Path:
-        return self.root / "_build"
-
-    @cached_property
-    def site_manifest(self) -> Path:
-        """The manifest of the site, as it was last built without a warning."""
-        return self.site / "manifest.json"
-
-    @cached_property
-    def matplotlib(self) -> Path:
-        """Settings of matplotlib, which are its defaults, and its list of fonts."""
-        return self.build / "matplotlib"
 
     def source(self, notebook: str) -> Path:
         return self.sources / f"{notebook}.py"
@@ -127,22 +105,12 @@ class Layout:
         """The recorded points of a page's full-size figures, kept in git."""
         return self.results / "points" / notebook
 
-    @cached_property
-    def pages(self) -> Path:
-        """The folder above all generated pages."""
-        return self.aside or self.book
-
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
         return self.pages / "notebooks" / f"{notebook}.ipynb"
 
     def figure(self, name: str) -> Path:
         return self.pages / "figures" / f"{name}.svg"
-
-    @cached_property
-    def generated(self) -> Path:
-        """Pages made from records."""
-        return self.pages / "generated"
 
     def full_size_record(self, notebook: str) -> Path:
         """The record of a full-size run, kept in git."""

@@ -51,7 +51,7 @@ def the_only_build(layout: Layout) -> Iterator[bool]:
     if os.environ.get(_HELD) == str(layout.root):
         yield False
         return
-    with held(layout.build / ".lock", BuildError("another build of this book is running; nothing was done")):
+    with held(layout.lock, BuildError("another build of this book is running; nothing was done")):
         os.environ[_HELD] = str(layout.root)
         try:
             yield True

@@ -204,10 +204,10 @@ class Client(NotebookClient):
         )
         self._place, self._spent = "cell 0", 0
 
-    async def async_execute_cell(self, cell: NotebookNode, cell_index: int, **kwargs: Any) -> NotebookNode:
+    async def async_execute_cell(self, cell: NotebookNode, cell_index: int, *args: Any, **kwargs: Any) -> NotebookNode:
         """Run a cell, and count what it puts out and what its kernel uses."""
         self._place, self._spent = _place(cell_index + 1, cell), 0
-        executed = await super().async_execute_cell(cell, cell_index, **kwargs)
+        executed = await super().async_execute_cell(cell, cell_index, *args, **kwargs)
         self._note_use()
         return executed
 

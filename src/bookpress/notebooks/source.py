@@ -155,7 +155,7 @@ def remembered(reader: Callable[[str], Any], text: str) -> Any:
     """What ``reader`` makes of a text, as plain data: from an earlier command, or made now and kept for the next."""
     code = digest_of_file(Path(inspect.getfile(reader)))
     versions = (reader.__qualname__, code, metadata.version("jupytext"), sys.version)
-    path = Layout.here().build / "memory" / digest(versions, text)
+    path = Layout.here().memory / digest(versions, text)
     with suppress(OSError, ValueError):  # not there, or damaged
         return json.loads(path.read_text(encoding="utf-8"))
     data = reader(text)

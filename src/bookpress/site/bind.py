@@ -89,7 +89,7 @@ def _write_pages(book: Book) -> int:
         write_whole(layout.generated / f"{name}.md", text if name.startswith("map-") else without_html(text))
     write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
-    write_whole(layout.generated.parent / "_toc.yml", contents(book))
+    write_whole(layout.contents, contents(book))
     return len(pages)
 
 
