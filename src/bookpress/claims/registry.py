@@ -137,9 +137,6 @@ class Paper(BaseModel):
 
     A chapter of the book's own is kept like a paper, and has neither ``authors`` nor a reference to ``cite``: its
     claims are the book's, and are counted apart from those of the articles.
-
-    ``revised`` says that the chapter has been gone through: its pages keep the rhythm of the house, and every
-    corrected form is proved on its page.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -150,7 +147,6 @@ class Paper(BaseModel):
     short_title: str
     authors: str | None = None
     cite: str | None = None
-    revised: bool = False
     claims: list[Entry]
 
     @property
