@@ -45,7 +45,7 @@ class Export:
     @property
     def options(self) -> dict[str, Any]:
         """The options with their defaults."""
-        return {name: one.default for name, one in inspect.signature(self.make).parameters.items()}
+        return {name: option.default for name, option in inspect.signature(self.make).parameters.items()}
 
 
 def find_exports(layout: Layout) -> dict[str, Export]:

@@ -166,6 +166,6 @@ def _choices(choices: ast.expr) -> str:
             except ValueError:  # it depends on other parameters
                 last = _end(ast.BinOp(stop, ast.Sub(), ast.Constant(1)))
             return f"a multiple of {ast.unparse(step)} from {ast.unparse(start)} to {last}"
-        case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(one, ast.Name) for one in ast.walk(choices)):
+        case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(node, ast.Name) for node in ast.walk(choices)):
             return "one of " + ", ".join(json.dumps(value) for value in sorted(ast.literal_eval(choices)))
     return f"one of {ast.unparse(choices)}"

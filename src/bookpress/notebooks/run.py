@@ -127,7 +127,7 @@ def check_target(output: Path, layout: Layout) -> None:
     if output.suffix != ".ipynb":
         raise RunFailed(Exit.USAGE, f"the output must be a file that ends in .ipynb, got '{output}'")
     kept = (layout.sources, layout.build, layout.book, layout.results, layout.packages)
-    if folder := next((one for one in kept if output.resolve().is_relative_to(one.resolve())), None):
+    if folder := next((path for path in kept if output.resolve().is_relative_to(path.resolve())), None):
         raise RunFailed(Exit.USAGE, f"the output must be outside of the book's own {folder.name}/, got '{output}'")
     if output.is_dir():
         raise IsADirectoryError(21, "it is a folder", str(output))

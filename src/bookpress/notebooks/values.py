@@ -74,9 +74,15 @@ def checked(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
         ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
     """
     typed = fitted(notebook, values)
-    for one in notebook.parameters:
-        if one.name in typed and one.rule and not _allowed(one.rule, typed[one.name], notebook.defaults | typed):
-            raise ValueRefused(f"{one.name}={values[one.name]!r} is out of its range: {one.rule.text}")
+    for parameter in notebook.parameters:
+        if (
+            parameter.name in typed
+            and parameter.rule
+            and not _allowed(parameter.rule, typed[parameter.name], notebook.defaults | typed)
+        ):
+            raise ValueRefused(
+                f"{parameter.name}={values[parameter.name]!r} is out of its range: {parameter.rule.text}"
+            )
     return typed
 
 

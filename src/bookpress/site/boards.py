@@ -68,11 +68,11 @@ def summary_page(book: Book) -> str:
         table_row(["verdict", *names, "all"]),
         table_row(["---", *["---:"] * (len(papers) + 1)]),
         *(
-            table_row([badge(verdict), *(str(one[verdict] or "") for one in counted), str(total[verdict])])
+            table_row([badge(verdict), *(str(counts[verdict] or "") for counts in counted), str(total[verdict])])
             for verdict in Verdict
             if total[verdict]
         ),
-        table_row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
+        table_row(["**claims**", *(f"**{counts.total()}**" for counts in counted), f"**{total.total()}**"]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -190,7 +190,7 @@ def _wrong(book: Book, paper: Paper) -> list[tuple[int, Entry]]:
         for entry in paper.claims
         if entry.printed and entry.notebook in book.records
     ]
-    return sorted(found, key=lambda one: one[0])
+    return sorted(found, key=lambda grave: grave[0])
 
 
 def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) -> str:

@@ -90,11 +90,11 @@ class Book:
             name: Record.read(path) for name in layout.notebooks() if (path := layout.full_size_record(name)).is_file()
         }
         for record in (*self.records.values(), *self.full_size_records.values()):
-            record.claims = [reevaluate(one, self.registry.entry(one.claim)) for one in record.claims]
+            record.claims = [reevaluate(settled, self.registry.entry(settled.claim)) for settled in record.claims]
         self._full_size_dependencies = Dependencies(layout, FULL if self.full_size else LAPTOP)
-        self.settled = {one.claim: one for record in self.records.values() for one in record.claims}
+        self.settled = {settled.claim: settled for record in self.records.values() for settled in record.claims}
         self.settled_at_full_size = {
-            one.claim: one for record in self.full_size_records.values() for one in record.claims
+            settled.claim: settled for record in self.full_size_records.values() for settled in record.claims
         }
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
@@ -145,8 +145,8 @@ class Book:
 
     def points_section(self, name: str) -> str:
         """What a page shows of its figures at full size, point by point."""
-        sweeps = [one for one in self.sweeps if one.page == name]
-        makers = {one.sweep.notebook: Notebook(one.sweep.notebook, self.layout) for one in sweeps}
+        sweeps = [figure for figure in self.sweeps if figure.page == name]
+        makers = {figure.sweep.notebook: Notebook(figure.sweep.notebook, self.layout) for figure in sweeps}
         fingerprints = {maker: self._laptop_dependencies.fingerprint(notebook) for maker, notebook in makers.items()}
         return points_section(sweeps, fingerprints, self.layout)
 
@@ -155,7 +155,7 @@ class Book:
         title = re.sub(r"[$\\{}]", "", self.records[name].title).rstrip(".")
         count = len(self.records[name].claims)
         judged = f"runs and judges {count} claim{'' if count == 1 else 's'}" if count else "is a part"
-        chapter = next(one for one in self.registry.papers if one.name == name.partition("/")[0]).short_title
+        chapter = next(paper for paper in self.registry.papers if paper.name == name.partition("/")[0]).short_title
         return f"{title}{'' if title.endswith('?') else '.'} This page {judged} of the chapter “{chapter}”."
 
     def titles(self) -> dict[str, str]:

@@ -87,11 +87,15 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:
     """Print for each figure the points that are done, those that are missing, and what these would take."""
-    for one in figure_sweeps(layout, pages):
-        pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in one.seconds_measured().items())
-        left = f"{len(one.missing)}: {one.left}{', for an accelerator' * one.sweep.gpu}" if one.missing else "none"
-        line = f"{len(one.done)} of {len(one.points)} points, {pace or 'none measured'}; missing: {left}"
-        console.print(f"{one.page}, {one.sweep.title}\n  {line}", markup=False, soft_wrap=True)
+    for figure in figure_sweeps(layout, pages):
+        pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in figure.seconds_measured().items())
+        left = (
+            f"{len(figure.missing)}: {figure.left}{', for an accelerator' * figure.sweep.gpu}"
+            if figure.missing
+            else "none"
+        )
+        line = f"{len(figure.done)} of {len(figure.points)} points, {pace or 'none measured'}; missing: {left}"
+        console.print(f"{figure.page}, {figure.sweep.title}\n  {line}", markup=False, soft_wrap=True)
 
 
 def work_at_points(layout: Layout, pages: list[str], device: str, cores: str, hours: float, console: Console) -> None:
@@ -118,10 +122,10 @@ def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list
     Points that need an accelerator are left to one, which takes the others too.
     """
     ordered: list[tuple[float, Task]] = []
-    for one in sweeps:
-        if not (one.sweep.gpu and device == CPU):
-            tasks = [task_of(point, layout.points(one.page), one.sweep, device) for point in one.missing]
-            ordered += zip(itertools.accumulate(one.seconds(one.missing, device)), tasks, strict=True)
+    for figure in sweeps:
+        if not (figure.sweep.gpu and device == CPU):
+            tasks = [task_of(point, layout.points(figure.page), figure.sweep, device) for point in figure.missing]
+            ordered += zip(itertools.accumulate(figure.seconds(figure.missing, device)), tasks, strict=True)
     return [task for _, task in sorted(ordered, key=lambda each: each[0])]
 
 

@@ -183,14 +183,14 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
     if same := sorted(fields["numbers"].keys() & point.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
     fields["numbers"] |= {
-        f"{one.claim}: {item.label}": item.measured
-        for one in settled
-        for item in one.evidence
+        f"{claim.claim}: {item.label}": item.measured
+        for claim in settled
+        for item in claim.evidence
         if item.role is not Role.CONTROL and not isinstance(item.measured, str)
     }
     if fields["environment"].get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
         fields["seconds"] = notes.get(PROCESSOR, fields["seconds"])
-    verdicts = {one.claim: one.verdict for one in settled}
+    verdicts = {claim.claim: claim.verdict for claim in settled}
     PointRecord(**fields, verdicts=verdicts, memory_mb=notes.get(MEMORY)).write(task.record)
 
 
