@@ -124,11 +124,8 @@ class Book:
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.full_size_records.get(name):
-            code = (
-                ""
-                if full.fingerprint == self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
-                else " with earlier code"
-            )
+            fingerprint = self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
+            code = "" if full.fingerprint == fingerprint else " with earlier code"
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
