@@ -55,7 +55,7 @@ class Dependencies:
         self._packages = sorted(path.parent.name for path in layout.packages.glob("*/__init__.py"))
         self._graph = self._imports()
         self._digest, self._text = cache(digest_of_file), cache(text_of)
-        self._fingerprints: dict[tuple[str, str], str] = {}
+        self._fingerprint = cache(self._hash)
 
     def _imports(self) -> grimp.ImportGraph:
         folder = str(self.layout.packages)
@@ -107,19 +107,16 @@ class Dependencies:
         Raises:
             SourceError: the source, or a module of the package, cannot be read.
         """
-        known = (notebook.name, notebook.code)
-        if known not in self._fingerprints:
-            self._fingerprints[known] = self._fingerprint(notebook)
-        return self._fingerprints[known]
+        return self._fingerprint(notebook, notebook.code)
 
-    def _fingerprint(self, notebook: Notebook) -> str:
+    def _hash(self, notebook: Notebook, code: str) -> str:
         settings = self.settings.get(notebook.name)
         claims = self._registry.of_notebook(notebook.name)
         of_the_press = set(self.modules(notebook)) if self.profile == LAPTOP else _JUDGING
         counted = of_the_press if self.layout.is_page(notebook.name) else set()
         modules = [name for name in self.modules(notebook) if name in counted or not _is_ours(name)]
         return digest(
-            notebook.code,
+            code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
             {name: self._digest(self._file(name)) for name in modules},
