@@ -6,8 +6,8 @@ each paper that can be sent as it is, the gravest first.
 
 from collections import Counter
 
-from bookpress.claims.evidence import IN_WORDS, Item, Part, Role, Settled, format_bound, format_number
-from bookpress.claims.panel import breaking, set_label, set_number
+from bookpress.claims.evidence import Item, Part, Role, Settled, format_bound, format_number
+from bookpress.claims.panel import IN_WORDS, breaking, set_label, set_number
 from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
 from bookpress.claims.statement import heading, place
 from bookpress.site.book import Book
