@@ -40,8 +40,8 @@ _KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
 class Dependencies:
     """Dependencies of every notebook of one book under one profile.
 
-    The files of ``src`` are read once. A package's ``__init__`` counts for what imports
-    from the package, its data files for what imports from it or names it in a string, as ``importlib.resources`` asks.
+    The files of ``src`` are read once. A package's ``__init__`` counts for what imports from the package, its data
+    files for what imports from it or names it in a string, as ``importlib.resources`` asks.
 
     Raises:
         ProfileError: there is no such profile, or it is at fault.
@@ -87,10 +87,7 @@ class Dependencies:
         Where the notebook speaks of ``results``, or a module that it reaches outside of the press, any of them may be.
         """
         modules = self.modules(notebook)
-        codes = [
-            notebook.code,
-            *(self._text(self._file(name)) for name in modules if not _is_ours(name)),
-        ]
+        codes = [notebook.code, *(self._text(self._file(name)) for name in modules if not _is_ours(name))]
         words = {word for code in codes for word in names_in(code)[1]}
         named = {word for word in words if word.partition(".")[0] in self._packages}
         folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}

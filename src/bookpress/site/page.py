@@ -72,9 +72,8 @@ class _Page:
         self.executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
         stated = {claim for cell in self.source.source.cells for claim in BLOCK.findall(cell.source)}
         if missing := sorted({settled.claim for settled in record.claims} - stated):
-            raise StalePage(
-                f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing"
-            )
+            fault = f"{missing[0]} is settled and not stated; '<!-- claim ... -->' is missing"
+            raise StalePage(f"{record.notebook}: {fault}")
         run = [cell for cell in self.executed.cells if cell.cell_type == "code"]
         self._injected = [cell for cell in run if INJECTED_TAG in cell.metadata.get("tags", [])]
         self._ran = [cell for cell in run if cell not in self._injected]
@@ -90,10 +89,8 @@ class _Page:
                 yield new_markdown_cell(BLOCK.sub(lambda match: claim_block(match[1]), cell.source))
                 continue
             number += 1
-            for code in [
-                self._ran[number],
-                *(self._injected if PARAMETERS_TAG in cell.metadata.get("tags", []) else []),
-            ]:
+            takes_parameters = PARAMETERS_TAG in cell.metadata.get("tags", [])
+            for code in [self._ran[number], *(self._injected if takes_parameters else [])]:
                 yield from self._code_cell(code, number)
 
     def _code_cell(self, code: NotebookNode, number: int) -> Iterator[NotebookNode]:
