@@ -84,7 +84,7 @@ points: $(READY) ## make missing points of full-size figures at low priority; HO
 	@book points --work --hours $(HOURS) --device $(DEVICE) --cores $(CORES)
 
 again: $(READY) ## make recorded points of the present code anew and compare; HOURS=2
-	@book points --again --hours $(HOURS) --cores $(CORES)
+	@python tests/again.py --hours $(HOURS) --cores $(CORES)
 
 anywhere: book ## the tests and the short notebooks under the arithmetic of other processors (an hour)
 	@failed=; for setting in $(ELSEWHERE); do echo "== $$setting"; \

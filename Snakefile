@@ -14,14 +14,13 @@ from rich.console import Console
 from bookpress.graph.build import show_failures
 from bookpress.graph.engine import BuildError, blindness, the_only_build
 from bookpress.graph.progress import last_words, reason_in
-from bookpress.notebooks.exports import export_modules
 from bookpress.files import digest_of_file
 from bookpress.notebooks.kernels import start_server
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook, SourceError
 from bookpress.notebooks.profile import settings_for
 from bookpress.layout import LAPTOP
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press.
@@ -30,7 +29,7 @@ PROFILE = config.get("profile", "laptop")
 HELD = ExitStack()
 atexit.register(HELD.close)
 LAYOUT = Layout.here()
-REACH = Reach(LAYOUT, PROFILE)
+DEPENDENCIES = Dependencies(LAYOUT, PROFILE)
 NOTEBOOKS = LAYOUT.notebooks()
 LIST = LAYOUT.sources / "longest.txt"
 LONGEST = LIST.read_text(encoding="utf-8").split() if LIST.is_file() else []
@@ -53,7 +52,7 @@ def fingerprint(wildcards):
     """A source that cannot be read is no reason to stop the others: its run will say what is wrong with it."""
     notebook = Notebook(wildcards.notebook, LAYOUT)
     try:
-        return REACH.fingerprint(notebook)
+        return DEPENDENCIES.fingerprint(notebook)
     except SourceError:
         return digest_of_file(notebook.path)
 
@@ -153,9 +152,8 @@ rule bind:
         files(LAYOUT.claims, "*.yaml"),
         files(LAYOUT.profiles, "*.yaml"),
         files(LAYOUT.results, "*.json"),
-        files(LAYOUT.packages / "bookpress", "*.py"),
+        [path for path in files(LAYOUT.packages, "*") if "__pycache__" not in path and ".egg-info" not in path],
         files(LAYOUT.book / "instruments", "*.md"),
-        lambda wildcards: [relative(path) for path in REACH.files_behind(export_modules(LAYOUT))],
     output:
         "build/bound",
     log:

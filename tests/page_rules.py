@@ -16,8 +16,10 @@ LEARNED, TO_TRY = "What was learned", "To try"
 LONGEST_CELL = 20
 MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one straight
 
-#: The two headings that close a page.
-LEARNED, TO_TRY = "What was learned", "To try"
+#: Dark mode turns brightness over, so that a caption that names it is false in one of the two modes.
+_BRIGHTNESS = re.compile(
+    r"\b(?:black|white|dark\w*|light(?:er|est)?(?! of)|gr[ea]y\w*|bright\w*|pale[rs]?t?)\b", re.IGNORECASE
+)
 
 _WORDS = {"app.": "appendix", "appendices": "appendix", "corollaries": "corollary", "eq": "equation", "eq.": "equation"}
 _NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\([a-z]\))?"
@@ -149,3 +151,9 @@ def _first_line(cell: NotebookNode) -> str:
 def page_faults(source: NotebookNode, entries: list[Entry]) -> list[str]:
     """Everything wrong with a notebook as a page: its title and its rhythm."""
     return title_faults(title_of(source), entries) + rhythm_faults(source)
+
+
+def brightness_in(text: str) -> str | None:
+    """The first word in the text of a drawing that dark mode makes untrue; None if there is none."""
+    word = _BRIGHTNESS.search(text)
+    return word.group() if word else None

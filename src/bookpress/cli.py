@@ -178,7 +178,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
     with the_only_build(layout) as by_hand:
         console.print(bind_book(layout, profile))
         if by_hand:  # the next build binds its own profile again
-            (layout.build / "bound").unlink()
+            layout.bound.unlink()
 
 
 @app.command()
@@ -188,9 +188,8 @@ def build(
 ) -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
     from bookpress.graph.build import build_book
-    from bookpress.site.bind import is_whole, site_is_whole
 
-    build_book(Layout.here(), profile, cores, console, is_whole, site_is_whole)
+    build_book(Layout.here(), profile, cores, console)
     console.print("the book is at _build/html/index.html; make serve shows it")
 
 
@@ -232,21 +231,16 @@ def sweep(
 def points(
     notebooks: Annotated[list[str] | None, typer.Argument(help="pages as PAPER/NAME; all where none is named")] = None,
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
-    again: Annotated[bool, typer.Option("--again", help="make those on record anew, and compare")] = False,
     device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
     hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
-    """List the points of full-size figures, done and missing, make those that are missing, or make some again."""
-    from bookpress.sweeps.full_size import list_points, make_points_again, work_at_points
+    """List the points of full-size figures, done and missing, or make those that are missing."""
+    from bookpress.sweeps.figures import list_points, work_at_points
 
     if device not in (CPU, CUDA):
         _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
-    if work and again:
-        _fail(Exit.USAGE, "--work makes missing points, --again those on record: one of the two")
-    if again:
-        make_points_again(Layout.here(), notebooks or [], cores, hours, console)
-    elif work:
+    if work:
         work_at_points(Layout.here(), notebooks or [], device, cores, hours, console)
     else:
         list_points(Layout.here(), notebooks or [], console)
@@ -293,8 +287,8 @@ def keep(notebook: NotebookName) -> None:
     record = Record.of(layout, notebook, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
-    record.write(layout.kept(notebook))
-    console.print(f"kept {layout.kept(notebook).relative_to(layout.root)}")
+    record.write(layout.full_size_record(notebook))
+    console.print(f"kept {layout.full_size_record(notebook).relative_to(layout.root)}")
 
 
 def main() -> None:

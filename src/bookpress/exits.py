@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes of ``book``, and which failure has which."""
+"""How a command ends: the exit codes of ``book``, and the failures that carry them."""
 
 from enum import IntEnum
 
@@ -18,6 +18,16 @@ class Exit(IntEnum):
     BAD_FILE = 9
 
 
+class Failure(Exception):
+    """A failure that is to be expected. Each kind carries its exit code: ``class BadName(Failure, code=...)``."""
+
+    code: Exit
+
+    def __init_subclass__(cls, code: Exit | None = None) -> None:
+        if code is not None:
+            cls.code = code
+
+
 #: Exceptions that a notebook may end in. From its kernel the name alone reaches us.
 OF_NOTEBOOK = {
     "ParameterError": Exit.BAD_PARAMETER,
@@ -26,29 +36,15 @@ OF_NOTEBOOK = {
     "RegistryError": Exit.BAD_REGISTRY,
 }
 
-#: Exceptions of the press that are to be expected, by name, so that no command has to import every room.
-OF_PRESS = {
-    "ValueRefused": Exit.BAD_PARAMETER,
-    "RegistryError": Exit.BAD_REGISTRY,
-    "ExportError": Exit.USAGE,
-    "InstrumentError": Exit.USAGE,
-    "LayoutError": Exit.USAGE,
-    "ProfileError": Exit.USAGE,
-    "SourceError": Exit.USAGE,
-    "BuildError": Exit.NOT_WHOLE,
-    "RecordError": Exit.BAD_FILE,
-    "StalePage": Exit.BAD_FILE,
-    "UnicodeDecodeError": Exit.BAD_FILE,
-}
-
 
 def expected(error: Exception) -> tuple[Exit, str] | None:
     """The exit code and the words for a failure that is to be expected; None for a fault of the press itself."""
-    if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        return Exit.BAD_FILE, f"{place}{error.strerror or error}"
-    code = getattr(error, "code", None)
-    if isinstance(code, Exit):  # of a run
-        return code, str(error)
-    codes = [OF_PRESS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in OF_PRESS]
-    return (codes[0], str(error)) if codes else None
+    match error:
+        case Failure():
+            return error.code, str(error)
+        case OSError():
+            place = f"{error.filename}: " if error.filename else ""
+            return Exit.BAD_FILE, f"{place}{error.strerror or error}"
+        case UnicodeDecodeError():
+            return Exit.BAD_FILE, str(error)
+    return None

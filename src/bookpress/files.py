@@ -1,5 +1,6 @@
 """Reading the YAML that people write, writing files whole, scratch folders, and naming content by a short hash."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -8,28 +9,23 @@ import shutil
 import socket
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import yaml
 
-#: How the names end and begin of what is there only while something is written or run.
-_ASIDE = ".aside"
-_SCRATCH = "book"
-
 #: Machines may share the book's folder; of another one's processes nothing is known here.
 HOST = socket.gethostname().partition(".")[0]
 
-#: The process of this machine whose it is, in such a name.
-_OWNER = re.compile(
-    rf"(?:^{_SCRATCH}-{re.escape(HOST)}-(\d+)-|^\..*\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$)",
-)
+#: How the names end of what is there only while a process of this machine writes or runs something.
+_ASIDE = ".aside"
+_OWNER = re.compile(rf"\.{re.escape(HOST)}-(\d+){re.escape(_ASIDE)}$")
 
-#: A socket's path has at most 107 bytes; the longest name in a scratch folder is a kernel's.
-_LONGEST_SCRATCH = 107 - len("/kernel-5")
+#: Where scratch folders are. A socket's path has at most 107 bytes, and the reader's own folder may be deep.
+SCRATCH = Path("/tmp")
 
 
 def digest(*parts: Any) -> str:
@@ -71,7 +67,23 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 
 def aside_of(path: Path) -> Path:
     """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
-    return path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
+    return path.with_name(f".{path.name}{_mark()}")
+
+
+def _mark() -> str:
+    return f".{HOST}-{os.getpid()}{_ASIDE}"
+
+
+@contextmanager
+def held(lock: Path, refusal: Exception) -> Iterator[None]:
+    """Hold a lock file for as long as the block or this process lives; ``refusal`` is raised where another holds it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise refusal from None
+        yield
 
 
 def write_manifest(manifest: Path, folder: Path, files: Iterable[Path]) -> None:
@@ -90,10 +102,10 @@ def matches_manifest(manifest: Path, folder: Path) -> bool:
 
 
 def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
-    """Remove what killed processes of this machine had written aside, here and in the folders for temporary files."""
+    """Remove what killed processes of this machine had written aside, and their scratch folders."""
     aside = [path for folder in folders for path in folder.rglob(f".*{_ASIDE}")]
-    scratch = [path for folder in {*_temporary()} for path in folder.glob(f"{_SCRATCH}-{HOST}-*")]
-    left = [path for path in [*aside, *scratch] if (owner := _OWNER.search(path.name)) and _is_gone(owner)]
+    owners = {path: _OWNER.search(path.name) for path in [*aside, *SCRATCH.glob(f"book-*{_ASIDE}")]}
+    left = [path for path, owner in owners.items() if owner and not psutil.pid_exists(int(owner[1]))]
     for path in left:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -104,19 +116,7 @@ def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
 
 def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
     """A folder for one run, named by its process, and short enough for the sockets in it."""
-    prefix = f"{_SCRATCH}-{HOST}-{os.getpid()}-"
-    chosen, short = _temporary()
-    fits = len(os.fsencode(chosen / prefix)) + 8 <= _LONGEST_SCRATCH
-    return tempfile.TemporaryDirectory(prefix=prefix, dir=chosen if fits else short)
-
-
-def _temporary() -> tuple[Path, Path]:
-    """The folder for temporary files that the reader has chosen, and one whose name is short."""
-    return Path(tempfile.gettempdir()), Path("/tmp")
-
-
-def _is_gone(owner: re.Match[str]) -> bool:
-    return not psutil.pid_exists(int(owner[1] or owner[2]))
+    return tempfile.TemporaryDirectory(prefix="book-", suffix=_mark(), dir=SCRATCH)
 
 
 class _Strict(yaml.CSafeLoader):

@@ -2,8 +2,9 @@
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+
+from bookpress.exits import Exit, Failure
 
 #: The profiles: each notebook's own defaults, and the papers' own sizes.
 LAPTOP = "laptop"
@@ -13,15 +14,45 @@ FULL = "full"
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
 
-class LayoutError(Exception):
+class LayoutError(Failure, code=Exit.USAGE):
     """There is no book where this package looks for one."""
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Layout:
-    """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from."""
+    """The folders of one book. ``BOOKPRESS_ROOT`` names another book than the one this package was installed from.
+
+    Generated pages are written ``aside``, where a folder is given, before they take their places in ``book``.
+    """
 
     root: Path
+    aside: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.sources = self.root / "notebooks"
+        self.profiles = self.sources / "profiles"
+        self.packages = self.root / "src"
+        #: Recorded full-size runs, kept in git.
+        self.results = self.root / "results"
+        #: Executed notebooks and records, made by running.
+        self.build = self.root / "build"
+        self.lock = self.build / ".lock"
+        #: What was read of sources, and how many seconds each job of a build took.
+        self.memory = self.build / "memory"
+        self.seconds = self.build / "seconds.json"
+        #: Settings of matplotlib, which are its defaults, and its list of fonts.
+        self.matplotlib = self.build / "matplotlib"
+        self.book = self.root / "book"
+        self.claims = self.book / "claims"
+        #: The folder above all generated pages, and those of them that are Markdown made from records.
+        self.pages = self.aside or self.book
+        self.generated = self.pages / "generated"
+        self.contents = self.pages / "_toc.yml"
+        #: The manifest of the generated pages, as they were last bound whole.
+        self.bound = self.build / "bound"
+        #: The built site, and its manifest as it was last built without a warning.
+        self.site = self.root / "_build"
+        self.site_manifest = self.site / "manifest.json"
 
     @classmethod
     def here(cls) -> "Layout":
@@ -40,45 +71,10 @@ class Layout:
             )
         return self
 
-    @cached_property
-    def sources(self) -> Path:
-        return self.root / "notebooks"
-
-    @cached_property
-    def profiles(self) -> Path:
-        return self.sources / "profiles"
-
-    @cached_property
-    def packages(self) -> Path:
-        return self.root / "src"
-
     def module(self, dotted: str) -> str | None:
         """The file of a module of ``src``, from the root; None where there is none."""
         path = self.packages.joinpath(*dotted.split(".")).with_suffix(".py")
         return path.relative_to(self.root).as_posix() if path.is_file() else None
-
-    @cached_property
-    def book(self) -> Path:
-        return self.root / "book"
-
-    @cached_property
-    def claims(self) -> Path:
-        return self.book / "claims"
-
-    @cached_property
-    def results(self) -> Path:
-        """Recorded full-size runs, kept in git."""
-        return self.root / "results"
-
-    @cached_property
-    def build(self) -> Path:
-        """Executed notebooks and records, made by running."""
-        return self.root / "build"
-
-    @cached_property
-    def matplotlib(self) -> Path:
-        """Settings of matplotlib, which are its defaults, and its list of fonts."""
-        return self.build / "matplotlib"
 
     def source(self, notebook: str) -> Path:
         return self.sources / f"{notebook}.py"
@@ -111,17 +107,12 @@ class Layout:
 
     def page(self, notebook: str) -> Path:
         """A notebook's page in the book."""
-        return self.book / "notebooks" / f"{notebook}.ipynb"
+        return self.pages / "notebooks" / f"{notebook}.ipynb"
 
     def figure(self, name: str) -> Path:
-        return self.book / "figures" / f"{name}.svg"
+        return self.pages / "figures" / f"{name}.svg"
 
-    @cached_property
-    def generated(self) -> Path:
-        """Pages made from records."""
-        return self.book / "generated"
-
-    def kept(self, notebook: str) -> Path:
+    def full_size_record(self, notebook: str) -> Path:
         """The record of a full-size run, kept in git."""
         return self.results / "records" / f"{notebook}.json"
 

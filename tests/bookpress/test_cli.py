@@ -103,7 +103,7 @@ def test_a_full_size_record_is_kept(toy: Any, monkeypatch: pytest.MonkeyPatch) -
     (toy.layout.profiles / "full.yaml").write_text("demo/good: {parameters: {n: 2}, cost: A second.}\n")
     assert book("run", "demo/good", "--profile", "full", monkeypatch=monkeypatch) == 0
     assert book("keep", "demo/good", monkeypatch=monkeypatch) == 0
-    assert json.loads(toy.layout.kept("demo/good").read_text())["parameters"] == {"n": 2}
+    assert json.loads(toy.layout.full_size_record("demo/good").read_text())["parameters"] == {"n": 2}
 
 
 @pytest.mark.parametrize("cores", ["0", "-1", "two", "1.5", ""])

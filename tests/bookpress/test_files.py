@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bookpress import files
 from bookpress.files import HOST, digest, digest_of_file, load_yaml, remove_leftovers, scratch_folder, write_whole
 
 #: Above the largest number that Linux gives to a process.
@@ -71,17 +72,17 @@ def test_while_a_file_is_written_its_name_says_whose_it_is(tmp_path: Path, monke
 def test_only_what_ended_processes_of_this_machine_left_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(files, "SCRATCH", tmp_path / "scratch")
     names = {
         f"book/deep/.a.md.{HOST}-{NOBODY}.aside": True,
         f"book/.b.md.{HOST}-{os.getpid()}.aside": False,
         f"book/.c.md.other-machine-{NOBODY}.aside": False,
         f"book/.d.md.{HOST}-{NOBODY}.aside.txt": False,
         f"book/e.md.{HOST}-{NOBODY}.aside": False,
-        f"scratch/book-{HOST}-{NOBODY}-x/inner": True,
-        f"scratch/book-{HOST}-{os.getpid()}-x/inner": False,
-        f"scratch/book-other-machine-{NOBODY}-x/inner": False,
-        f"scratch/my-book-{HOST}-{NOBODY}-x/inner": False,
+        f"scratch/book-x.{HOST}-{NOBODY}.aside/inner": True,
+        f"scratch/book-x.{HOST}-{os.getpid()}.aside/inner": False,
+        f"scratch/book-x.other-machine-{NOBODY}.aside/inner": False,
+        f"scratch/my-book-x.{HOST}-{NOBODY}.aside/inner": False,
         f"elsewhere/.f.md.{HOST}-{NOBODY}.aside": False,
     }
     for name in names:
@@ -91,7 +92,7 @@ def test_only_what_ended_processes_of_this_machine_left_is_removed(
     assert {name: not (tmp_path / name).exists() for name in names} == names
     assert [path.relative_to(tmp_path).as_posix() for path in left] == [
         f"book/deep/.a.md.{HOST}-{NOBODY}.aside",
-        f"scratch/book-{HOST}-{NOBODY}-x",
+        f"scratch/book-x.{HOST}-{NOBODY}.aside",
     ]
     assert not left[1].exists()
     assert remove_leftovers([tmp_path / "book"]) == []
@@ -99,7 +100,7 @@ def test_only_what_ended_processes_of_this_machine_left_is_removed(
 
 def test_a_scratch_folder_tells_whose_it_is_and_goes_at_the_end() -> None:
     with scratch_folder() as folder:
-        assert Path(folder).name.startswith(f"book-{HOST}-{os.getpid()}-")
+        assert Path(folder).name.endswith(f".{HOST}-{os.getpid()}.aside")
     assert not Path(folder).exists()
 
 

@@ -26,7 +26,7 @@ def made(layout: Layout) -> list[Path]:
 
 def test_every_kind_of_file_has_a_place_of_its_own() -> None:
     layout = Layout(ROOT)
-    kept = [layout.points(NAME), layout.kept(NAME), layout.source(NAME), layout.claims]
+    kept = [layout.points(NAME), layout.full_size_record(NAME), layout.source(NAME), layout.claims]
     shown = [layout.page(NAME), layout.figure(NAME), layout.generated]
     assert len({*made(layout), *kept, *shown}) == len([*made(layout), *kept, *shown])
     assert all(layout.build in path.parents for path in made(layout))

@@ -21,7 +21,6 @@ FOLD = re.compile(r"<details><summary>Proof of (.+?)</summary>\n\n.*?\S.*?\n\n</
 OWED = [
     pytest.param(entry, id=f"{paper.name}/{entry.id}")
     for paper in Registry.load(LAYOUT).papers
-    if paper.revised
     for entry in paper.claims
     if entry.notebook
     if entry.expected is Verdict.HOLDS_WITH_CORRECTION or entry.proof is ProofMark.REPAIRED

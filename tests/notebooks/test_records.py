@@ -6,7 +6,7 @@ from bookpress.claims.evidence import describe
 from bookpress.claims.record import Record
 from bookpress.claims.registry import Registry, Verdict
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.source import Notebook
 from laptop_values import Laptop, differences
 
@@ -59,7 +59,7 @@ def test_values_are_those_that_are_kept(records: dict[str, Record]) -> None:
 
 
 def test_records_are_of_the_code_that_is_here(records: dict[str, Record]) -> None:
-    reach = Reach(LAYOUT, LAPTOP)
+    reach = Dependencies(LAYOUT, LAPTOP)
     stale = [
         notebook
         for notebook, record in records.items()

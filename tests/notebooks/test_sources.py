@@ -9,13 +9,12 @@ import papermill
 import pytest
 
 from bookpress.claims.registry import Registry, Verdict
-from bookpress.claims.show import brightness_in
 from bookpress.claims.statement import BLOCK
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.full_size import figure_sweeps
-from page_rules import rhythm_faults, title_faults
+from bookpress.sweeps.figures import figure_sweeps
+from page_rules import brightness_in, rhythm_faults, title_faults
 
 LAYOUT = Layout.here()
 NOTEBOOKS = LAYOUT.notebooks()
@@ -66,17 +65,14 @@ def test_its_title_begins_with_the_papers_number(notebook: str) -> None:
     assert title_faults(title, list(Registry.load(LAYOUT).of_notebook(notebook).values())) == []
 
 
-REVISED = {paper.name for paper in Registry.load(LAYOUT).papers if paper.revised}
-
-
-@pytest.mark.parametrize("notebook", [name for name in NOTEBOOKS if name.partition("/")[0] in REVISED])
-def test_a_page_of_a_revised_chapter_keeps_the_rhythm_of_the_house(notebook: str) -> None:
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_a_page_keeps_the_rhythm_of_the_house(notebook: str) -> None:
     assert rhythm_faults(Notebook(notebook, LAYOUT).source) == []
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_texts_of_drawings_name_no_brightness(notebook: str) -> None:
-    """Dark mode turns drawings over; the run would refuse the caption, this finds it without a run."""
+    """Dark mode turns drawings over, but no photographs."""
     calls = [one for one in ast.walk(ast.parse(Notebook(notebook, LAYOUT).code)) if _is_figure(one)]
     for call in calls:
         options = {one.arg: one.value for one in call.keywords}

@@ -64,8 +64,6 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-#: A relation as it stands before its bound in a sentence; nothing for what is equal.
-IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
 
 
 class Item(BaseModel):

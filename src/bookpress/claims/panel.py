@@ -2,7 +2,7 @@
 
 import re
 
-from bookpress.claims.evidence import IN_WORDS, Item, Part, Role, Settled, describe, format_bound, format_measured
+from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured
 from bookpress.claims.registry import ProofMark, Registry, Verdict
 
 #: The mark "as printed" on the proof of a claim that no paper makes.
@@ -12,6 +12,9 @@ PROVED_HERE = "proved here"
 ROWS_SHOWN = 8
 
 _FALLS_SHORT = {Verdict.PARTLY_REPRODUCED, Verdict.NOT_REPRODUCED}
+
+#: A relation as it stands before its bound in a sentence; nothing for what is equal.
+IN_WORDS = {"==": "", "!=": "other than ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
 
 _SIGNS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
 

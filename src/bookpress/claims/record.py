@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, REPORT_MIME, Reported, Settled
 from bookpress.claims.registry import Registry, Verdict
+from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 
 
-class RecordError(Exception):
+class RecordError(Failure, code=Exit.BAD_FILE):
     """A record, or the executed notebook that belongs to it, is damaged; the message names the file."""
 
 
@@ -28,10 +29,22 @@ class Figure(BaseModel):
     data: list[dict[str, Any]]
 
 
-class Sealed(BaseModel):
-    """A record on disk. Its file ends in a seal, a hash of all the rest; a file cut short does not match it."""
+class RunRecord(BaseModel):
+    """What the record of any run has. Its file ends in a seal, a hash of all the rest; one cut short does not match it.
+
+    ``numbers`` are those that the notebook reported, each one value or one for each of several draws. ``seconds`` are
+    of this run, and ``commit`` is the state of the repository it was made in.
+    """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
+
+    notebook: str
+    parameters: dict[str, Any]
+    numbers: dict[str, float | int | bool | list[float]] = {}
+    fingerprint: str
+    commit: str
+    environment: dict[str, str]
+    seconds: float
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -56,25 +69,17 @@ class Sealed(BaseModel):
         write_whole(path, json.dumps(content | {"seal": digest(content)}, indent=1, ensure_ascii=False) + "\n")
 
 
-class Record(Sealed):
+class Record(RunRecord):
     """What one run of a notebook found.
 
-    Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit; ``seconds`` is the
-    wall clock of the run, and ``commit`` the state of the repository it was made in. ``executed`` is the hash of the
-    executed notebook.
+    Two runs on a CPU with the same fingerprint agree in ``claims`` and ``figures`` to the last bit. ``executed`` is the
+    hash of the executed notebook.
     """
 
-    notebook: str
     title: str
     profile: str
-    parameters: dict[str, Any]
     claims: list[Settled]
     figures: list[Figure]
-    numbers: dict[str, float | int | bool | list[float]] = {}
-    fingerprint: str
-    commit: str
-    environment: dict[str, str]
-    seconds: float
     executed: str = ""
 
     @classmethod

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
 from bookpress.layout import Layout, files_of
 
@@ -20,7 +21,7 @@ from bookpress.layout import Layout, files_of
 LONGEST_SAYING = 60
 
 
-class RegistryError(Exception):
+class RegistryError(Failure, code=Exit.BAD_REGISTRY):
     """A claims file does not fit its schema, or a claim is asked for that no file holds."""
 
 
@@ -177,8 +178,7 @@ class Paper(BaseModel):
     A chapter of the book's own is kept like a paper, and has neither ``authors`` nor a reference to ``cite``: its
     claims are the book's, and are counted apart from those of the articles.
 
-    ``revised`` says that the chapter has been gone through: its pages keep the rhythm of the house, and every
-    corrected form is proved on its page. From edition 3 on every claim has the paper's words.
+    ``revised`` is the edition whose form the chapter has: from the third on, every claim has the paper's words.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -189,7 +189,7 @@ class Paper(BaseModel):
     short_title: str
     authors: str | None = None
     cite: str | None = None
-    revised: bool | Literal[3] = False
+    revised: Literal[3] | None = None
     claims: list[Entry]
 
     @property

@@ -42,11 +42,6 @@ DASHES: tuple[Any, ...] = (
     (0, (9, 2, 3, 2)),
 )
 
-#: Dark mode turns brightness over, so that a caption that names it is false in one of the two modes.
-_BRIGHTNESS = re.compile(
-    r"\b(?:black|white|dark\w*|light(?:er|est)?(?! of)|gr[ea]y\w*|bright\w*|pale[rs]?t?)\b", re.IGNORECASE
-)
-
 _STYLE: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -93,16 +88,12 @@ def figure(fig: Figure, *, name: str, caption: str, alt: str, photo: bool = Fals
         photo: keep the colours in dark mode (photographs, pictures with colours of their own).
 
     Raises:
-        ValueError: no name, caption or alt text; or words for brightness in the text of a drawing.
+        ValueError: no name, caption or alt text.
     """
     from IPython.display import display
 
     if not (name and caption and alt):
         raise ValueError("a figure needs its name, caption and alt text")
-    if not photo and (word := brightness_in(f"{caption}\n{alt}")):
-        raise ValueError(
-            f"figure '{name}': '{word}' is untrue in one of the modes; name a hue or a place, or photo=True"
-        )
     picture = svg_of(fig)
     details = {"name": name, "caption": caption, "alt": alt, "photo": photo, "data": _data(fig)}
     plt.close(fig)
@@ -136,19 +127,13 @@ def _cell(value: Any) -> str:
     return format_number(value) if isinstance(value, bool | int | float) else str(value).replace("|", r"\|")
 
 
-def brightness_in(text: str) -> str | None:
-    """The first word in the text of a drawing that dark mode makes untrue; None if there is none."""
-    word = _BRIGHTNESS.search(text)
-    return word.group() if word else None
-
-
 def _distinguish(axis: Axes) -> None:
     """Give named lines that differ in colour alone another dash each, or another marker where they have markers.
 
     A line without a name that looks as a named one does (another run of the same kind) follows it, and so does the
     line's sample in the legend.
     """
-    names = {line: str(line.get_label()) for line in axis.get_lines()}  # one of matplotlib's begins with a dash
+    names = {line: str(line.get_label()) for line in axis.get_lines()}  # one of matplotlib's begins with an underscore
     legend = axis.get_legend()
     texts, handles = (legend.get_texts(), legend.legend_handles) if legend else ([], [])
     samples = {text.get_text(): sample for text, sample in zip(texts, handles, strict=True)}

@@ -5,28 +5,23 @@ aside, a record that is cut short, a page that is missing.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 
 from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Registry
-from bookpress.files import remove_leftovers
+from bookpress.files import matches_manifest, remove_leftovers
 from bookpress.graph.engine import Unfinished, run_graph, the_only_build
 from bookpress.layout import Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.pair import unpaired
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook, SourceError
 
-#: Whether something that a build makes is as the last build made it.
-IsWhole = Callable[[Layout], bool]
 
-
-def build_book(
-    layout: Layout, profile: str, cores: str, console: Console, pages_are_whole: IsWhole, site_is_whole: IsWhole
-) -> None:
+def build_book(layout: Layout, profile: str, cores: str, console: Console) -> None:
     """Run what has changed, bind the pages and build the site.
 
     Raises:
@@ -36,11 +31,10 @@ def build_book(
     with the_only_build(layout):
         Registry.load(layout)
         load_profile(profile, layout)
-        reach = Reach(layout, profile)
-        reach.check_modules()
-        for line in [*_tidied(layout, pages_are_whole, site_is_whole), *_drift(layout)]:
+        dependencies = Dependencies(layout, profile)
+        for line in [*_tidied(layout), *_drift(layout)]:
             console.print(line, markup=False, soft_wrap=True)
-        records = _stale(layout, profile, reach, console)
+        records = _stale(layout, profile, dependencies, console)
         try:
             run_graph(layout, [*map(str, records), "build/bound", "site"], cores, profile=profile)
         except Unfinished as error:
@@ -48,22 +42,20 @@ def build_book(
             raise
 
 
-def _tidied(layout: Layout, pages_are_whole: IsWhole, site_is_whole: IsWhole) -> Iterator[str]:
+def _tidied(layout: Layout) -> Iterator[str]:
     """Remove what killed processes left, and what is damaged of the pages and the site, so that it is made again."""
     left = remove_leftovers([layout.build, layout.book, layout.sources, layout.results])
     if left:
         yield f"removed {len(left)} files that an interrupted run had left"
-    bound = layout.build / "bound"
-    if bound.exists() and not pages_are_whole(layout):
-        bound.unlink()
+    if layout.bound.exists() and not matches_manifest(layout.bound, layout.book):
+        layout.bound.unlink()
         yield "pages are missing or damaged and are made again"
-    site = layout.root / "_build"
-    if site.exists() and not site_is_whole(layout):
-        shutil.rmtree(site)
+    if layout.site.exists() and not matches_manifest(layout.site_manifest, layout.site):
+        shutil.rmtree(layout.site)
         yield "the site was damaged or not finished and is made again"
 
 
-def _stale(layout: Layout, profile: str, reach: Reach, console: Console) -> list[Path]:
+def _stale(layout: Layout, profile: str, dependencies: Dependencies, console: Console) -> list[Path]:
     """Remove the records that are damaged or of other code, and list them with those that are missing.
 
     They are targets of the graph: Snakemake does not miss a file between finished work and its sources. Its checksums
@@ -74,7 +66,7 @@ def _stale(layout: Layout, profile: str, reach: Reach, console: Console) -> list
         path = layout.record(name, profile)
         try:
             record = Record.of(layout, name, profile)
-            if record is not None and record.fingerprint == reach.fingerprint(Notebook(name, layout)):
+            if record is not None and record.fingerprint == dependencies.fingerprint(Notebook(name, layout)):
                 continue
         except SourceError:
             pass  # its run says what is wrong

@@ -1,6 +1,5 @@
 """Snakemake, run in this process: for one writer of the book at a time, to an end that is said in plain words."""
 
-import fcntl
 import os
 import shutil
 import signal
@@ -14,6 +13,8 @@ from typing import Any
 import psutil
 from rich.console import Console
 
+from bookpress.exits import Exit, Failure
+from bookpress.files import SCRATCH, held
 from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 
@@ -27,7 +28,7 @@ _LONGEST_PAUSE = 240
 _ROOM = 4_000_000
 
 
-class BuildError(Exception):
+class BuildError(Failure, code=Exit.NOT_WHOLE):
     """The book cannot be made whole; the message says why."""
 
 
@@ -50,12 +51,7 @@ def the_only_build(layout: Layout) -> Iterator[bool]:
     if os.environ.get(_HELD) == str(layout.root):
         yield False
         return
-    layout.build.mkdir(exist_ok=True)
-    with (layout.build / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BuildError("another build of this book is running; nothing was done") from None
+    with held(layout.lock, BuildError("another build of this book is running; nothing was done")):
         os.environ[_HELD] = str(layout.root)
         try:
             yield True
@@ -127,7 +123,7 @@ def _jobs_end_at_interrupt(progress: ProgressHandler) -> Iterator[None]:
 
 def fault_of_disk(layout: Layout) -> str | None:
     """The first folder of a build that takes no more files, and why; None where all do."""
-    for folder in (layout.build, layout.root / ".snakemake", layout.generated, Path(tempfile.gettempdir())):
+    for folder in (layout.build, layout.root / ".snakemake", layout.generated, SCRATCH):
         if not folder.exists():
             continue
         try:

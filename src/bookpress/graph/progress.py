@@ -45,7 +45,7 @@ class ProgressHandler(logging.Handler):
         self.errors: list[str] = []
         self._console = console
         self._root = layout.root
-        self._history = layout.build / "seconds.json"
+        self._history = layout.seconds
         self._seconds = _read_seconds(self._history)
         self._pending: set[str] = set()
         self._running: dict[int, Any] = {}

@@ -2,8 +2,8 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from collections.abc import Iterator
+from functools import cache, cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -14,14 +14,15 @@ from bookpress.claims.registry import Registry
 from bookpress.files import digest, digest_of_file
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.profile import load_profile
-from bookpress.notebooks.source import Notebook, SourceError, kept, text_of
+from bookpress.notebooks.source import Notebook, SourceError, remembered, text_of
 
-#: Modules that no value of a run depends on: they word results, ranges and statements when these are shown, or keep
-#: files, whatever is in them.
+#: Modules that no value of a run depends on: they word results, ranges, statements and failures when these are shown,
+#: or keep files, whatever is in them.
 _NOT_COUNTED = {
     "bookpress.notebooks.ranges",
     "bookpress.claims.panel",
     "bookpress.claims.statement",
+    "bookpress.exits",
     "bookpress.files",
 }
 
@@ -36,46 +37,38 @@ _LIBRARIES = ("torch", "numpy")
 _KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
 
 
-class Reach:
+class Dependencies:
     """Dependencies of every notebook of one book under one profile.
 
-    The files of ``src`` are read once, when they are first asked for. A package's ``__init__`` counts for what imports
-    from the package, its data files for what imports from it or names it in a string, as ``importlib.resources`` asks.
+    The files of ``src`` are read once. A package's ``__init__`` counts for what imports from the package, its data
+    files for what imports from it or names it in a string, as ``importlib.resources`` asks.
+
+    Raises:
+        ProfileError: there is no such profile, or it is at fault.
+        SourceError: a module of ``src`` is not UTF-8 or not Python.
     """
 
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.profile = profile
         self.settings = load_profile(profile, layout)
-        self._digests: dict[Path, str] = {}
-        self._texts: dict[Path, str] = {}
-        self._fingerprints: dict[tuple[str, str], str] = {}
+        self._packages = sorted(path.parent.name for path in layout.packages.glob("*/__init__.py"))
+        self._graph = self._imports()
+        self._digest, self._text = cache(digest_of_file), cache(text_of)
+        self._fingerprint = cache(self._hash)
 
-    @cached_property
-    def _packages(self) -> list[str]:
-        return sorted(path.parent.name for path in self.layout.packages.glob("*/__init__.py"))
-
-    @cached_property
-    def _graph(self) -> grimp.ImportGraph | None:
+    def _imports(self) -> grimp.ImportGraph:
         folder = str(self.layout.packages)
         if folder not in sys.path:  # another book than the one this package was installed from
             sys.path.insert(0, folder)
         try:
-            return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else None
+            return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else grimp.ImportGraph()
         except SourceSyntaxError as error:
             raise SourceError(f"{self._relative(Path(error.filename))}, line {error.lineno}: not Python") from error
         except UnicodeError:
             for path in sorted(self.layout.packages.rglob("*.py")):
                 text_of(path)  # names the file
             raise
-
-    def check_modules(self) -> None:
-        """Read every module of ``src``.
-
-        Raises:
-            SourceError: one of them is not UTF-8 or not Python.
-        """
-        _ = self._graph
 
     @cached_property
     def _registry(self) -> Registry:
@@ -85,18 +78,8 @@ class Reach:
         """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
         imported, _ = names_in(notebook.code)
         direct = {module for name in imported if (module := self._nearest(name))}
-        reached = set(direct)
-        if self._graph:
-            reached |= {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
+        reached = direct | {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
         return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _NOT_COUNTED)
-
-    def files_behind(self, modules: Iterable[str]) -> list[Path]:
-        """The files of modules of ``src`` and of all that they import, with the data files in the packages of these."""
-        graph = self._graph
-        known = [module for module in modules if graph and module in graph.modules]
-        reached = {*known, *(one for module in known if graph for one in graph.find_upstream_modules(module))}
-        files = {self._file(module) for module in reached}
-        return sorted(files | {data for folder in {file.parent for file in files} for data in _data_in(folder)})
 
     def data_files(self, notebook: Notebook) -> list[Path]:
         """The files beside the modules that may be read: of the packages imported from or named, and the results.
@@ -104,10 +87,7 @@ class Reach:
         Where the notebook speaks of ``results``, or a module that it reaches outside of the press, any of them may be.
         """
         modules = self.modules(notebook)
-        codes = [
-            notebook.code,
-            *(self._text(self._file(name)) for name in modules if not _is_ours(name)),
-        ]
+        codes = [notebook.code, *(self._text(self._file(name)) for name in modules if not _is_ours(name))]
         words = {word for code in codes for word in names_in(code)[1]}
         named = {word for word in words if word.partition(".")[0] in self._packages}
         folders = {self.layout.packages.joinpath(*name.split(".")) for name in {*modules, *named}}
@@ -124,19 +104,16 @@ class Reach:
         Raises:
             SourceError: the source, or a module of the package, cannot be read.
         """
-        known = (notebook.name, notebook.code)
-        if known not in self._fingerprints:
-            self._fingerprints[known] = self._fingerprint(notebook)
-        return self._fingerprints[known]
+        return self._fingerprint(notebook, notebook.code)
 
-    def _fingerprint(self, notebook: Notebook) -> str:
+    def _hash(self, notebook: Notebook, code: str) -> str:
         settings = self.settings.get(notebook.name)
         claims = self._registry.of_notebook(notebook.name)
         of_the_press = set(self.modules(notebook)) if self.profile == LAPTOP else _JUDGING
         counted = of_the_press if self.layout.is_page(notebook.name) else set()
         modules = [name for name in self.modules(notebook) if name in counted or not _is_ours(name)]
         return digest(
-            notebook.code,
+            code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
             {name: self._digest(self._file(name)) for name in modules},
@@ -148,23 +125,11 @@ class Reach:
     def _versions(self) -> dict[str, str]:
         return {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES}
 
-    def _digest(self, path: Path) -> str:
-        if path not in self._digests:
-            self._digests[path] = digest_of_file(path)
-        return self._digests[path]
-
-    def _text(self, path: Path) -> str:
-        if path not in self._texts:
-            self._texts[path] = text_of(path)
-        return self._texts[path]
-
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
-        while name and self._graph:
-            if name in self._graph.modules:
-                return name
+        while name and name not in self._graph.modules:
             name = name.rpartition(".")[0]
-        return None
+        return name or None
 
     def _file(self, module: str) -> Path:
         path = self.layout.packages.joinpath(*module.split("."))
@@ -190,7 +155,7 @@ def _data_in(folder: Path) -> Iterator[Path]:
 @lru_cache(maxsize=1024)
 def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a piece of code imports, and what else it names that could be a file's place: strings and attributes."""
-    imported, words = kept(_names, code)
+    imported, words = remembered(_names, code)
     return frozenset(imported), frozenset(words)
 
 

@@ -7,19 +7,21 @@ function that makes the content. The press knows nothing else of what it writes.
 
 import importlib
 import inspect
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import click
+
 from bookpress.claims.registry import Registry
+from bookpress.exits import Exit, Failure
 from bookpress.layout import Layout
 
 MODULE = "export"
 TABLE = "EXPORTS"
 
 
-class ExportError(Exception):
+class ExportError(Failure, code=Exit.USAGE):
     """What was asked for is not offered, or is refused by what makes it."""
 
 
@@ -43,7 +45,7 @@ class Export:
     @property
     def options(self) -> dict[str, Any]:
         """The options with their defaults."""
-        return {name: one.default for name, one in inspect.signature(self.make).parameters.items()}
+        return {name: option.default for name, option in inspect.signature(self.make).parameters.items()}
 
 
 def find_exports(layout: Layout) -> dict[str, Export]:
@@ -76,35 +78,16 @@ def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) ->
     offered = find_exports(layout)
     if name not in offered:
         raise ExportError(f"there is no {name!r} to export; there are: {', '.join(offered) or 'none'}")
-    export = offered[name]
-    values = {key: _value(export, key, text) for key, text in _pairs(texts)}
+    options = offered[name].options.items()
+    command = click.Command(
+        name,
+        params=[click.Option([f"--{key}"], type=type(default), default=default) for key, default in options],
+        add_help_option=False,
+    )
     try:
-        forms = export.make(**values)
-    except ValueError as error:
-        raise ExportError(str(error)) from error
+        forms = offered[name].make(**command.make_context(name, [*texts]).params)
+    except (click.UsageError, ValueError) as error:
+        raise ExportError(error.format_message() if isinstance(error, click.UsageError) else str(error)) from error
     if ending not in forms:
         raise ExportError(f"{name} is written as {' or '.join(forms)}, got {ending or 'no ending'}")
     return forms[ending]()
-
-
-def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Names and values of options."""
-    words = [word for text in texts for word in (text.split("=", 1) if text.startswith("--") else [text])]
-    if len(words) % 2 or any(not key.startswith("--") for key in words[::2]):
-        raise ExportError(f"options are of the form --name value, got {' '.join(texts)}")
-    if twice := [key for key, count in Counter(words[::2]).items() if count > 1]:
-        raise ExportError(f"the option {twice[0]} is given twice")
-    return [(key[2:].replace("-", "_"), value) for key, value in zip(words[::2], words[1::2], strict=True)]
-
-
-def _value(export: Export, key: str, text: str) -> Any:
-    """A value of the kind that the option's default is of."""
-    if key not in export.options:
-        known = ", ".join(f"--{name}" for name in export.options)
-        raise ExportError(f"{export.name} has no option --{key}; it has {known}")
-    kind = type(export.options[key])
-    try:
-        return kind(text)
-    except ValueError as error:
-        noun = {int: "a whole number", float: "a number"}.get(kind, f"a {kind.__name__}")
-        raise ExportError(f"{key} must be {noun}, got {text!r}") from error

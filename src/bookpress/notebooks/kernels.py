@@ -60,9 +60,6 @@ LIBRARIES = (
     "yaml",
 )
 
-#: Variables that the interpreter and the libraries read once: a kernel that needs others cannot be forked.
-READ_ONCE = ("PYTHON", "OMP_", "MKL_", "ATEN_", "OPENBLAS_", "TORCH", "MPL", "MATPLOTLIB", "LD_")
-
 _LAUNCHER = "ipykernel_launcher"
 _SOCKET = "server"
 
@@ -90,7 +87,7 @@ class ForkProvisioner(LocalProvisioner):
         folder = kwargs.get("cwd") or str(Path.cwd())
         try:
             self.process = ForkedKernel(arguments=cmd[3:], environment=kwargs["env"], folder=folder)
-        except (KeyError, OSError, ValueError):  # there is no server, or it refuses
+        except (KeyError, OSError, ValueError):  # there is no server, or it does not answer
             return await super().launch_kernel(cmd, **kwargs)
         self.pid = self.pgid = self.process.pid
         return self.connection_info
@@ -103,7 +100,7 @@ class ForkedKernel:
 
     Raises:
         KeyError: there is no server.
-        OSError, ValueError: it does not answer, or it refuses.
+        OSError, ValueError: it does not answer.
     """
 
     stdin = stdout = stderr = returncode = None
@@ -173,7 +170,7 @@ class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
     max_children = 1024
 
     def __init__(self, folder: Path) -> None:
-        self.builder, self.environment = os.getppid(), dict(os.environ)
+        self.builder = os.getppid()
         super().__init__(str(folder / _SOCKET), _Guard)
 
     def service_actions(self) -> None:
@@ -190,10 +187,6 @@ class _Guard(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         server = os.pidfd_open(os.getppid())
         request = json.loads(self.rfile.readline())
-        here, asked = self.server.environment, request["environment"]
-        for name in sorted(here.keys() | asked.keys()):
-            if name.startswith(READ_ONCE) and asked.get(name) != here.get(name):  # the run starts a kernel without us
-                raise ValueError(f"{name} is {here.get(name)!r} here and {asked.get(name)!r} in the request")
         self.server.socket.close()
         kernel = os.fork()
         if kernel == 0:

@@ -5,46 +5,56 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.values import span_of
 
-#: The limit on a whole notebook; a profile may raise it. One cell may take up to a share of it.
-NOTEBOOK_MINUTES = 10.0
+#: The limits on a whole notebook and on a point; a profile may raise them. One cell may take up to a share of it.
+NOTEBOOK_MINUTES, POINT_MINUTES = 10.0, 60.0
 CELL_SHARE = 0.8
 
 #: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
 MEMORY_MB = 4000
 
 
-class ProfileError(Exception):
+class ProfileError(Failure, code=Exit.USAGE):
     """A profile file does not fit its schema, or names a notebook or a parameter that there is not."""
 
 
-class Sweep(BaseModel):
+class Limits(BaseModel):
+    """The parameters that a run is given, and what it may take of the machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    gpu: bool = False
+    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
+    memory_mb: int = Field(default=MEMORY_MB, gt=0)
+
+    @property
+    def cell_minutes(self) -> float:
+        """The limit on one cell."""
+        return CELL_SHARE * self.minutes
+
+
+class Sweep(Limits):
     """A sweep as ``notebooks/profiles/full.yaml`` describes it.
 
     ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
     for each value of ``apart``, all of them called by their ``words``. Where ``against`` is one of these values, a
-    table sets the others beside it, each at the place across where its number is least. On another machine the number
-    may differ by ``band``, of itself or of one.
+    table sets the others beside it, each at the place across where its number is least.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str
     notebook: str
-    parameters: dict[str, Any] = Field(default_factory=dict)
     axes: dict[str, list[Any]]
     first: str = ""
     seconds: str
     operations: str = ""
-    minutes: float = Field(default=60.0, gt=0)
-    memory_mb: int = Field(default=4000, gt=0)
-    gpu: bool = False
-    band: float = Field(default=0.05, ge=0, allow_inf_nan=False)
+    minutes: float = Field(default=POINT_MINUTES, gt=0)
     across: str
     number: str
     apart: str | None = None
@@ -54,7 +64,11 @@ class Sweep(BaseModel):
     @field_validator("axes", mode="before")
     @classmethod
     def _spans(cls, axes: Any) -> Any:
-        return {name: _listed(values) for name, values in axes.items()} if isinstance(axes, dict) else axes
+        """Spans as the lists of their numbers, and anything else as it is."""
+        if not isinstance(axes, dict):
+            return axes
+        spans = {name: span_of(values) if isinstance(values, str) else None for name, values in axes.items()}
+        return {name: values if (span := spans[name]) is None else [*span] for name, values in axes.items()}
 
     @model_validator(mode="after")
     def _of_its_axes(self) -> Self:
@@ -66,22 +80,11 @@ class Sweep(BaseModel):
         return self
 
 
-class Settings(BaseModel):
+class Settings(Limits):
     """How one notebook is run under a profile."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    gpu: bool = False
-    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
-    memory_mb: int = Field(default=MEMORY_MB, gt=0)
     cost: str | None = None
     sweeps: list[Sweep] = Field(default_factory=list)
-
-    @property
-    def cell_minutes(self) -> float:
-        """The limit on one cell."""
-        return CELL_SHARE * self.minutes
 
 
 def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
@@ -105,9 +108,3 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
 def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:
     """The settings of one notebook; its own defaults where the profile does not name it."""
     return load_profile(profile, layout).get(notebook, Settings())
-
-
-def _listed(values: Any) -> Any:
-    """A span as the list of its numbers, and anything else as it is."""
-    span = span_of(values) if isinstance(values, str) else None
-    return values if span is None else list(span)

@@ -14,10 +14,8 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
     ast.Pow: lambda base, power: _power(base, power),
     ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
 }
 _CALLS: dict[str, Callable[..., Any]] = {"len": len, "max": max, "min": min, "range": range}
 _COLLECTIONS = {ast.Set: set, ast.List: list, ast.Tuple: tuple}
@@ -49,13 +47,6 @@ class Rule:
         else:
             words = f"at most {self.most}" if self.least is None else f"at least {self.least}"
         return f"each {words}" if self.each else words
-
-    def ends(self, values: Mapping[str, Any]) -> list[Any]:
-        """The least and the most value, or the choices, where the other parameters have these values."""
-        if self.choices is None:
-            return [None if end is None else value_of(end, values) for end in (self.least, self.most)]
-        choices = value_of(self.choices, values)
-        return [choices[0], choices[-1]] if isinstance(choices, range) else sorted(choices, key=repr)
 
 
 def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
@@ -170,13 +161,11 @@ def _worded(value: Any) -> str:
 def _choices(choices: ast.expr) -> str:
     match choices:
         case ast.Call(func=ast.Name(id="range"), args=[start, stop, step]):
-            first, by = ast.unparse(start), ast.unparse(step)
-            last = _end(ast.BinOp(stop, ast.Sub(), ast.Constant(1)))
-            if first.isdigit() and by.isdigit() and last is not None and last.isdigit():
-                last = str(range(int(first), int(last) + 1, int(by))[-1])
-                if int(first) % int(by):
-                    return f"from {first} to {last} in steps of {by}"
-            return f"a multiple of {by} from {first} to {last}"
-        case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(one, ast.Name) for one in ast.walk(choices)):
+            try:
+                last = value_of(ast.unparse(choices), {})[-1]
+            except ValueError:  # it depends on other parameters
+                last = _end(ast.BinOp(stop, ast.Sub(), ast.Constant(1)))
+            return f"a multiple of {ast.unparse(step)} from {ast.unparse(start)} to {last}"
+        case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(node, ast.Name) for node in ast.walk(choices)):
             return "one of " + ", ".join(json.dumps(value) for value in sorted(ast.literal_eval(choices)))
     return f"one of {ast.unparse(choices)}"

@@ -5,31 +5,29 @@ import re
 import tempfile
 import time
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import nbformat
-import papermill
 import psutil
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from papermill.clientwrap import PapermillNotebookClient
-from papermill.engines import NotebookExecutionManager
+from nbformat.v4 import new_code_cell
+from papermill.translators import translate_parameters
 
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
 from bookpress.claims.registry import Registry
-from bookpress.exits import OF_NOTEBOOK, Exit
+from bookpress.exits import OF_NOTEBOOK, Exit, Failure
 from bookpress.files import digest_of_file, scratch_folder, write_whole
 from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
-from bookpress.notebooks.profile import Settings, settings_for
-from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import check, fitted
-
-#: The name of the engine by which papermill runs the cells.
-ENGINE = "bookpress"
+from bookpress.notebooks.profile import Limits, settings_for
+from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook
+from bookpress.notebooks.values import checked
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
 #: whatever ran beside it.
@@ -45,7 +43,7 @@ ERROR_LETTERS = 4_000
 _OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
-class RunFailed(Exception):
+class RunFailed(Failure):
     """A notebook did not run to its end. ``code`` says how it failed, the message where and why.
 
     ``executed`` is the notebook as far as it ran; None where it was not begun.
@@ -76,40 +74,47 @@ def run(
         ValueRefused: a parameter that there is not, or a value that does not fit it.
     """
     source = Notebook(notebook, layout or Layout.here())
-    known = source.parameters
     settings = settings_for(notebook, profile, source.layout)
-    values = settings.parameters | (parameters or {})
-    check(source, values)
-    values = fitted(source, values)
+    values = checked(source, settings.parameters | (parameters or {}))
     if output is not None:
         check_target(output, source.layout)
-    of_profile = {one.name: one.default for one in known} | settings.parameters
+    of_profile = source.defaults | settings.parameters
     own = [name for name in parameters or {} if values[name] != of_profile[name]]
-    fingerprint = Reach(source.layout, profile).fingerprint(source)
     target = output or source.layout.executed(notebook, profile)
-    started = time.perf_counter()
-    executed = execute(source, values, settings, profile, target, own)
+    executed, fields = run_for_record(source, values, settings, profile, target, own)
     registry = Registry.load(source.layout)
     if source.layout.is_page(notebook) and (faults := stray_claims(notebook, claims_in(executed), registry)):
         _keep_failed(target, executed)
         raise RunFailed(Exit.FAILED_CHECK, f"{notebook}: {'; '.join(faults)}")
     write_whole(target, nbformat.writes(clean(executed)) + "\n")
     record = Record(
-        notebook=notebook,
         title=source.title,
         profile=profile,
-        parameters={one.name: one.default for one in known} | values,
         claims=claims_in(executed),
         figures=figures_in(executed),
-        numbers=numbers_in(executed),
-        fingerprint=fingerprint,
-        commit=commit_of(source.layout.root),
-        environment=environment_in(executed),
-        seconds=round(time.perf_counter() - started, 1),
         executed=digest_of_file(target),
+        **fields,
     )
     record.write(target.with_suffix(".json"))
     return record
+
+
+def run_for_record(
+    notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
+) -> tuple[NotebookNode, dict[str, Any]]:
+    """:func:`execute` a notebook, and gather what any record has of it: the fields of a ``RunRecord``."""
+    fingerprint = Dependencies(notebook.layout, profile).fingerprint(notebook)
+    started = time.perf_counter()
+    executed = execute(notebook, values, limits, profile, target, own)
+    return executed, {
+        "notebook": notebook.name,
+        "parameters": notebook.defaults | values,
+        "numbers": numbers_in(executed),
+        "fingerprint": fingerprint,
+        "commit": commit_of(notebook.layout.root),
+        "environment": environment_in(executed),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
 
 
 def check_target(output: Path, layout: Layout) -> None:
@@ -122,7 +127,7 @@ def check_target(output: Path, layout: Layout) -> None:
     if output.suffix != ".ipynb":
         raise RunFailed(Exit.USAGE, f"the output must be a file that ends in .ipynb, got '{output}'")
     kept = (layout.sources, layout.build, layout.book, layout.results, layout.packages)
-    if folder := next((one for one in kept if output.resolve().is_relative_to(one.resolve())), None):
+    if folder := next((path for path in kept if output.resolve().is_relative_to(path.resolve())), None):
         raise RunFailed(Exit.USAGE, f"the output must be outside of the book's own {folder.name}/, got '{output}'")
     if output.is_dir():
         raise IsADirectoryError(21, "it is a folder", str(output))
@@ -134,9 +139,9 @@ def check_target(output: Path, layout: Layout) -> None:
 
 
 def execute(
-    notebook: Notebook, values: dict[str, Any], settings: Settings, profile: str, target: Path, own: list[str]
+    notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
-    """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
+    """Execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
 
     A kernel that dies is given one more try. The kernel starts in the repository's root.
 
@@ -144,12 +149,9 @@ def execute(
         RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
     environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    options = {"notebook": notebook, "settings": settings, "environment": environment}
     for tries_left in (1, 0):
         try:
-            executed = papermill.execute_notebook(
-                notebook.source, None, parameters=values, engine_name=ENGINE, progress_bar=False, **options
-            )
+            executed = _run_cells(notebook, values, limits, environment)
         except RunFailed as failure:
             if failure.code is Exit.DEAD_KERNEL and tries_left:
                 continue
@@ -160,62 +162,52 @@ def execute(
     return executed
 
 
-class Engine(papermill.engines.Engine):
-    """Runs the cells of a notebook for papermill, each in a kernel of the press."""
+def _run_cells(notebook: Notebook, values: dict[str, Any], limits: Limits, environment: dict[str, str]) -> NotebookNode:
+    """Run all cells, up to the first that fails.
 
-    @classmethod
-    def execute_managed_notebook(
-        cls,
-        nb_man: NotebookExecutionManager,
-        kernel_name: str,
-        *,
-        notebook: Notebook,
-        settings: Settings,
-        environment: dict[str, str],
-        **_: Any,
-    ) -> None:
-        """Run all cells, up to the first that fails.
-
-        Raises:
-            RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
-        """
-        with scratch_folder() as name:
-            folder = Path(name)
-            client = Client(nb_man, KernelManager(folder), settings)
-            environment = os.environ | environment | _folders(notebook.layout, folder)
-            try:
-                client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
-            except (CellTimeoutError, RuntimeError) as error:
-                raise _error_in(notebook.name, nb_man.nb) or client.explained(notebook.name, error) from error
-        if failure := _error_in(notebook.name, nb_man.nb):
-            raise failure
+    Raises:
+        RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
+    """
+    executed = deepcopy(notebook.source)
+    if values:
+        tagged = [PARAMETERS_TAG in cell.metadata.get("tags", []) for cell in executed.cells]
+        text = translate_parameters("python3", "python", values, "Parameters")
+        executed.cells.insert(tagged.index(True) + 1, new_code_cell(text, metadata={"tags": [INJECTED_TAG]}))
+    with scratch_folder() as name:
+        folder = Path(name)
+        client = Client(executed, KernelManager(folder), limits)
+        environment = os.environ | environment | _folders(notebook.layout, folder)
+        try:
+            client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
+        except (CellExecutionError, CellTimeoutError, RuntimeError) as error:
+            raise _error_in(notebook.name, executed) or client.explained(notebook.name, error) from error
+    if failure := _error_in(notebook.name, executed):
+        raise failure
+    return executed
 
 
-papermill.engines.papermill_engines.register(ENGINE, Engine)
-
-
-class Client(PapermillNotebookClient):
+class Client(NotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
     km: Any
     task_poll_for_reply: Any
 
-    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, settings: Settings) -> None:
-        deadline = time.monotonic() + 60 * settings.minutes
+    def __init__(self, notebook: NotebookNode, km: KernelManager, limits: Limits) -> None:
+        deadline = time.monotonic() + 60 * limits.minutes
         super().__init__(
-            nb_man,
+            notebook,
             km,
-            raise_on_iopub_timeout=False,
-            timeout_func=lambda _: max(1.0, min(60 * settings.cell_minutes, deadline - time.monotonic())),
+            record_timing=False,
+            timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )
         self._place, self._spent = "cell 0", 0
 
-    def execute_cell(self, cell: NotebookNode, cell_index: int, **kwargs: Any) -> NotebookNode:
+    async def async_execute_cell(self, cell: NotebookNode, cell_index: int, *args: Any, **kwargs: Any) -> NotebookNode:
         """Run a cell, and count what it puts out and what its kernel uses."""
         self._place, self._spent = _place(cell_index + 1, cell), 0
-        executed = super().execute_cell(cell, cell_index, **kwargs)
+        executed = await super().async_execute_cell(cell, cell_index, *args, **kwargs)
         self._note_use()
         return executed
 
@@ -278,13 +270,11 @@ def _keep_failed(target: Path, executed: NotebookNode) -> None:
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
-    """Strip run-specific metadata: times, names of cells, what was used of the machine."""
-    for key in ("papermill", USE, "jupytext"):
+    """Strip run-specific metadata: names of cells, what was used of the machine."""
+    for key in (USE, "jupytext"):
         notebook.metadata.pop(key, None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
-        for key in ("execution", "papermill"):
-            cell.metadata.pop(key, None)
     return notebook
 
 

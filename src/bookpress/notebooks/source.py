@@ -7,10 +7,10 @@ import io
 import json
 import sys
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,16 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.ranges import Rule, rules_of
 
-PARAMETERS_TAG = "parameters"
+#: The tags of the cell that sets the parameters, and of the one that papermill puts behind it.
+PARAMETERS_TAG, INJECTED_TAG = "parameters", "injected-parameters"
 
 
-class SourceError(Exception):
+class SourceError(Failure, code=Exit.USAGE):
     """A notebook's source does not have the form that the press needs; the message names the file."""
 
 
@@ -70,11 +72,14 @@ class Notebook:
 
     @cached_property
     def source(self) -> NotebookNode:
-        return read_source(self.find(self.name, self.layout).path)
+        """The notebook, with the kernel it is to run on."""
+        path = self.find(self.name, self.layout).path
+        return parsed(text_of(path), path.name)
 
     @cached_property
     def code(self) -> str:
-        return code_of(self.source)
+        """What a run depends on, without the prose."""
+        return code_of(self.source.cells)
 
     @cached_property
     def title(self) -> str:
@@ -82,18 +87,30 @@ class Notebook:
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        return parameters_of(self.source, self.name)
+        """What the cell tagged ``parameters`` sets, each with the range that ``require`` states for it.
 
+        Raises:
+            SourceError: no such cell, more than one, or a line that is not ``name = plain value``.
+        """
+        tagged = [cell.source for cell in self.source.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
+        if len(tagged) != 1:
+            raise SourceError(f"{self.name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
+        comments = _comments(tagged[0])
+        defaults, meanings = {}, {}
+        for statement in ast.parse(tagged[0]).body:
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=target)], value=value):
+                    defaults[target] = _literal(value, self.name, target)
+                    meanings[target] = comments.get(statement.end_lineno or statement.lineno, "")
+                case _:
+                    raise SourceError(f"{self.name}: the parameters cell holds only lines 'name = value'")
+        rules = rules_of(self.code, defaults)
+        return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
 
-def read_source(path: Path) -> NotebookNode:
-    """The notebook of a percent-format source, with the kernel it is to run on.
-
-    Raises:
-        SourceError: no such file, not UTF-8, or not Python.
-    """
-    if not path.is_file():
-        raise SourceError(f"no notebook source at {path.name}")
-    return parsed(text_of(path), path.name)
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The laptop values of the parameters."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
 
 
 def parsed(text: str, name: str) -> NotebookNode:
@@ -103,7 +120,7 @@ def parsed(text: str, name: str) -> NotebookNode:
         SourceError: the text is not Python; the message has the file's ``name`` and the line.
     """
     try:
-        return nbformat.from_dict(_cells_of(text))  # a copy
+        return nbformat.from_dict(remembered(_cells, text))
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -124,11 +141,6 @@ def text_of(path: Path) -> str:
         raise SourceError(f"{path.name}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x})") from error
 
 
-@lru_cache(maxsize=256)
-def _cells_of(text: str) -> Any:
-    return kept(_cells, text)
-
-
 def _cells(text: str) -> dict[str, Any]:
     """A source as plain data."""
     import jupytext  # a fifth of a second, which no source that has been parsed before needs
@@ -139,11 +151,11 @@ def _cells(text: str) -> dict[str, Any]:
     return dict(notebook)
 
 
-def kept(reader: Callable[[str], Any], text: str) -> Any:
+def remembered(reader: Callable[[str], Any], text: str) -> Any:
     """What ``reader`` makes of a text, as plain data: from an earlier command, or made now and kept for the next."""
     code = digest_of_file(Path(inspect.getfile(reader)))
     versions = (reader.__qualname__, code, metadata.version("jupytext"), sys.version)
-    path = Layout.here().build / "memory" / digest(versions, text)
+    path = Layout.here().memory / digest(versions, text)
     with suppress(OSError, ValueError):  # not there, or damaged
         return json.loads(path.read_text(encoding="utf-8"))
     data = reader(text)
@@ -152,9 +164,9 @@ def kept(reader: Callable[[str], Any], text: str) -> Any:
     return data
 
 
-def code_of(notebook: NotebookNode) -> str:
-    """Every code cell in order: what a run depends on, without the prose."""
-    return "\n# %%\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+def code_of(cells: Iterable[NotebookNode]) -> str:
+    """Every code cell in order."""
+    return "\n# %%\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
 
 def title_of(notebook: NotebookNode) -> str:
@@ -164,29 +176,6 @@ def title_of(notebook: NotebookNode) -> str:
             if line.startswith("# "):
                 return line.removeprefix("# ").strip()
     return "Untitled"
-
-
-def parameters_of(notebook: NotebookNode, name: str) -> list[Parameter]:
-    """What the cell tagged ``parameters`` sets, each with the range that ``require`` states for it.
-
-    Raises:
-        SourceError: no such cell, more than one, or a line that is not ``name = plain value``.
-    """
-    tagged = [cell for cell in notebook.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
-    if len(tagged) != 1:
-        raise SourceError(f"{name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
-    source = tagged[0].source
-    comments = _comments(source)
-    defaults, meanings = {}, {}
-    for statement in ast.parse(source).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                defaults[target] = _literal(value, name, target)
-                meanings[target] = comments.get(statement.end_lineno or statement.lineno, "")
-            case _:
-                raise SourceError(f"{name}: the parameters cell holds only lines 'name = value'")
-    rules = rules_of(code_of(notebook), defaults)
-    return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
 
 
 def _literal(value: ast.expr, notebook: str, target: str) -> Any:

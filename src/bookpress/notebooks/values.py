@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bookpress.exits import Exit, Failure
 from bookpress.notebooks.ranges import Rule, value_of
 from bookpress.notebooks.source import Notebook
 
@@ -22,7 +23,7 @@ _SPAN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\.\.(-?(?:0|[1-9][0-9]{0,17}))
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
 
-class ValueRefused(ValueError):
+class ValueRefused(Failure, ValueError, code=Exit.BAD_PARAMETER):
     """A value does not fit its parameter; the message names the parameter, what is allowed and what came."""
 
 
@@ -32,10 +33,8 @@ def values_of(texts: Iterable[str], notebook: Notebook) -> dict[str, Any]:
     Raises:
         ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or out of its range.
     """
-    defaults = _defaults(notebook)
-    values = {key: _read(text, defaults[key]) for key, text in _assignments(texts, notebook).items()}
-    check(notebook, values)
-    return fitted(notebook, values)
+    defaults = notebook.defaults
+    return checked(notebook, {key: _read(text, defaults[key]) for key, text in _assignments(texts, notebook).items()})
 
 
 def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
@@ -44,7 +43,7 @@ def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
     Raises:
         ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or too many values.
     """
-    defaults = _defaults(notebook)
+    defaults = notebook.defaults
     axes: dict[str, list[Any]] = {}
     for key, text in _assignments(texts, notebook).items():
         span = None if isinstance(defaults[key], str) else span_of(text)
@@ -68,17 +67,23 @@ def span_of(text: str) -> range | None:
     return range(first, last + 1)
 
 
-def check(notebook: Notebook, values: Mapping[str, Any]) -> None:
-    """Refuse values that the notebook would refuse, as far as the ranges in its ``require`` say.
+def checked(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
+    """:func:`fitted` values that the notebook takes, as far as the ranges in its ``require`` say.
 
     Raises:
         ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
     """
     typed = fitted(notebook, values)
-    parameters = _defaults(notebook) | typed
-    for one in notebook.parameters:
-        if one.name in typed and one.rule and not _allowed(one.rule, typed[one.name], parameters):
-            raise ValueRefused(f"{one.name}={values[one.name]!r} is out of its range: {one.rule.text}")
+    for parameter in notebook.parameters:
+        if (
+            parameter.name in typed
+            and parameter.rule
+            and not _allowed(parameter.rule, typed[parameter.name], notebook.defaults | typed)
+        ):
+            raise ValueRefused(
+                f"{parameter.name}={values[parameter.name]!r} is out of its range: {parameter.rule.text}"
+            )
+    return typed
 
 
 def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,8 +92,7 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueRefused: an unknown parameter, or a value of another kind.
     """
-    defaults = _defaults(notebook)
-    typed = {}
+    defaults, typed = notebook.defaults, {}
     for name, value in values.items():
         _refuse_unknown(name, notebook)
         try:
@@ -98,14 +102,9 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _defaults(notebook: Notebook) -> dict[str, Any]:
-    return {one.name: one.default for one in notebook.parameters}
-
-
 def _refuse_unknown(name: str, notebook: Notebook) -> None:
-    known = [one.name for one in notebook.parameters]
-    if name not in known:
-        raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(known)}")
+    if name not in notebook.defaults:
+        raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(notebook.defaults)}")
 
 
 def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:

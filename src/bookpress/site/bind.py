@@ -3,12 +3,12 @@
 import filecmp
 import shutil
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
 
-from bookpress.files import aside_of, matches_manifest, write_manifest, write_whole
+from bookpress.files import aside_of, write_manifest, write_whole
 from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
@@ -25,24 +25,6 @@ from bookpress.site.page import picture_block, without_html, write_page
 _GENERATED = ("notebooks", "figures", "generated")
 
 
-class _Aside(Layout):
-    """The same book with its generated pages in a folder aside, to be moved into place once all are written."""
-
-    @cached_property
-    def pages(self) -> Path:
-        return aside_of(self.book / "pages")
-
-    @cached_property
-    def generated(self) -> Path:
-        return self.pages / "generated"
-
-    def page(self, notebook: str) -> Path:
-        return self.pages / "notebooks" / f"{notebook}.ipynb"
-
-    def figure(self, name: str) -> Path:
-        return self.pages / "figures" / f"{name}.svg"
-
-
 def bind_book(layout: Layout, profile: str) -> str:
     """Write every generated page, or change nothing where one cannot be made; returns one line that says how many.
 
@@ -52,52 +34,21 @@ def bind_book(layout: Layout, profile: str) -> str:
         RecordError, StalePage: a record is damaged, or older than its source.
     """
     load_profile(profile, layout)
-    aside = _Aside(layout.root)
-    book = Book(aside, profile)
+    aside = aside_of(layout.book / "pages")
+    book = Book(replace(layout, aside=aside), profile)
     if not book.records:
         raise BuildError(f"no notebook has run under the profile '{profile}': there is nothing to bind")
     try:
         pages = _write_pages(book)
-        _move_into_place(aside.pages, layout)
+        _move_into_place(aside, layout)
     finally:
-        shutil.rmtree(aside.pages, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
     return f"{len(book.records)} notebooks and {pages} pages bound"
-
-
-def is_whole(layout: Layout) -> bool:
-    """Whether the generated pages are those of the last :func:`bind_book`, byte for byte."""
-    return matches_manifest(_manifest(layout), layout.book)
-
-
-def site_is_whole(layout: Layout) -> bool:
-    """Whether the built site is that of the last build without a warning, byte for byte."""
-    return matches_manifest(_site_manifest(layout), layout.root / "_build")
-
-
-def forget_site(layout: Layout) -> None:
-    """Count the site as not whole from now on, as while it is built."""
-    _site_manifest(layout).unlink(missing_ok=True)
-
-
-def note_site(layout: Layout) -> None:
-    """Count the built site as whole: note the bytes of its pages and of what the next build goes on from."""
-    site = layout.root / "_build"
-    folders = (site / "html", site / ".doctrees")
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    write_manifest(_site_manifest(layout), site, files)
-
-
-def _manifest(layout: Layout) -> Path:
-    return layout.build / "bound"
-
-
-def _site_manifest(layout: Layout) -> Path:
-    return layout.root / "_build" / "manifest.json"
 
 
 def _move_into_place(pages: Path, layout: Layout) -> None:
     """Replace the generated pages; one that is the same stays, so that Sphinx does not read it again."""
-    _manifest(layout).unlink(missing_ok=True)
+    layout.bound.unlink(missing_ok=True)
     made = {path.relative_to(pages) for path in pages.rglob("*") if path.is_file()}
     for folder in _GENERATED:
         for old in [path for path in (layout.book / folder).rglob("*") if path.is_file()]:
@@ -109,7 +60,7 @@ def _move_into_place(pages: Path, layout: Layout) -> None:
             old.parent.mkdir(parents=True, exist_ok=True)
             new.replace(old)
     (layout.generated / "static").mkdir(parents=True, exist_ok=True)  # the site's settings name it, also if it is empty
-    write_manifest(_manifest(layout), layout.book, [layout.book / name for name in made])
+    write_manifest(layout.bound, layout.book, [layout.book / name for name in made])
 
 
 def _write_pages(book: Book) -> int:
@@ -129,7 +80,7 @@ def _write_pages(book: Book) -> int:
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
-        "full-size": costs_page(book.sweeps, book.full_size, book.kept, book.titles()),
+        "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),
@@ -138,7 +89,7 @@ def _write_pages(book: Book) -> int:
         write_whole(layout.generated / f"{name}.md", text if name.startswith("map-") else without_html(text))
     write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
-    write_whole(layout.generated.parent / "_toc.yml", contents(book))
+    write_whole(layout.contents, contents(book))
     return len(pages)
 
 

@@ -6,8 +6,8 @@ each paper that can be sent as it is, the gravest first.
 
 from collections import Counter
 
-from bookpress.claims.evidence import IN_WORDS, Item, Part, Role, Settled, format_bound, format_number
-from bookpress.claims.panel import breaking, set_label, set_number
+from bookpress.claims.evidence import Item, Part, Role, Settled, format_bound, format_number
+from bookpress.claims.panel import IN_WORDS, breaking, set_label, set_number
 from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
 from bookpress.claims.statement import STATES, heading, parts, place, slips
 from bookpress.site.book import Book
@@ -68,11 +68,11 @@ def summary_page(book: Book) -> str:
         table_row(["verdict", *names, "all"]),
         table_row(["---", *["---:"] * (len(papers) + 1)]),
         *(
-            table_row([badge(verdict), *(str(one[verdict] or "") for one in counted), str(total[verdict])])
+            table_row([badge(verdict), *(str(counts[verdict] or "") for counts in counted), str(total[verdict])])
             for verdict in Verdict
             if total[verdict]
         ),
-        table_row(["**claims**", *(f"**{one.total()}**" for one in counted), f"**{total.total()}**"]),
+        table_row(["**claims**", *(f"**{counts.total()}**" for counts in counted), f"**{total.total()}**"]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -190,7 +190,7 @@ def _wrong(book: Book, paper: Paper) -> list[tuple[int, Entry]]:
         for entry in paper.claims
         if entry.is_wrong and entry.notebook in book.records
     ]
-    return sorted(found, key=lambda one: one[0])
+    return sorted(found, key=lambda grave: grave[0])
 
 
 def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) -> str:

@@ -2,22 +2,23 @@
 
 import json
 import re
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from bookpress.claims.evidence import reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
 from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
 from bookpress.site.page import badges
-from bookpress.sweeps.full_size import FigureSweep, figure_sweeps
+from bookpress.sweeps.figures import FigureSweep, figure_sweeps
 
 #: Below the book's folder.
 FINDINGS = Path("generated", "findings.json")
@@ -43,10 +44,7 @@ class Findings(dict[str, Finding]):
 
     @classmethod
     def read(cls, path: Path) -> "Findings":
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return cls(
-            {claim: Finding(label, Verdict(verdict), *rest) for claim, (label, verdict, *rest) in content.items()}
-        )
+        return cls(TypeAdapter(dict[str, Finding]).validate_json(path.read_bytes()))
 
     def count(self, what: str) -> int:
         """How many claims: of one verdict, or ``claims``, ``notebooks``, ``papers``; of one paper: ``paper/what``.
@@ -64,16 +62,15 @@ class Findings(dict[str, Finding]):
         }
         if not chosen:
             raise ValueError(f"no paper '{paper}'")
-        if kind == "claims":
-            return len(chosen)
-        if kind == "notebooks":
-            return len({found.notebook for found in chosen.values() if found.notebook})
-        if kind == "papers":
-            return len({claim.partition("/")[0] for claim in chosen})
-        if kind not in {one.value for one in Verdict}:
-            known = ", ".join(one.value for one in Verdict)
-            raise ValueError(f"no count '{kind}': there are claims, notebooks, papers, {known}")
-        return Counter(found.verdict for found in chosen.values())[Verdict(kind)]
+        counts = {
+            "claims": len(chosen),
+            "notebooks": len({found.notebook for found in chosen.values() if found.notebook}),
+            "papers": len({claim.partition("/")[0] for claim in chosen}),
+            **{verdict.value: sum(found.verdict is verdict for found in chosen.values()) for verdict in Verdict},
+        }
+        if kind not in counts:
+            raise ValueError(f"no count '{kind}': there are {', '.join(counts)}")
+        return counts[kind]
 
 
 class Book:
@@ -89,12 +86,16 @@ class Book:
         for name, record in self.records.items():
             if faults := stray_claims(name, record.claims, self.registry):
                 raise RecordError(f"{name}: {'; '.join(faults)}")
-        self.kept = {name: Record.read(path) for name in layout.notebooks() if (path := layout.kept(name)).is_file()}
-        for record in (*self.records.values(), *self.kept.values()):
-            record.claims = [reevaluate(one, self.registry.entry(one.claim)) for one in record.claims]
-        self.full_size_reach = Reach(layout, FULL if self.full_size else LAPTOP)
-        self.settled = {one.claim: one for record in self.records.values() for one in record.claims}
-        self.settled_at_full_size = {one.claim: one for record in self.kept.values() for one in record.claims}
+        self.full_size_records = {
+            name: Record.read(path) for name in layout.notebooks() if (path := layout.full_size_record(name)).is_file()
+        }
+        for record in (*self.records.values(), *self.full_size_records.values()):
+            record.claims = [reevaluate(settled, self.registry.entry(settled.claim)) for settled in record.claims]
+        self._full_size_dependencies = Dependencies(layout, FULL if self.full_size else LAPTOP)
+        self.settled = {settled.claim: settled for record in self.records.values() for settled in record.claims}
+        self.settled_at_full_size = {
+            settled.claim: settled for record in self.full_size_records.values() for settled in record.claims
+        }
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         settled = self.settled.get(f"{paper.name}/{entry.id}")
@@ -122,16 +123,17 @@ class Book:
 
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
-        if full := self.kept.get(name):
-            code = (
-                ""
-                if full.fingerprint == self.full_size_reach.fingerprint(Notebook(name, self.layout))
-                else " with earlier code"
-            )
+        if full := self.full_size_records.get(name):
+            fingerprint = self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
+            code = "" if full.fingerprint == fingerprint else " with earlier code"
             took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
         return f"not run. {settings.cost or ''}".strip() if settings else ""
+
+    @cached_property
+    def _laptop_dependencies(self) -> Dependencies:
+        return Dependencies(self.layout, LAPTOP)
 
     @cached_property
     def sweeps(self) -> list[FigureSweep]:
@@ -140,19 +142,17 @@ class Book:
 
     def points_section(self, name: str) -> str:
         """What a page shows of its figures at full size, point by point."""
-        sweeps = [one for one in self.sweeps if one.page == name]
-        reach = Reach(self.layout, LAPTOP)
-        makers = {one.sweep.notebook for one in sweeps}
-        return points_section(
-            sweeps, {maker: reach.fingerprint(Notebook(maker, self.layout)) for maker in makers}, self.layout
-        )
+        sweeps = [figure for figure in self.sweeps if figure.page == name]
+        makers = {figure.sweep.notebook: Notebook(figure.sweep.notebook, self.layout) for figure in sweeps}
+        fingerprints = {maker: self._laptop_dependencies.fingerprint(notebook) for maker, notebook in makers.items()}
+        return points_section(sweeps, fingerprints, self.layout)
 
     def description(self, name: str) -> str:
         """A page in a sentence, without formulas, for search engines."""
         title = re.sub(r"[$\\{}]", "", self.records[name].title).rstrip(".")
         count = len(self.records[name].claims)
         judged = f"runs and judges {count} claim{'' if count == 1 else 's'}" if count else "is a part"
-        chapter = next(one for one in self.registry.papers if one.name == name.partition("/")[0]).short_title
+        chapter = next(paper for paper in self.registry.papers if paper.name == name.partition("/")[0]).short_title
         return f"{title}{'' if title.endswith('?') else '.'} This page {judged} of the chapter “{chapter}”."
 
     def titles(self) -> dict[str, str]:

@@ -5,7 +5,8 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -105,7 +106,7 @@ class ClaimDirective(SphinxDirective):
         return [nodes.container("", *lines, classes=["claim-note", "sidenote"])] if lines else []
 
     def _badge(self, claim: str, label: str, finding: Finding) -> nodes.Node:
-        shown = badge(finding.verdict, label)
+        shown = badge_node(finding.verdict, label)
         shown += nodes.inline("", f": {finding.verdict.value}", classes=["visually-hidden"])
         return link_to_claim(claim, shown, self.env.docname) if finding.notebook else shown
 
@@ -157,67 +158,58 @@ def _index(entry: Entry, target: str) -> addnodes.index:
 class _Role(SphinxRole):
     """A role whose text names something; an unknown name is an error of the page."""
 
+    def __init__(self, show: Callable[[str, BuildEnvironment], list[nodes.Node]]) -> None:
+        super().__init__()
+        self._show = show
+
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         try:
-            return self.shown(), []
+            return self._show(self.text, self.env), []
         except ValueError as error:
             message = self.inliner.reporter.error(f"{self.name}: {error}", line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
 
-    def shown(self) -> list[nodes.Node]:
-        raise NotImplementedError
 
-
-class VerdictRole(_Role):
+def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
-
-    def shown(self) -> list[nodes.Node]:
-        words, claim = _WITH_CLAIM.fullmatch(self.text).groups()  # type: ignore[union-attr]  # it fits any text
-        shown = badge(_named(words.rpartition(": ")[2], {one.value: one for one in Verdict}), words)
-        return [link_to_claim(claim, shown, self.env.docname) if claim else shown]
+    words, claim = _WITH_CLAIM.fullmatch(text).groups()  # type: ignore[union-attr]  # it fits any text
+    shown = badge_node(_named(words.rpartition(": ")[2], {verdict.value: verdict for verdict in Verdict}), words)
+    return [link_to_claim(claim, shown, env.docname) if claim else shown]
 
 
-class ProofRole(_Role):
+def show_proof(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
-
-    def shown(self) -> list[nodes.Node]:
-        names = {mark.value: mark for mark in ProofMark} | {PROVED_HERE: ProofMark.AS_PRINTED}
-        return [nodes.inline("", self.text, classes=["proof-mark", proof_class(_named(self.text, names))])]
+    names = {mark.value: mark for mark in ProofMark} | {PROVED_HERE: ProofMark.AS_PRINTED}
+    return [nodes.inline("", text, classes=["proof-mark", proof_class(_named(text, names))])]
 
 
-class CountRole(_Role):
+def show_count(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """``{count}`refuted` ``, ``{count}`linear-attention/claims` ``: see :meth:`Findings.count`."""
-
-    def shown(self) -> list[nodes.Node]:
-        return [nodes.Text(str(read_findings(self.env).count(self.text)))]
+    return [nodes.Text(str(read_findings(env).count(text)))]
 
 
-class TallyRole(_Role):
+def show_tally(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """``{tally}`all` ``, ``{tally}`memorization` ``: how many claims came to each verdict that any came to."""
-
-    def shown(self) -> list[nodes.Node]:
-        findings, paper = read_findings(self.env), "" if self.text == "all" else f"{self.text}/"
-        counts = {verdict: findings.count(f"{paper}{verdict}") for verdict in Verdict}
-        parts: list[nodes.Node] = []
-        for verdict, number in [(verdict, number) for verdict, number in counts.items() if number]:
-            words = verdict.value if number == 1 else verdict.value.replace("holds", "hold")
-            parts += [nodes.Text(", ")] if parts else []
-            parts += [nodes.inline("", f"{number} ", badge(verdict, words), classes=["tally"])]
-        return parts
+    findings, paper = read_findings(env), "" if text == "all" else f"{text}/"
+    counts = {verdict: findings.count(f"{paper}{verdict}") for verdict in Verdict}
+    parts: list[nodes.Node] = []
+    for verdict, number in [(verdict, number) for verdict, number in counts.items() if number]:
+        words = verdict.value if number == 1 else verdict.value.replace("holds", "hold")
+        parts += [nodes.Text(", ")] if parts else []
+        parts += [nodes.inline("", f"{number} ", badge_node(verdict, words), classes=["tally"])]
+    return parts
 
 
-class VerdictOfRole(_Role):
+def show_verdict_of(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """``{verdict-of}`linear-attention/lemma-4-4` ``: a badge that leads to the claim."""
-
-    def shown(self) -> list[nodes.Node]:
-        found = read_findings(self.env).get(self.text)
-        if found is None:
-            raise ValueError(f"no claim '{self.text}'")
-        shown = badge(found.verdict, f"{found.label}: {found.verdict.value}")
-        return [link_to_claim(self.text, shown, self.env.docname) if found.notebook else shown]
+    finding = read_findings(env).get(text)
+    if finding is None:
+        raise ValueError(f"no claim '{text}'")
+    shown = badge_node(finding.verdict, f"{finding.label}: {finding.verdict.value}")
+    return [link_to_claim(text, shown, env.docname) if finding.notebook else shown]
 
 
-def badge(verdict: Verdict, words: str) -> nodes.inline:
+def badge_node(verdict: Verdict, words: str) -> nodes.inline:
     """Words on the ground of a verdict's colour."""
     return nodes.inline("", words, classes=["verdict", verdict_class(verdict)])
 
@@ -243,16 +235,13 @@ class ClaimDomain(Domain):
     object_types = {"claim": ObjType("claim", "ref")}  # noqa: RUF012 (Sphinx declares it so)
     roles = {"ref": XRefRole(innernodeclass=nodes.inline, warn_dangling=True)}  # noqa: RUF012
 
-    def __init__(self, env: BuildEnvironment) -> None:
-        super().__init__(env)
-        self.layout = Layout(Path(env.srcdir).parent)
-        self._registry: Registry | None = None
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(Path(self.env.srcdir).parent)
 
-    @property
+    @cached_property
     def registry(self) -> Registry:
-        if self._registry is None:
-            self._registry = Registry.load(self.layout)
-        return self._registry
+        return Registry.load(self.layout)
 
     def merge_domaindata(self, docnames: Iterable[str], otherdata: dict[str, Any]) -> None:
         """Do nothing: the standard domain keeps where each box is."""
@@ -290,8 +279,11 @@ class ClaimDomain(Domain):
 def setup(app: Sphinx) -> None:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
-    app.add_role("verdict", VerdictRole())
-    app.add_role("proof", ProofRole())
-    app.add_role("count", CountRole())
-    app.add_role("tally", TallyRole())
-    app.add_role("verdict-of", VerdictOfRole())
+    for name, show in (
+        ("verdict", show_verdict),
+        ("proof", show_proof),
+        ("count", show_count),
+        ("tally", show_tally),
+        ("verdict-of", show_verdict_of),
+    ):
+        app.add_role(name, _Role(show))

@@ -13,9 +13,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
+from bookpress.files import write_manifest
 from bookpress.layout import Layout
 from bookpress.site import claim_domain, instruments
-from bookpress.site.bind import forget_site, note_site
 
 #: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
 _MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
@@ -69,13 +69,16 @@ def _work_in_parallel(app: Sphinx, _env: BuildEnvironment, _names: list[str]) ->
 
 
 def _begin_site(app: Sphinx) -> None:
-    forget_site(_layout(app))
+    """Count the site as not whole while it is built."""
+    _layout(app).site_manifest.unlink(missing_ok=True)
 
 
 def _end_site(app: Sphinx, failure: Exception | None) -> None:
     """Note what a build made, unless it warned: the next build would not read that page again, and say nothing."""
     if failure is None and app.builder.name == "html" and not app._warncount:
-        note_site(_layout(app))
+        site, folders = _layout(app).site, (app.outdir, app.doctreedir)
+        files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+        write_manifest(_layout(app).site_manifest, site, files)
 
 
 def _complete_page(

@@ -7,7 +7,7 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
 from bookpress.site.page import figure_block, table_row
-from bookpress.sweeps.full_size import CPU, FigureSweep, in_words
+from bookpress.sweeps.figures import CPU, FigureSweep, in_words
 from bookpress.sweeps.points import number_of
 from bookpress.sweeps.table import chosen, gaps_at_best, picture_of, table_of
 
@@ -17,10 +17,10 @@ def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layo
     if not sweeps:
         return ""
     parts = ["## Point by point"]
-    for number, one in enumerate(sweeps, start=1):
-        parts.append(f"**{one.sweep.title}.** {_state(one, fingerprints[one.sweep.notebook])}")
-        if len({point.parameters[one.sweep.across] for point in one.points if point.identity in one.done}) > 1:
-            parts += [_picture(one, f"{one.page}-points-{number}", layout), *_compared(one)]
+    for number, figure in enumerate(sweeps, start=1):
+        parts.append(f"**{figure.sweep.title}.** {_state(figure, fingerprints[figure.sweep.notebook])}")
+        if len({point.parameters[figure.sweep.across] for point in figure.points if point.identity in figure.done}) > 1:
+            parts += [_picture(figure, f"{figure.page}-points-{number}", layout), *_compared(figure)]
     parts.append("`make points` goes on with what is missing; `book points` lists it.")
     return "\n\n".join(parts)
 
@@ -33,9 +33,9 @@ def costs_page(
     ``titles`` are those of the book's pages by their names, in the book's order.
     """
     columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
-    operations = sum(_operations(one) for one in sweeps)
-    left = in_words(sum(sum(one.seconds(one.missing, CPU)) for one in sweeps))
-    points, done = sum(len(one.points) for one in sweeps), sum(len(one.done) for one in sweeps)
+    operations = sum(_operations(figure) for figure in sweeps)
+    left = in_words(sum(sum(figure.seconds(figure.missing, CPU)) for figure in sweeps))
+    points, done = sum(len(figure.points) for figure in sweeps), sum(len(figure.done) for figure in sweeps)
     lines = [
         "# What full size costs",
         "",
@@ -47,7 +47,7 @@ def costs_page(
         "",
         table_row(columns),
         table_row(["---", "---:", "---:", "---:", "---", "---", "---"]),
-        *(table_row(_costs(one, titles)) for one in sweeps),
+        *(table_row(_costs(figure, titles)) for figure in sweeps),
         table_row(["**all**", str(points), str(done), f"{operations:.1e}", "", "", left]),
         "",
         "## In one run",
@@ -63,18 +63,18 @@ def costs_page(
     return "\n".join(lines) + "\n"
 
 
-def _state(one: FigureSweep, fingerprint: str) -> str:
-    if not one.done:
-        return f"None of {len(one.points)} points is done; all would take {one.left}."
-    earlier = sum(record.fingerprint != fingerprint for record in one.done.values())
-    state = f"{len(one.done)} of {len(one.points)} points are done"
+def _state(figure: FigureSweep, fingerprint: str) -> str:
+    if not figure.done:
+        return f"None of {len(figure.points)} points is done; all would take {figure.left}."
+    earlier = sum(record.fingerprint != fingerprint for record in figure.done.values())
+    state = f"{len(figure.done)} of {len(figure.points)} points are done"
     state += f", {earlier} of them with earlier code" if earlier else ""
-    return f"{state}; the other {len(one.missing)} would take {one.left}." if one.missing else f"{state}."
+    return f"{state}; the other {len(figure.missing)} would take {figure.left}." if figure.missing else f"{state}."
 
 
-def _picture(one: FigureSweep, name: str, layout: Layout) -> str:
-    sweep, table = one.sweep, table_of(one.points, one.done)
-    across, number, apart = chosen(table, one.points[0].axes, sweep.across, sweep.number, sweep.apart)
+def _picture(figure: FigureSweep, name: str, layout: Layout) -> str:
+    sweep, table = figure.sweep, table_of(figure.points, figure.done)
+    across, number, apart = chosen(table, figure.points[0].axes, sweep.across, sweep.number, sweep.apart)
     write_whole(layout.figure(name), svg_of(picture_of(table, across, number, apart, words=sweep.words)))
     curves = f", a curve for each value of {sweep.words.get(apart, apart)}" if apart else ""
     against = f"{sweep.words.get(number, number)} against {sweep.words.get(across, across)}"
@@ -87,12 +87,12 @@ def _picture(one: FigureSweep, name: str, layout: Layout) -> str:
     return figure_block(name, {"caption": caption, "alt": against, "photo": ""})
 
 
-def _compared(one: FigureSweep) -> list[str]:
+def _compared(figure: FigureSweep) -> list[str]:
     """The table of every curve at its best place beside the one it is compared with, where the sweep asks for it."""
-    sweep = one.sweep
+    sweep = figure.sweep
     if sweep.against is None or sweep.apart is None:
         return []
-    table = table_of(one.points, one.done)
+    table = table_of(figure.points, figure.done)
     gaps = gaps_at_best(table, sweep.across, sweep.number, sweep.apart, sweep.against)
     curve, place, number = (sweep.words.get(each, each) for each in (sweep.apart, sweep.across, sweep.number))
     caption = (
@@ -109,23 +109,23 @@ def _compared(one: FigureSweep) -> list[str]:
     return [caption, "\n".join(rows)] if gaps else []
 
 
-def _costs(one: FigureSweep, titles: dict[str, str]) -> list[str]:
-    memory = [record.memory_mb for record in one.done.values() if record.memory_mb]
-    planned = f"{sum(one.seconds(one.points, CPU)) / len(one.points):.0f}, planned"
-    left = in_words(sum(one.seconds(one.missing, CPU))) if one.missing else "nothing"
+def _costs(figure: FigureSweep, titles: dict[str, str]) -> list[str]:
+    memory = [record.memory_mb for record in figure.done.values() if record.memory_mb]
+    planned = f"{sum(figure.seconds(figure.points, CPU)) / len(figure.points):.0f}, planned"
+    left = in_words(sum(figure.seconds(figure.missing, CPU))) if figure.missing else "nothing"
     return [
-        f"{_link(one.page, titles)}, {one.sweep.title}",
-        str(len(one.points)),
-        str(len(one.done)),
-        f"{_operations(one):.1e}" if one.sweep.operations else "",
-        ", ".join(f"{seconds:.0f} on {device}" for device, seconds in one.seconds_measured().items()) or planned,
-        f"{max(memory)} MB" if memory else f"up to {one.sweep.memory_mb} MB, planned",
-        left + ", for an accelerator" * one.sweep.gpu,
+        f"{_link(figure.page, titles)}, {figure.sweep.title}",
+        str(len(figure.points)),
+        str(len(figure.done)),
+        f"{_operations(figure):.1e}" if figure.sweep.operations else "",
+        ", ".join(f"{seconds:.0f} on {device}" for device, seconds in figure.seconds_measured().items()) or planned,
+        f"{max(memory)} MB" if memory else f"up to {figure.sweep.memory_mb} MB, planned",
+        left + ", for an accelerator" * figure.sweep.gpu,
     ]
 
 
-def _operations(one: FigureSweep) -> float:
-    return sum(number_of(one.sweep.operations or "0", point) for point in one.points)
+def _operations(figure: FigureSweep) -> float:
+    return sum(number_of(figure.sweep.operations or "0", point) for point in figure.points)
 
 
 def _link(page: str, titles: dict[str, str]) -> str:

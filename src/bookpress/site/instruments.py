@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.exports import ExportError, make_export
@@ -30,7 +31,7 @@ _MARK = re.compile(r'<div class="instrument"(?P<attributes>[^>]*)>')
 _ATTRIBUTE = re.compile(r'data-(?P<name>\w+)="(?P<value>[^"]*)"')
 
 
-class InstrumentError(Exception):
+class InstrumentError(Failure, code=Exit.USAGE):
     """An instrument's page or what it asks for is not right."""
 
 

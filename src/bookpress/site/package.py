@@ -8,13 +8,13 @@ from pathlib import Path
 from bookpress.claims.panel import escape
 from bookpress.claims.registry import Paper
 from bookpress.layout import Layout
-from bookpress.notebooks.source import code_of, read_source, title_of
+from bookpress.notebooks.source import Notebook
 
 PACKAGE = "attention_theory"
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
-class Origins:
+class CodeCells:
     """The code cells of one notebook, read from their syntax; ``package`` is the one whose functions count."""
 
     def __init__(self, cells: list[str], package: str = PACKAGE) -> None:
@@ -95,12 +95,12 @@ def _rows(path: Path, module: str, users: dict[str, list[str]]) -> list[str]:
 def _users(layout: Layout) -> dict[str, list[str]]:
     """For each dotted name of the package, links to the pages that import it."""
     users: dict[str, list[str]] = defaultdict(list)
-    for notebook in filter(lambda name: layout.page(name).is_file(), layout.notebooks()):
-        source = read_source(layout.source(notebook))
-        link = f"[{title_of(source).partition(' · ')[0]}](/notebooks/{notebook}.ipynb)"
-        imports = [node for node in ast.walk(ast.parse(code_of(source))) if isinstance(node, ast.ImportFrom)]
-        for name in {f"{node.module}.{alias.name}" for node in imports for alias in node.names}:
-            users[name].append(link)
+    for name in filter(lambda name: layout.page(name).is_file(), layout.notebooks()):
+        notebook = Notebook(name, layout)
+        link = f"[{notebook.title.partition(' · ')[0]}](/notebooks/{name}.ipynb)"
+        imports = [node for node in ast.walk(ast.parse(notebook.code)) if isinstance(node, ast.ImportFrom)]
+        for dotted in {f"{node.module}.{alias.name}" for node in imports for alias in node.names}:
+            users[dotted].append(link)
     return users
 
 

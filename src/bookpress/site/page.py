@@ -6,10 +6,10 @@ Sphinx numbers, captions and links, each with a line on the run behind it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -20,10 +20,11 @@ from bookpress.claims.panel import escape, mark_in_words, panel_block, set_power
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.claims.statement import BLOCK
+from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import Layout
-from bookpress.notebooks.source import Parameter, code_of, parameters_of, read_source
-from bookpress.site.package import Origins
+from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
+from bookpress.site.package import CodeCells
 
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
@@ -31,7 +32,7 @@ _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-class StalePage(Exception):
+class StalePage(Failure, code=Exit.BAD_FILE):
     """The executed notebook was made from other code than the source holds now."""
 
 
@@ -46,12 +47,8 @@ def write_page(
     Raises:
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
     """
-    source = read_source(layout.source(record.notebook))
-    executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
-    stated = {claim for cell in source.cells for claim in BLOCK.findall(cell.source)}
-    if missing := sorted({one.claim for one in record.claims} - stated):
-        raise StalePage(f"{record.notebook}: {missing[0]} is settled and not stated; '<!-- claim ... -->' is missing")
-    cells = list(_cells(source, executed, record, layout))
+    page = _Page(record, layout)
+    cells = list(page.cells())
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
@@ -60,73 +57,70 @@ def write_page(
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
     cells += [new_markdown_cell(points)] if points else []
     about = {"og:description": description, "myst": {"html_meta": {"description": description}}} if description else {}
-    page = new_notebook(cells=cells, metadata=executed.metadata | about)
-    for number, cell in enumerate(page.cells):
+    for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
-    write_whole(layout.page(record.notebook), nbformat.writes(page) + "\n")
+    whole = new_notebook(cells=cells, metadata=page.executed.metadata | about)
+    write_whole(layout.page(record.notebook), nbformat.writes(whole) + "\n")
     record.write(layout.generated / "records" / f"{record.notebook}.json")
 
 
-def _cells(source: NotebookNode, executed: NotebookNode, record: Record, layout: Layout) -> Iterator[NotebookNode]:
-    """The source's cells with the run's outputs, and after each code cell what it shows."""
-    run = [cell for cell in executed.cells if cell.cell_type == "code"]
-    injected = [cell for cell in run if "injected-parameters" in cell.metadata.get("tags", [])]
-    ran = [cell for cell in run if cell not in injected]
-    if code_of(source) != "\n# %%\n".join(cell.source for cell in ran):
-        raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
-    origins = Origins([cell.source for cell in ran])
-    parameters = parameters_of(source, record.notebook)
-    number = -1
-    for cell in source.cells:
-        if cell.cell_type == "markdown":
-            yield new_markdown_cell(BLOCK.sub(lambda match: claim_block(match[1]), cell.source))
-            continue
-        number += 1
-        origin = partial(_origin, record, parameters, origins, number, layout)
-        for code in [ran[number], *(injected if "parameters" in cell.metadata.get("tags", []) else [])]:
-            yield from _code_cell(code, _is_plumbing(origins, number, code), record, layout, origin)
+class _Page:
+    """The source and the run behind one page."""
 
+    def __init__(self, record: Record, layout: Layout) -> None:
+        self.record, self.layout, self.source = record, layout, Notebook(record.notebook, layout)
+        self.executed = nbformat.read(layout.executed(record.notebook, record.profile), as_version=4)
+        stated = {claim for cell in self.source.source.cells for claim in BLOCK.findall(cell.source)}
+        if missing := sorted({settled.claim for settled in record.claims} - stated):
+            fault = f"{missing[0]} is settled and not stated; '<!-- claim ... -->' is missing"
+            raise StalePage(f"{record.notebook}: {fault}")
+        run = [cell for cell in self.executed.cells if cell.cell_type == "code"]
+        self._injected = [cell for cell in run if INJECTED_TAG in cell.metadata.get("tags", [])]
+        self._ran = [cell for cell in run if cell not in self._injected]
+        if self.source.code != code_of(self._ran):
+            raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
+        self._origins = CodeCells([cell.source for cell in self._ran])
 
-def _origin(record: Record, parameters: list[Parameter], origins: Origins, number: int, layout: Layout) -> str:
-    """Where the values of a cell come from; sought only for a cell that shows some."""
-    return origin_block(record, parameters, origins.functions(number), layout)
+    def cells(self) -> Iterator[NotebookNode]:
+        """The source's cells with the run's outputs, and after each code cell what it shows."""
+        number = -1
+        for cell in self.source.source.cells:
+            if cell.cell_type == "markdown":
+                yield new_markdown_cell(BLOCK.sub(lambda match: claim_block(match[1]), cell.source))
+                continue
+            number += 1
+            takes_parameters = PARAMETERS_TAG in cell.metadata.get("tags", [])
+            for code in [self._ran[number], *(self._injected if takes_parameters else [])]:
+                yield from self._code_cell(code, number)
 
+    def _code_cell(self, code: NotebookNode, number: int) -> Iterator[NotebookNode]:
+        """A cell of code, and behind it the figures, tables and panels that it shows, each with its origin.
 
-def _code_cell(
-    code: NotebookNode, folded: bool, record: Record, layout: Layout, origin: Callable[[], str]
-) -> Iterator[NotebookNode]:
-    """A cell of code, and behind it the figures, tables and panels that it shows, each with its origin."""
-    shown = [(output, markdown) for output in code.outputs if (markdown := _lifted(output, record, layout))]
-    if folded:
-        code.metadata["tags"] = ["hide-input"]
-    code.outputs = [output for output in code.outputs if "data" not in output or not _is_ours(output)]
-    yield code
-    for output, markdown in shown:
-        has_origin = FIGURE_MIME in output["data"] or CLAIM_MIME in output["data"]
-        yield new_markdown_cell(f"{markdown}\n\n{origin()}" if has_origin else markdown)
+        Imports, and drawing that neither computes nor judges, are folded away; a click opens them.
+        """
+        shown = [(output["data"], text) for output in code.outputs if (text := self._lifted(output.get("data", {})))]
+        draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
+        if self._origins.only_imports(number) or (draws and not self._origins.computes_or_judges(number)):
+            code.metadata["tags"] = ["hide-input"]
+        ours = {CLAIM_MIME, FIGURE_MIME, "text/markdown"}
+        code.outputs = [output for output in code.outputs if ours.isdisjoint(output.get("data", {}))]
+        yield code
+        for data, text in shown:
+            if FIGURE_MIME in data or CLAIM_MIME in data:
+                functions = self._origins.functions(number)
+                text += "\n\n" + origin_block(self.record, self.source.defaults, functions, self.layout)
+            yield new_markdown_cell(text)
 
-
-def _is_plumbing(origins: Origins, number: int, code: NotebookNode) -> bool:
-    """Imports, and drawing that neither computes nor judges, are folded away; a click opens them."""
-    draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
-    return origins.only_imports(number) or (draws and not origins.computes_or_judges(number))
-
-
-def _is_ours(output: NotebookNode) -> bool:
-    return any(mime in output["data"] for mime in (CLAIM_MIME, FIGURE_MIME, "text/markdown"))
-
-
-def _lifted(output: NotebookNode, record: Record, layout: Layout) -> str:
-    """One output as Markdown, or nothing for an output that stays with its cell."""
-    data = output.get("data", {})
-    if FIGURE_MIME in data:
-        name = f"{record.notebook}-{data[FIGURE_MIME]['name']}"
-        write_whole(layout.figure(name), data["image/svg+xml"])
-        return without_html(figure_block(name, data[FIGURE_MIME], layout.figure(name)))
-    if CLAIM_MIME in data:
-        claim = data[CLAIM_MIME]["settled"]["claim"]
-        return without_html(panel_block(next(one for one in record.claims if one.claim == claim)))
-    return without_html(set_table(str(data.get("text/markdown", ""))))
+    def _lifted(self, data: dict[str, Any]) -> str:
+        """One output as Markdown, or nothing for an output that stays with its cell."""
+        if FIGURE_MIME in data:
+            name = f"{self.record.notebook}-{data[FIGURE_MIME]['name']}"
+            write_whole(self.layout.figure(name), data["image/svg+xml"])
+            return without_html(figure_block(name, data[FIGURE_MIME], self.layout.figure(name)))
+        if CLAIM_MIME in data:
+            claim = data[CLAIM_MIME]["settled"]["claim"]
+            return without_html(panel_block(next(one for one in self.record.claims if one.claim == claim)))
+        return without_html(set_table(str(data.get("text/markdown", ""))))
 
 
 def set_table(markdown: str) -> str:
@@ -216,10 +210,9 @@ def _run_line(record: Record, full_size: str) -> str:
     return f"{{.run-line}}\n{run}" + (f" Full size: {full_size}" if full_size else "")
 
 
-def origin_block(record: Record, parameters: list[Parameter], functions: list[str], layout: Layout) -> str:
+def origin_block(record: Record, defaults: dict[str, Any], functions: list[str], layout: Layout) -> str:
     """One line on the run behind a figure or a panel, which opens to its parameters, record, source and functions."""
-    default = {one.name: one.default for one in parameters}
-    chosen = [f"{name} = {value}" for name, value in record.parameters.items() if default.get(name, value) != value]
+    chosen = [f"{name} = {value}" for name, value in record.parameters.items() if defaults.get(name, value) != value]
     commit = f" · commit {record.commit}" if record.commit else ""
     device = record.environment.get("device", "CPU")
     line = f"{', '.join(chosen) or 'default parameters'} · {device} · {record.seconds:.0f} s{commit}"

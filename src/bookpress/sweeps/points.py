@@ -16,13 +16,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bookpress.claims.record import RecordError, Sealed
+from bookpress.claims.record import RecordError, RunRecord
 from bookpress.claims.registry import Verdict
 from bookpress.files import digest
 from bookpress.notebooks.profile import ProfileError
 from bookpress.notebooks.ranges import value_of
 from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import MOST_VALUES, ValueRefused, check, fitted
+from bookpress.notebooks.values import MOST_VALUES, ValueRefused, checked, fitted
 
 #: The parameter that says where a run takes place, on which its results do not depend.
 DEVICE = "device"
@@ -62,22 +62,14 @@ class Point:
         return f"{safe[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
 
 
-class PointRecord(Sealed):
+class PointRecord(RunRecord):
     """The result of one point: the numbers that its notebook reported and the verdicts of its claims.
 
-    A reported number is one value, or one for each of several draws. The numbers of two runs with one fingerprint on
-    one machine are the same to the last bit; ``seconds`` (of a core on a CPU, of the clock elsewhere) and ``memory_mb``
-    are of this run.
+    The numbers of two runs with one fingerprint on one machine are the same to the last bit; ``seconds`` (of a core on
+    a CPU, of the clock elsewhere) and ``memory_mb`` are of this run.
     """
 
-    notebook: str
-    parameters: dict[str, Any]
-    numbers: dict[str, float | int | bool | list[float]]
     verdicts: dict[str, Verdict]
-    fingerprint: str
-    commit: str
-    environment: dict[str, str]
-    seconds: float
     memory_mb: int | None = None
 
     @property
@@ -125,11 +117,9 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
             raise ValueRefused(f"the axis {name} has no values")
         if len(twice := Counter(map(json.dumps, values)) - Counter({*map(json.dumps, values)})):
             raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
-    defaults = {one.name: one.default for one in notebook.parameters}
-    fixed, points = fitted(notebook, base), []
+    defaults, points = notebook.defaults, []
     for combination in itertools.product(*typed.values()):
-        chosen = fixed | dict(zip(typed, combination, strict=True))
-        check(notebook, chosen)
+        chosen = checked(notebook, {**base, **dict(zip(typed, combination, strict=True))})
         points.append(Point(notebook.name, defaults | chosen, defaults, tuple(axes)))
     return points
 

@@ -5,7 +5,6 @@ graph sees a token per job instead of the records: Snakemake knows a point by th
 found by its parameters. Of two runs on the same points at once the second is refused.
 """
 
-import fcntl
 import shutil
 import signal
 import tempfile
@@ -20,17 +19,16 @@ from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
 
 from bookpress.claims.evidence import Role
-from bookpress.claims.provenance import commit_of
-from bookpress.claims.record import claims_in, environment_in, numbers_in
+from bookpress.claims.record import claims_in
 from bookpress.exits import Exit
-from bookpress.files import digest, remove_leftovers, write_whole
+from bookpress.files import digest, held, remove_leftovers, write_whole
 from bookpress.graph.build import show_failures
 from bookpress.graph.engine import BuildError, Unfinished, run_graph
 from bookpress.graph.progress import last_words
 from bookpress.layout import LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
-from bookpress.notebooks.profile import Settings, Sweep, load_profile
-from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, execute
+from bookpress.notebooks.dependencies import Dependencies
+from bookpress.notebooks.profile import POINT_MINUTES, Limits, load_profile
+from bookpress.notebooks.run import MEMORY, PROCESSOR, USE, RunFailed, run_for_record
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused, axes_of
 from bookpress.sweeps.points import DEVICE, Point, PointRecord, in_order, points_of, recorded
@@ -41,18 +39,18 @@ class Task(BaseModel):
 
     point: Point
     record: Path
-    limits: Settings
+    limits: Limits
 
 
 #: A plan: the tasks by their numbers, in the order in which they are to begin.
 _PLAN = TypeAdapter(dict[str, Task])
 
 
-def task_of(point: Point, folder: Path, described: Sweep | Settings | None, device: str | None = None) -> Task:
+def task_of(point: Point, folder: Path, limits: Limits | None, device: str | None = None) -> Task:
     """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
     if device and DEVICE in point.parameters:
         point = replace(point, parameters=point.parameters | {DEVICE: device})
-    limits = Settings.model_validate(described, from_attributes=True) if described else Settings(minutes=60.0)
+    limits = limits or Limits(minutes=POINT_MINUTES)
     return Task(point=point, record=folder / f"{point.name}.json", limits=limits)
 
 
@@ -92,7 +90,7 @@ def run_sweep(
     folder = (folder or layout.sweep(name)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()  # what cannot be written is found before the run
-    fingerprint = Reach(layout, LAPTOP).fingerprint(notebook)
+    fingerprint = Dependencies(layout, LAPTOP).fingerprint(notebook)
     with the_only_run(layout, f"sweep-{digest(str(folder.resolve()))}") as plan:
         done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
@@ -130,12 +128,8 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
         BuildError: another process holds it.
     """
     folder = layout.plan(name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BuildError("another run is making these points; this one did nothing") from None
+    refusal = BuildError("another run is making these points; this one did nothing")
+    with held(folder.with_suffix(".lock"), refusal):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
@@ -183,32 +177,21 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
     """
     task = load_plan(layout, plan)[number]
     point, source = task.point, Notebook(task.point.notebook, layout)
-    fingerprint = Reach(layout, LAPTOP).fingerprint(source)
-    started = time.perf_counter()
-    executed = execute(source, point.parameters, task.limits, LAPTOP, layout.plan(plan) / number, point.own)
-    seconds, notes = time.perf_counter() - started, executed.metadata.get(USE, {})
-    settled, numbers, environment = claims_in(executed), numbers_in(executed), environment_in(executed)
-    if same := sorted(numbers.keys() & point.parameters.keys()):
+    target = layout.plan(plan) / number
+    executed, fields = run_for_record(source, point.parameters, task.limits, LAPTOP, target, point.own)
+    settled, notes = claims_in(executed), executed.metadata.get(USE, {})
+    if same := sorted(fields["numbers"].keys() & point.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
-    numbers |= {
-        f"{one.claim}: {item.label}": item.measured
-        for one in settled
-        for item in one.evidence
+    fields["numbers"] |= {
+        f"{claim.claim}: {item.label}": item.measured
+        for claim in settled
+        for item in claim.evidence
         if item.role is not Role.CONTROL and not isinstance(item.measured, str)
     }
-    if environment.get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
-        seconds = notes.get(PROCESSOR, seconds)
-    PointRecord(
-        notebook=point.notebook,
-        parameters=point.parameters,
-        numbers=numbers,
-        verdicts={one.claim: one.verdict for one in settled},
-        fingerprint=fingerprint,
-        commit=commit_of(layout.root),
-        environment=environment,
-        seconds=round(seconds, 2),
-        memory_mb=notes.get(MEMORY),
-    ).write(task.record)
+    if fields["environment"].get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
+        fields["seconds"] = notes.get(PROCESSOR, fields["seconds"])
+    verdicts = {claim.claim: claim.verdict for claim in settled}
+    PointRecord(**fields, verdicts=verdicts, memory_mb=notes.get(MEMORY)).write(task.record)
 
 
 def load_plan(layout: Layout, name: str) -> dict[str, Task]:

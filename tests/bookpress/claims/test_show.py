@@ -1,4 +1,4 @@
-"""The house style: what is told apart without colour, what lies over what, and what a caption may not say."""
+"""The house style: what is told apart without colour, and what lies over what."""
 
 import re
 from collections.abc import Iterator
@@ -26,18 +26,6 @@ def draw(fig: Any, **options: Any) -> str:
         show.figure(fig, **texts)
     svg: str = display.call_args.args[0]["image/svg+xml"]
     return svg
-
-
-@pytest.mark.parametrize("word", ["White", "darkest", "gray"])
-def test_the_text_of_a_drawing_names_no_brightness(word: str) -> None:
-    for option in ("caption", "alt"):
-        with pytest.raises(ValueError, match=f"toy.*{word}"):
-            draw(show.axes()[0], **{option: f"A {word} line."})
-
-
-def test_a_photograph_may_name_its_colours_and_light_is_another_word() -> None:
-    assert "<svg" in draw(show.axes()[0], caption="A white cat.", photo=True)
-    assert "<svg" in draw(show.axes()[0], caption="The lightning, in the light of the theorem; a brim.")
 
 
 @pytest.mark.parametrize("style", ["-", "o-"])

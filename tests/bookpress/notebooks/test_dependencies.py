@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from bookpress.files import digest_of_file
 from bookpress.layout import FULL, LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.source import Notebook
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,8 +27,8 @@ def book(toy: Any) -> Any:
 
 
 def fingerprints(layout: Layout) -> dict[str, str]:
-    reach = Reach(layout, "laptop")
-    return {name: reach.fingerprint(Notebook(name, layout)) for name in layout.notebooks()}
+    dependencies = Dependencies(layout, "laptop")
+    return {name: dependencies.fingerprint(Notebook(name, layout)) for name in layout.notebooks()}
 
 
 def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
@@ -35,19 +36,19 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 
 def test_modules_are_found_directly_and_through_others(book: Any) -> None:
-    reach = Reach(book.layout, "laptop")
-    assert reach.modules(Notebook("demo/through", book.layout)) == [
+    dependencies = Dependencies(book.layout, "laptop")
+    assert dependencies.modules(Notebook("demo/through", book.layout)) == [
         "toy_package",
         "toy_package.far",
         "toy_package.near",
     ]
-    assert reach.modules(Notebook("demo/direct", book.layout)) == ["toy_package", "toy_package.alone"]
-    assert reach.modules(Notebook("demo/neither", book.layout)) == []
+    assert dependencies.modules(Notebook("demo/direct", book.layout)) == ["toy_package", "toy_package.alone"]
+    assert dependencies.modules(Notebook("demo/neither", book.layout)) == []
 
 
 def test_a_run_depends_on_how_claims_are_settled_and_not_on_the_words_for_it() -> None:
     layout = Layout(ROOT)
-    modules = Reach(layout, "laptop").modules(Notebook("memorization/remark_1_weak_queries", layout))
+    modules = Dependencies(layout, "laptop").modules(Notebook("memorization/remark_1_weak_queries", layout))
     assert "bookpress.claims.evidence" in modules
     assert "bookpress.claims.panel" not in modules
 
@@ -106,8 +107,8 @@ def test_data_files_count_for_what_imports_from_their_package_or_names_it(book: 
 
 def test_every_data_file_of_the_package_is_reached_by_some_notebook() -> None:
     layout = Layout(ROOT)
-    reach = Reach(layout, "laptop")
-    reached = {path for name in layout.notebooks() for path in reach.data_files(Notebook(name, layout))}
+    dependencies = Dependencies(layout, "laptop")
+    reached = {path for name in layout.notebooks() for path in dependencies.data_files(Notebook(name, layout))}
     files = {path for path in (layout.packages / "attention_theory").rglob("*") if path.is_file()}
     assert {path for path in files if path.suffix not in (".py", ".pyc")} <= reached
 
@@ -165,8 +166,8 @@ def test_the_graph_runs_what_changed_keeps_what_finished_and_resumes(book: Any, 
 def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
     """What is reached re-runs every page when it is edited."""
     layout = Layout.here()
-    reach = Reach(layout, LAPTOP)
-    reached = {name for page in layout.notebooks() for name in reach.modules(Notebook(page, layout))}
+    dependencies = Dependencies(layout, LAPTOP)
+    reached = {name for page in layout.notebooks() for name in dependencies.modules(Notebook(page, layout))}
     of_the_press = {name.removeprefix("bookpress.") for name in reached if name.startswith("bookpress.")}
     claims = {"claim", "evidence", "intervals", "provenance", "registry", "show"}
     assert of_the_press == {"layout", "claims", *(f"claims.{name}" for name in claims)}
@@ -181,23 +182,16 @@ def test_an_edit_of_the_press_leaves_what_took_hours(
     layout = Layout.here()
     page = "memorization/figure_5_regression"
     runs = [("memorization/points/one_model", LAPTOP), (page, LAPTOP), (page, FULL)]
-    before = [Reach(layout, profile).fingerprint(Notebook(name, layout)) for name, profile in runs]
-    ordinary = Reach._digest
-    monkeypatch.setattr(Reach, "_digest", lambda self, path: "edited" if path.name == module else ordinary(self, path))
-    after = [Reach(layout, profile).fingerprint(Notebook(name, layout)) for name, profile in runs]
+    before = [Dependencies(layout, profile).fingerprint(Notebook(name, layout)) for name, profile in runs]
+    edited: Callable[[Path], str] = lambda path: "edited" if path.name == module else digest_of_file(path)  # noqa: E731
+    monkeypatch.setattr("bookpress.notebooks.dependencies.digest_of_file", edited)
+    after = [Dependencies(layout, profile).fingerprint(Notebook(name, layout)) for name, profile in runs]
     assert [one == other for one, other in zip(before, after, strict=True)] == kept
 
 
 def test_points_that_land_re_run_no_page() -> None:
     layout = Layout.here()
-    reach = Reach(layout, LAPTOP)
-    read = {path for name in layout.notebooks() for path in reach.data_files(Notebook(name, layout))}
+    dependencies = Dependencies(layout, LAPTOP)
+    read = {path for name in layout.notebooks() for path in dependencies.data_files(Notebook(name, layout))}
     assert not [path for path in read if layout.results / "points" in path.parents]
     assert [path for path in read if layout.results in path.parents]
-
-
-def test_files_behind_a_module_are_its_imports_and_their_data(toy: Any) -> None:
-    (toy.layout.packages / "toy_package" / "table.csv").write_text("1")
-    reach = Reach(toy.layout, LAPTOP)
-    names = [path.name for path in reach.files_behind(["toy_package.near", "toy_package.absent"])]
-    assert names == ["far.py", "near.py", "table.csv"]

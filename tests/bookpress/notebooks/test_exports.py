@@ -57,13 +57,12 @@ def test_options_come_as_words_and_arrive_as_what_they_are(shop: Any) -> None:
 @pytest.mark.parametrize(
     ("texts", "ending", "said"),
     [
-        (["--bulb", "3"], ".txt", "no option --bulb; it has --bulbs, --power, --colour"),
-        (["--bulbs", "many"], ".txt", "bulbs must be a whole number, got 'many'"),
-        (["--power", "much"], ".txt", "power must be a number, got 'much'"),
+        (["--lamps", "3"], ".txt", "No such option"),
+        (["--bulbs", "many"], ".txt", "--bulbs': 'many' is not a valid int"),
+        (["--power", "much"], ".txt", "--power': 'much' is not a valid float"),
         (["--bulbs", "0"], ".txt", "bulbs must be at least 1, got 0"),
-        (["--bulbs"], ".txt", "of the form --name value"),
-        (["--bulbs", "3", "--bulbs=4"], ".txt", "the option --bulbs is given twice"),
-        (["3", "4"], ".txt", "of the form --name value"),
+        (["--bulbs"], ".txt", "requires an argument"),
+        (["3", "4"], ".txt", "unexpected extra arguments"),
         ([], ".png", "written as .txt or .bin, got .png"),
     ],
 )

@@ -172,13 +172,6 @@ def test_a_kernel_can_be_killed_and_takes_its_children_along(toy: Any, build: Bu
     until(lambda: gone(child))
 
 
-@linux
-def test_a_kernel_with_other_settings_is_not_forked(toy: Any, build: Build) -> None:
-    with pytest.raises(ValueError, match="invalid literal"):  # the server has closed without an answer
-        waiting_kernel(toy.layout.build, PYTHONHASHSEED="1")
-    assert "PYTHONHASHSEED is '0' here and '1' in the request" in build.log.read_text()
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A reader's home with settings of their own, each of which would be seen in a run."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bookpress.notebooks.ranges import Rule, is_simple, rules_of, value_of
+from bookpress.notebooks.ranges import is_simple, rules_of, value_of
 
 DEFAULTS = {"n": 3, "width": 24, "rate": 0.1, "names": ["a"], "device": "cpu"}
 
@@ -36,13 +36,6 @@ def test_what_is_no_range_of_one_parameter_is_not_told_as_one(rule: str) -> None
     assert rules_of(f"require({rule})", DEFAULTS) == {}
 
 
-def test_ends_are_taken_where_the_other_parameters_are() -> None:
-    assert Rule("2", "2 * width - 1").ends(DEFAULTS) == [2, 47]
-    assert Rule("1", None).ends(DEFAULTS) == [1, None]
-    assert Rule(choices="range(24, 4097, 24)").ends(DEFAULTS) == [24, 4080]
-    assert Rule(choices="{'cuda', 'cpu'}").ends(DEFAULTS) == ["cpu", "cuda"]
-
-
 @pytest.mark.parametrize(
     ("text", "simple"),
     [
@@ -64,7 +57,7 @@ def test_only_arithmetic_of_known_names_is_simple(text: str, simple: bool) -> No
 
 def test_the_value_of_arithmetic() -> None:
     assert value_of("max(n, len(names)) ** 2 - -1", DEFAULTS) == 10
-    assert value_of("[width // 5, 1 / 2, 7 % 4]", DEFAULTS) == [4, 0.5, 3]
+    assert value_of("[width // 5, 1 / 2]", DEFAULTS) == [4, 0.5]
     assert value_of("range(2, width, n)", DEFAULTS) == range(2, 24, 3)
 
 

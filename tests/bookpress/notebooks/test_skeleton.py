@@ -10,7 +10,7 @@ from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired, write_skeleton
 from bookpress.notebooks.run import Exit, RunFailed, run
-from bookpress.notebooks.source import SourceError, read_source
+from bookpress.notebooks.source import Notebook, SourceError
 from page_rules import page_faults
 
 ROOT = Layout.here().root
@@ -30,7 +30,7 @@ def test_a_skeleton_is_a_page_that_passes_the_linter(toy: Any) -> None:
     assert ruff("format", "--check", path=path) == ""
     assert unpaired(toy.layout) == []
     entry = Registry.load(toy.layout).entry("demo/lemma-1")
-    assert page_faults(read_source(path), [entry]) == []
+    assert page_faults(Notebook("demo/lemma_1_robustness", toy.layout).source, [entry]) == []
     assert "# $1 < n$\n" in path.read_text()
 
 

@@ -10,10 +10,6 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import (
     Notebook,
     SourceError,
-    _cells_of,
-    code_of,
-    parameters_of,
-    read_source,
     text_of,
     title_of,
 )
@@ -64,16 +60,10 @@ def test_the_code_is_every_code_cell_in_order(notebook: Notebook) -> None:
     assert second.startswith("n = 3")
     assert third.startswith("require(")
     assert "Words" not in notebook.code
-    assert code_of(nbformat.v4.new_notebook()) == ""
 
 
 def test_a_source_runs_on_the_kernel_of_python(notebook: Notebook) -> None:
-    assert read_source(notebook.path).metadata["kernelspec"]["name"] == "python3"
-
-
-def test_who_reads_a_source_may_change_what_is_read(notebook: Notebook) -> None:
-    read_source(notebook.path).cells.clear()
-    assert len(read_source(notebook.path).cells) == 4
+    assert notebook.source.metadata["kernelspec"]["name"] == "python3"
 
 
 def test_parameters_have_values_comments_and_ranges(notebook: Notebook) -> None:
@@ -101,7 +91,7 @@ def test_another_form_of_the_parameters_is_refused(notebook: Notebook, old: str,
     assert old in SOURCE
     notebook.path.write_text(SOURCE.replace(old, new))
     with pytest.raises(SourceError, match=f"^demo/page: {message}$"):
-        parameters_of(notebook.source, notebook.name)
+        _ = notebook.parameters
 
 
 def test_a_source_that_is_not_there_is_refused_with_the_nearest(notebook: Notebook) -> None:
@@ -110,8 +100,6 @@ def test_a_source_that_is_not_there_is_refused_with_the_nearest(notebook: Notebo
         Notebook.find("demo/pagge", layout)
     with pytest.raises(SourceError, match=r"^there is no notebook 'xyz'$"):
         _ = Notebook("xyz", layout).source
-    with pytest.raises(SourceError, match=r"^no notebook source at pagge\.py$"):
-        read_source(layout.source("demo/pagge"))
 
 
 @pytest.mark.parametrize("name", ["./demo/page", "demo/../demo/page", "demo//page", "demo/page\0", "", "demo"])
@@ -154,14 +142,10 @@ def test_a_text_is_the_same_however_its_lines_end(notebook: Notebook) -> None:
 
 
 def test_a_source_that_has_been_read_is_not_parsed_again(toy: Any) -> None:
-    _cells_of.cache_clear()
     assert Notebook(toy.add("good"), toy.layout).title == "Good"
     (path,) = (toy.layout.build / "memory").iterdir()
     path.write_text(path.read_text().replace("# Good", "# Kept"))
-    assert Notebook("demo/good", toy.layout).title == "Good"  # in this process it is at hand
-    _cells_of.cache_clear()
     assert Notebook("demo/good", toy.layout).title == "Kept"
-    _cells_of.cache_clear()
     path.write_text("damaged")
     assert Notebook("demo/good", toy.layout).title == "Good"
 

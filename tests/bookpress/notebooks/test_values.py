@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bookpress.notebooks.source import Notebook
-from bookpress.notebooks.values import MOST_VALUES, ValueRefused, axes_of, check, values_of
+from bookpress.notebooks.values import MOST_VALUES, ValueRefused, axes_of, checked, values_of
 
 
 @pytest.fixture
@@ -65,21 +65,21 @@ def test_a_parameter_that_is_given_twice_is_refused(notebook: Notebook) -> None:
 
 
 def test_typed_values_obey_the_same_rules(notebook: Notebook) -> None:
-    check(notebook, {"n": 1, "wait": 2, "heads": (1, 2)})
+    checked(notebook, {"n": 1, "wait": 2, "heads": (1, 2)})
     for name, value in (("n", 2.0), ("n", "1e3"), ("wait", "1e-3"), ("kind", False), ("flag", 1), ("n", 0)):
         with pytest.raises(ValueRefused, match=f"{name}( must be|={value!r} is out of its range)"):
-            check(notebook, {name: value})
+            checked(notebook, {name: value})
 
 
 def test_a_range_may_depend_on_another_parameter(toy: Any, edit: Any) -> None:
     source = toy.layout.source(toy.add_point())
     edit(source, "seed=(seed, 0, None)", "seed=(seed, 0, 6 // n - 1)")
     notebook = Notebook("demo/points/point", toy.layout)
-    check(notebook, {"n": 2, "seed": 2})
+    checked(notebook, {"n": 2, "seed": 2})
     with pytest.raises(ValueRefused, match=r"seed=2 is out of its range: from 0 to 6 // n - 1"):
-        check(notebook, {"n": 3, "seed": 2})
+        checked(notebook, {"n": 3, "seed": 2})
     with pytest.raises(ValueRefused, match="n=0 is out of its range"):
-        check(notebook, {"seed": 2, "n": 0})
+        checked(notebook, {"seed": 2, "n": 0})
 
 
 def test_axes_are_lists_of_values_or_spans(notebook: Notebook) -> None:

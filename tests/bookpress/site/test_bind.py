@@ -12,6 +12,7 @@ import yaml
 
 from bookpress.claims.record import Figure
 from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
+from bookpress.files import matches_manifest
 from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import ProfileError
@@ -21,9 +22,6 @@ from bookpress.site.bind import (
     bind_book,
     contents,
     gallery_page,
-    is_whole,
-    note_site,
-    site_is_whole,
 )
 
 
@@ -238,16 +236,5 @@ def test_a_book_that_was_never_bound_is_not_whole(tmp_path: Path) -> None:
     assert not is_whole(Layout(tmp_path))
 
 
-@pytest.mark.parametrize("damage", [cut_short, fill_with_zeros, Path.unlink])
-@pytest.mark.parametrize("name", ["html/page.html", "html/searchindex.js", ".doctrees/environment.pickle"])
-def test_a_damaged_site_is_noticed(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
-    layout = Layout(tmp_path)
-    for made in ("html/page.html", "html/searchindex.js", ".doctrees/environment.pickle"):
-        path = tmp_path / "_build" / made
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(made)
-    assert not site_is_whole(layout)
-    note_site(layout)
-    assert site_is_whole(layout)
-    damage(tmp_path / "_build" / name)
-    assert not site_is_whole(layout)
+def is_whole(layout: Layout) -> bool:
+    return matches_manifest(layout.bound, layout.book)

@@ -9,9 +9,9 @@ import pytest
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from bookpress.files import matches_manifest
 from bookpress.layout import Layout
 from bookpress.site import instruments
-from bookpress.site.bind import site_is_whole
 from bookpress.site.extension import _complete_page, _copy_files, _drop_thebe, _work_in_parallel
 
 
@@ -107,15 +107,21 @@ def build(root: Path, front: str) -> None:
     Sphinx(*folders, confoverrides=settings, status=None, warning=io.StringIO(), keep_going=True).build()
 
 
-def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path) -> None:
+def is_whole(root: Path) -> bool:
+    layout = Layout(root)
+    return matches_manifest(layout.site_manifest, layout.site)
+
+
+@pytest.mark.parametrize("name", ["html/index.html", "html/searchindex.js", ".doctrees/environment.pickle"])
+def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path, name: str) -> None:
     build(tmp_path, "Front\n=====\n")
-    assert site_is_whole(Layout(tmp_path))
-    index = tmp_path / "_build" / "html" / "searchindex.js"
-    index.write_text(index.read_text()[:40])
-    assert not site_is_whole(Layout(tmp_path))
+    assert is_whole(tmp_path)
+    path = tmp_path / "_build" / name
+    path.write_bytes(path.read_bytes()[:40])
+    assert not is_whole(tmp_path)
 
 
 def test_a_site_built_with_a_warning_is_not_whole(tmp_path: Path) -> None:
     build(tmp_path, "Front\n=====\n")
     build(tmp_path, "Front\n=====\n\n:doc:`nowhere`\n")
-    assert not site_is_whole(Layout(tmp_path))
+    assert not is_whole(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from bookpress.notebooks.profile import ProfileError, Settings
 from bookpress.site.full_size import costs_page, points_section
-from bookpress.sweeps.full_size import FigureSweep, figure_sweeps
+from bookpress.sweeps.figures import FigureSweep, figure_sweeps
 from bookpress.sweeps.points import PointRecord
 
 SWEEP = """\

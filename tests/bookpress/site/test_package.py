@@ -9,7 +9,7 @@ from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
-from bookpress.site.package import PACKAGE, Origins, package_pages
+from bookpress.site.package import PACKAGE, CodeCells, package_pages
 
 LAYOUT = Layout.here()
 
@@ -60,7 +60,7 @@ CELLS = [
     'claim = Claim("x")\nclaim.equal("c", other, 2)',
     "claim.verdict()",
 ]
-ORIGINS = Origins(CELLS, package="toy")
+ORIGINS = CodeCells(CELLS, package="toy")
 
 
 def test_a_cells_functions_are_found_through_the_cells_before_it() -> None:

@@ -16,7 +16,6 @@ from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Registry, Verdict
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
-from bookpress.notebooks.source import Parameter
 from bookpress.site.bind import bind_book
 from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.page import StalePage, claim_block, figure_block, origin_block, set_table, table_row, without_html
@@ -85,7 +84,7 @@ def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bou
     row = r"\| {verdict}`holds` \| {proof}`not checked` \| one is less: 0.3333 \| below 3 \| [\d.]+ \| {verdict}`%s` \|"
     assert re.search(row % "not run", (layout.generated / "scoreboard.md").read_text())
     assert "Full size: not run. A day." in page_text(bound)
-    Record.read(layout.record("demo/good", "laptop")).write(layout.kept("demo/good"))
+    Record.read(layout.record("demo/good", "laptop")).write(layout.full_size_record("demo/good"))
     bind_book(layout, "laptop")
     assert re.search(row % "holds", (layout.generated / "scoreboard.md").read_text())
     assert "Full size: recorded" in page_text(bound)
@@ -242,7 +241,6 @@ def test_the_origin_names_what_was_set_the_device_the_time_the_commit_and_the_fu
         environment={"device": "CPU"},
         seconds=12.3,
     )
-    parameters = [Parameter("d", 2, "width"), Parameter("seed", 0, "seed")]
-    text = origin_block(record, parameters, ["attention_theory.layers.attention"], Layout.here())
+    text = origin_block(record, {"d": 2, "seed": 0}, ["attention_theory.layers.attention"], Layout.here())
     assert text.splitlines()[0] == "::::::{dropdown} Made with d = 3 · CPU · 12 s · commit abc123"
     assert "- `attention` of `src/attention_theory/layers.py`" in text

@@ -17,7 +17,7 @@ from attention_theory.linear_attention.experiments.search_spaces import (
 from attention_theory.validation import ParameterError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import settings_for
-from bookpress.notebooks.source import parameters_of, read_source
+from bookpress.notebooks.source import Notebook
 
 
 def test_settings_outside_the_space_are_named() -> None:
@@ -79,9 +79,7 @@ def test_no_floor_is_refused() -> None:
 @pytest.mark.parametrize(("size", "profile"), [("laptop", "laptop"), ("full size", "full")])
 def test_the_runs_are_those_of_the_notebooks(name: str, size: str, profile: str) -> None:
     layout, notebook = Layout.here(), f"linear-attention/{name}"
-    source = read_source(layout.source(notebook))
-    taken = {one.name: one.default for one in parameters_of(source, notebook)}
-    taken |= settings_for(notebook, profile, layout).parameters
+    taken = Notebook(notebook, layout).defaults | settings_for(notebook, profile, layout).parameters
     run = FIGURE_1_RUNS[f"{name}, {size}"]
     assert run["width"] == tuple(taken["widths"])
     assert run["rate"] == tuple(taken["rates"])

@@ -11,10 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bookpress.graph.build import show_failures
-from bookpress.graph.engine import BuildError
-from bookpress.layout import FULL, LAPTOP, Layout
-from bookpress.notebooks.dependencies import Reach
+from bookpress.layout import FULL, Layout
 from bookpress.notebooks.profile import ProfileError, Sweep, load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused
@@ -90,11 +87,15 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:
     """Print for each figure the points that are done, those that are missing, and what these would take."""
-    for one in figure_sweeps(layout, pages):
-        pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in one.seconds_measured().items())
-        left = f"{len(one.missing)}: {one.left}{', for an accelerator' * one.sweep.gpu}" if one.missing else "none"
-        line = f"{len(one.done)} of {len(one.points)} points, {pace or 'none measured'}; missing: {left}"
-        console.print(f"{one.page}, {one.sweep.title}\n  {line}", markup=False, soft_wrap=True)
+    for figure in figure_sweeps(layout, pages):
+        pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in figure.seconds_measured().items())
+        left = (
+            f"{len(figure.missing)}: {figure.left}{', for an accelerator' * figure.sweep.gpu}"
+            if figure.missing
+            else "none"
+        )
+        line = f"{len(figure.done)} of {len(figure.points)} points, {pace or 'none measured'}; missing: {left}"
+        console.print(f"{figure.page}, {figure.sweep.title}\n  {line}", markup=False, soft_wrap=True)
 
 
 def work_at_points(layout: Layout, pages: list[str], device: str, cores: str, hours: float, console: Console) -> None:
@@ -115,54 +116,17 @@ def work_at_points(layout: Layout, pages: list[str], device: str, cores: str, ho
     report_work(made, left, failed, console)
 
 
-def make_points_again(layout: Layout, pages: list[str], cores: str, hours: float, console: Console) -> None:
-    """Make recorded points of the present code that a core can make once more, the shortest first, and compare.
-
-    Raises:
-        BuildError: a point failed or differs, or another run is making points again.
-    """
-    reach, tasks = Reach(layout, LAPTOP), []
-    with the_only_run(layout, "again") as plan:
-        for number, one in enumerate(figure_sweeps(layout, pages)):
-            fingerprint = reach.fingerprint(Notebook(one.sweep.notebook, layout))
-            for point, seconds in zip(one.points, one.seconds(one.points, CPU), strict=True):
-                record = one.done.get(point.identity)
-                if record and record.fingerprint == fingerprint and not one.sweep.gpu:
-                    task = task_of(point, plan / f"records-{number}", one.sweep)
-                    tasks.append((seconds, task, record, one))
-        if not tasks:
-            console.print("no point on record is of the present code")
-            return
-        tasks.sort(key=lambda each: each[0])
-        made, left, failed = work_off(layout, plan, [task for _, task, _, _ in tasks], cores, hours)
-        for _, task, record, one in tasks:
-            if task.record.is_file() and (words := difference(record, PointRecord.read(task.record), one.sweep)):
-                failed[f"{one.page}, {one.sweep.title}, {task.record.stem}"] = words
-    if failed:
-        show_failures(failed, console)
-        raise BuildError(f"{len(failed)} of {len(tasks) - left} points do not come out again")
-    console.print(f"{made} of {len(tasks)} recorded points of the present code come out again")
-
-
 def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list[Task]:
     """The missing points as tasks for a kind of device, short ones first, in an order in which every sweep gets on.
 
     Points that need an accelerator are left to one, which takes the others too.
     """
     ordered: list[tuple[float, Task]] = []
-    for one in sweeps:
-        if not (one.sweep.gpu and device == CPU):
-            tasks = [task_of(point, layout.points(one.page), one.sweep, device) for point in one.missing]
-            ordered += zip(itertools.accumulate(one.seconds(one.missing, device)), tasks, strict=True)
+    for figure in sweeps:
+        if not (figure.sweep.gpu and device == CPU):
+            tasks = [task_of(point, layout.points(figure.page), figure.sweep, device) for point in figure.missing]
+            ordered += zip(itertools.accumulate(figure.seconds(figure.missing, device)), tasks, strict=True)
     return [task for _, task in sorted(ordered, key=lambda each: each[0])]
-
-
-def difference(before: PointRecord, now: PointRecord, sweep: Sweep) -> str | None:
-    """The number of a point in two records, averaged over draws, where they differ beyond the sweep's band."""
-    numbers = [record.numbers[sweep.number] for record in (now, before)]
-    ours, theirs = (statistics.fmean(number) if isinstance(number, list) else float(number) for number in numbers)
-    differs = not abs(ours - theirs) <= sweep.band * max(1.0, abs(theirs))
-    return f"{sweep.number} is {ours:g} today, {theirs:g} on record" if differs else None
 
 
 def in_words(seconds: float) -> str:
