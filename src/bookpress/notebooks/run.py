@@ -5,17 +5,16 @@ import re
 import tempfile
 import time
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import papermill
 import psutil
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
-from papermill.translators import translate_parameters
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NotebookExecutionManager
 
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
@@ -26,8 +25,11 @@ from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Limits, settings_for
-from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook
+from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import checked
+
+#: The name of the engine by which papermill runs the cells.
+ENGINE = "bookpress"
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
 #: whatever ran beside it.
@@ -141,7 +143,7 @@ def check_target(output: Path, layout: Layout) -> None:
 def execute(
     notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
-    """Execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
+    """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
 
     A kernel that dies is given one more try. The kernel starts in the repository's root.
 
@@ -149,9 +151,12 @@ def execute(
         RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
     environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
+    options = {"notebook": notebook, "limits": limits, "environment": environment}
     for tries_left in (1, 0):
         try:
-            executed = _run_cells(notebook, values, limits, environment)
+            executed = papermill.execute_notebook(
+                notebook.source, None, parameters=values, engine_name=ENGINE, progress_bar=False, **options
+            )
         except RunFailed as failure:
             if failure.code is Exit.DEAD_KERNEL and tries_left:
                 continue
@@ -162,52 +167,62 @@ def execute(
     return executed
 
 
-def _run_cells(notebook: Notebook, values: dict[str, Any], limits: Limits, environment: dict[str, str]) -> NotebookNode:
-    """Run all cells, up to the first that fails.
+class Engine(papermill.engines.Engine):
+    """Runs the cells of a notebook for papermill, each in a kernel of the press."""
 
-    Raises:
-        RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
-    """
-    executed = deepcopy(notebook.source)
-    if values:
-        tagged = [PARAMETERS_TAG in cell.metadata.get("tags", []) for cell in executed.cells]
-        text = translate_parameters("python3", "python", values, "Parameters")
-        executed.cells.insert(tagged.index(True) + 1, new_code_cell(text, metadata={"tags": [INJECTED_TAG]}))
-    with scratch_folder() as name:
-        folder = Path(name)
-        client = Client(executed, KernelManager(folder), limits)
-        environment = os.environ | environment | _folders(notebook.layout, folder)
-        try:
-            client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
-        except (CellExecutionError, CellTimeoutError, RuntimeError) as error:
-            raise _error_in(notebook.name, executed) or client.explained(notebook.name, error) from error
-    if failure := _error_in(notebook.name, executed):
-        raise failure
-    return executed
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: NotebookExecutionManager,
+        kernel_name: str,
+        *,
+        notebook: Notebook,
+        limits: Limits,
+        environment: dict[str, str],
+        **_: Any,
+    ) -> None:
+        """Run all cells, up to the first that fails.
+
+        Raises:
+            RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
+        """
+        with scratch_folder() as name:
+            folder = Path(name)
+            client = Client(nb_man, KernelManager(folder), limits)
+            environment = os.environ | environment | _folders(notebook.layout, folder)
+            try:
+                client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
+            except (CellTimeoutError, RuntimeError) as error:
+                raise _error_in(notebook.name, nb_man.nb) or client.explained(notebook.name, error) from error
+        if failure := _error_in(notebook.name, nb_man.nb):
+            raise failure
 
 
-class Client(NotebookClient):
+papermill.engines.papermill_engines.register(ENGINE, Engine)
+
+
+class Client(PapermillNotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
     km: Any
     task_poll_for_reply: Any
 
-    def __init__(self, notebook: NotebookNode, km: KernelManager, limits: Limits) -> None:
+    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, limits: Limits) -> None:
         deadline = time.monotonic() + 60 * limits.minutes
         super().__init__(
-            notebook,
+            nb_man,
             km,
-            record_timing=False,
+            raise_on_iopub_timeout=False,
             timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )
         self._place, self._spent = "cell 0", 0
 
-    async def async_execute_cell(self, cell: NotebookNode, cell_index: int, *args: Any, **kwargs: Any) -> NotebookNode:
+    def execute_cell(self, cell: NotebookNode, cell_index: int, **kwargs: Any) -> NotebookNode:
         """Run a cell, and count what it puts out and what its kernel uses."""
         self._place, self._spent = _place(cell_index + 1, cell), 0
-        executed = await super().async_execute_cell(cell, cell_index, *args, **kwargs)
+        executed = super().execute_cell(cell, cell_index, **kwargs)
         self._note_use()
         return executed
 
@@ -270,11 +285,13 @@ def _keep_failed(target: Path, executed: NotebookNode) -> None:
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
-    """Strip run-specific metadata: names of cells, what was used of the machine."""
-    for key in (USE, "jupytext"):
+    """Strip run-specific metadata: times, names of cells, what was used of the machine."""
+    for key in ("papermill", USE, "jupytext"):
         notebook.metadata.pop(key, None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
+        for key in ("execution", "papermill"):
+            cell.metadata.pop(key, None)
     return notebook
 
 

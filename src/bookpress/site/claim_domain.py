@@ -76,7 +76,7 @@ class ClaimDirective(SphinxDirective):
         self.state.document.note_explicit_target(box)
         title, _ = self.state.inline_text(heading(entry), self.lineno)
         found = read_findings(self.env)[claim]
-        box += nodes.title("", "", *title, nodes.Text(" "), badge(found.verdict, found.verdict.value))
+        box += nodes.title("", "", *title, nodes.Text(" "), badge_node(found.verdict, found.verdict.value))
         if where := place(entry):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
