@@ -54,7 +54,7 @@ from bookpress.claims import schematic
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
-panels = {2.2: ("data that span a plane", [(1, 1), (1, 2)]), 8.8: ("data on a line", [(1, 1), (2, 2)])}
+panels = {2.0: ("data that span a plane", [(1, 1), (1, 2)]), 8.8: ("data on a line", [(1, 1), (2, 2)])}
 for left, (title, points) in panels.items():
     schematic.text(axis, (left + 1.4, 4.9), title)
     schematic.arrow(axis, (left - 0.4, 2.0), (left + 3.2, 2.0), colour=schematic.QUIET)
@@ -64,8 +64,8 @@ for left, (title, points) in panels.items():
         schematic.text(axis, (left + 1.1 * x + 0.2, 2.0 + 1.1 * y), f"({x}, {y})", schematic.BLUE, 9, "left")
 schematic.arrow(axis, (8.8, 2.0), (9.9, 0.9), colour=schematic.VERMILION)
 schematic.text(axis, (10.1, 0.9), "(1, −1): not seen", schematic.VERMILION, 9, "left")
-schematic.text(axis, (3.6, 0.3), "one fit")
-schematic.text(axis, (10.2, 0.3), "many fits")
+schematic.text(axis, (3.4, 0.3), "one fit: 1 and 2")
+schematic.text(axis, (10.2, 0.3), "many fits: 1 and 2, 2 and 1, 3 and 0")
 
 # %%
 show.figure(
@@ -270,7 +270,16 @@ data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
 certificates = {count: certificate(tokens) for count, tokens in data.items()}
 found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
 show.table(
-    ["N", r"$\lambda_{\min}$", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "least other loss"],
+    [
+        "N",
+        r"$\lambda_{\min}$",
+        "nullity",
+        "heads",
+        "zero-loss fits",
+        "distance of p",
+        "output gap",
+        "smallest other loss",
+    ],
     [
         [
             *(count, one.smallest, one.nullity, heads),
