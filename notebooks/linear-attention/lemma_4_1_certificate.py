@@ -270,16 +270,7 @@ data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
 certificates = {count: certificate(tokens) for count, tokens in data.items()}
 found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
 show.table(
-    [
-        "N",
-        r"$\lambda_{\min}$",
-        "nullity",
-        "heads",
-        "zero-loss fits",
-        "distance of p",
-        "output gap",
-        "smallest other loss",
-    ],
+    ["N", r"$\lambda_{\min}$", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "other loss"],
     [
         [
             *(count, one.smallest, one.nullity, heads),
