@@ -574,6 +574,7 @@ claim.verdict()
 # - If they do not span, models with $d^2$ heads can fit the data perfectly and disagree elsewhere.
 #
 # ## Exercises
+#
 # 1. *By hand.* Let $d=2$. List the six features for an input with a single token $(s,t)$. How many different ones are
 #    there, and can the test succeed on such data?
 #    <details><summary>Solution</summary>

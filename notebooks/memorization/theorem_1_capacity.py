@@ -652,6 +652,7 @@ claim.verdict()
 #   answers.
 #
 # ## Exercises
+#
 # 1. *By hand.* Take $H=3$ heads and contexts of $n=4$ tokens. Which examples does each head own for $d_h=3$? For
 #    $d_h=10$?
 #    <details><summary>Solution</summary>
