@@ -7,60 +7,11 @@
 # ---
 
 # %% [markdown]
-# # Lemma 4.1 · The certificate: when does data determine the function?
+# # Lemma 4.1 · Features that span leave only one function
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
 #
-# Every model is linear in the list $\mathcal{H}(Z)$ of distinct cubic features: output $a$ is $\langle p_a(\Theta),
-# \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. On realizable data a minimiser has loss zero, so its
-# coefficients solve the linear equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the features of the data
-# span the whole space, the solution is unique, however many heads were used. That is all the certificate says, and it
-# can be read off the data alone.
-#
-# Two words are needed to say it. A data set is realizable if some model makes its labels, and a class of models is
-# identifiable on it if all its best fits are one function.
-#
-# <!-- claim linear-attention/definition-realizability -->
-# <blockquote>
-#
-# **Definition (Realizability)** *Section 4*
-#
-# A data set is realizable by $\Theta$ if $y_i = \mathrm{MHLA}_\Theta(Z_i)$ for every sample.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim linear-attention/definition-identifiability -->
-# <blockquote>
-#
-# **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
-#
-# **As printed.** Eq. 13 names the set of minimisers $\Omega_\Theta$, as if it were that of the parameters $\Theta$ of
-# the class. The text before and after it has $\Omega_{\mathrm{ERM}}$.
-#
-# **Corrected.** A model class is identifiable with respect to a data set if all its empirical risk minimisers compute
-# the same function, on inputs of every length.
-#
-# $\Omega_{\mathrm{ERM}}$ in Eq. 13 as well.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim linear-attention/lemma-4-1 -->
-# <blockquote>
-#
-# **Lemma 4.1 (The certificate of identifiability)** *Section 4; informally Section 2.2; Appendix B; also Lemma 2.1*
-#
-# Let $\mathcal{H}(Z) \in \mathbb{R}^\psi$, $\psi = \binom d2 d + d^2$, hold the distinct cubic features of Algorithm 2,
-# and let $\Lambda_D$ be the mean of $\mathcal{H}\mathcal{H}^\top$ over a realizable data set. If
-# $\lambda_{\min}(\Lambda_D) > 0$, then all empirical risk minimisers, with any number of heads that realizes the data,
-# compute the same function on all inputs.
-#
-# **In the paper's proof.** $p$ has the shape $\psi$, one row for all outputs, and least squares is unique "if there
-# exists $b \in [n]$ such that" $\lambda_{\min} > 0$, with a $b$ that nothing else has.
-#
-# **Corrected.** $d \times \psi$, with a row $p_a$ for each output as in Eqs. 41 and 42; and no $b$, for the token in
-# the features is the last one (Eq. 15). With some other token the condition does not give uniqueness.
-#
-# </blockquote>
-# <!-- /claim -->
+# Two models with different weights fit the same data without error. Will they also agree on inputs that neither has
+# seen? For linear attention the lemma offers a test that we can run before any training: it looks at the inputs alone.
 
 # %%
 from math import comb
@@ -85,6 +36,145 @@ from attention_theory.numerics import modular_rank, relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Suppose a model has only two features, $x$ and $y$, and predicts $ax+by$ with unknown $a$ and $b$. We see two data
+# points:
+#
+# | input | label |
+# | --- | --- |
+# | $(1, 1)$ | 3 |
+# | $(2, 2)$ | 6 |
+#
+# The pair $a=1$, $b=2$ fits. The pair 2 and 1 fits as well, and so does 3 and 0. On the new input $(1, 0)$ they predict
+# 1, 2 and 3. The second point taught us nothing, because it lies on a line with the first. If we replace it by $(1, 2)$
+# with label 5, only $a=1$, $b=2$ remains.
+
+# %%
+fig, axis = schematic.canvas(height=2.6)
+panels = {2.0: ("data that span a plane", [(1, 1), (1, 2)]), 8.8: ("data on a line", [(1, 1), (2, 2)])}
+for left, (title, points) in panels.items():
+    schematic.text(axis, (left + 1.4, 4.9), title)
+    schematic.arrow(axis, (left - 0.4, 2.0), (left + 3.2, 2.0), colour=schematic.QUIET)
+    schematic.arrow(axis, (left, 1.0), (left, 4.6), colour=schematic.QUIET)
+    for x, y in points:
+        schematic.arrow(axis, (left, 2.0), (left + 1.1 * x, 2.0 + 1.1 * y))
+        schematic.text(axis, (left + 1.1 * x + 0.2, 2.0 + 1.1 * y), f"({x}, {y})", schematic.BLUE, 9, "left")
+schematic.arrow(axis, (8.8, 2.0), (9.9, 0.9), colour=schematic.VERMILION)
+schematic.text(axis, (10.1, 0.9), "(1, −1): not seen", schematic.VERMILION, 9, "left")
+schematic.text(axis, (3.4, 0.3), "one fit: 1 and 2")
+schematic.text(axis, (10.2, 0.3), "many fits: 1 and 2, 2 and 1, 3 and 0")
+
+# %%
+show.figure(
+    fig,
+    name="span",
+    caption="Left: two data points in different directions, which leave one pair of coefficients. Right: two data "
+    "points on a line. The orange direction is at right angles to both, and the data cannot see it.",
+    alt="Two planes with arrows from the origin. Left, arrows to (1, 1) and (1, 2). Right, arrows to (1, 1) and "
+    "(2, 2) on one line, and an orange arrow to (1, -1) at right angles to them.",
+)
+
+# %% [markdown]
+# We see why the fits on the right differ. The orange direction $(1,-1)$ stands for the function $x-y$, which is 0 on
+# both data points. We can add any multiple of it to the coefficients without changing a prediction on the data. On
+# other inputs the predictions do change.
+#
+# ## The paper states
+# A model of *linear attention* has $H$ heads with matrices $V_h$ and $Q_h$; together they are the parameters $\Theta$.
+# It reads $n$ tokens of $d$ numbers each, the columns of $Z$, and returns $\sum_h V_hZ(Z^\top Q_hz_n)$ at the last
+# token $z_n$. If we multiply this out, every term is a product of three numbers. The sums of such products are the
+# *features*
+#
+# $$\langle z_{j\cdot}, z_{k\cdot}\rangle\, z_{\ell n},$$
+#
+# where $z_{j\cdot}$ has the $j$-th entries of all tokens. Exchanging $j$ and $k$ changes nothing, so we list each
+# feature once, $\psi$ of them, in the vector $\mathcal{H}(Z)$. Output $a$ of the model is $\langle p_a(\Theta),
+# \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. Cubic in the tokens, the model is *linear in the
+# features*, as in the tiny example.
+#
+# We write $\mathrm{MHLA}_\Theta$ for the model and $\Omega_H$ for all parameters with $H$ heads. The *empirical risk
+# minimisers* are the parameters with the smallest loss on the data.
+#
+# <!-- claim linear-attention/definition-realizability -->
+# <blockquote>
+#
+# **Definition (Realizability)** *Section 4*
+#
+# **The paper states.** Let $\Theta\in\Omega_H$ be an MHLA parameterization. We say a dataset
+# $D=\{(Z_i,y_i)\}_{i\in[N]}$ is realizable by a parameterization $\Theta$ if $y_i=\mathrm{MHLA}_\Theta(Z_i)$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim linear-attention/definition-identifiability -->
+# <blockquote>
+#
+# **Definition (Identifiability)** *Section 4, Eqs. 13 and 14*
+#
+# **The paper states.** Let $\mathcal L$ be a loss function and $\Omega_{\mathrm{ERM}}$ be the set of empirical risk
+# minimizers: $\Omega_\Theta=\{\hat\Theta\in\Omega\mid\hat\Theta=\arg\min_{\Theta\in\Omega}\mathcal L(\mathcal
+# U_\Theta,D)\}$ (13). We say model class $\mathcal U_\Theta$ is identifiable with respect to the dataset $D$ if for all
+# $Z\in\mathbb R^{d\times n'}$, and for all pairs $\Theta,\Theta'\in\Omega_{\mathrm{ERM}}$, $\mathcal
+# U_\Theta(Z)=\mathcal U_{\Theta'}(Z)$ (14).
+#
+# **What is true.** A model class is identifiable with respect to a data set if all its empirical risk minimisers, the
+# set $\Omega_{\mathrm{ERM}}$ of Eq. 13, compute the same function, on inputs of every length.
+#
+# **What changed.** Eq. 13 names the set of minimisers $\Omega_\Theta$, as if it held all parameters $\Theta$ of the
+# class; the text before and after it has $\Omega_{\mathrm{ERM}}$. Two arbitrary models of a class need not agree.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim linear-attention/lemma-4-1 -->
+# <blockquote>
+#
+# **Lemma 4.1 (The certificate of identifiability)** *Section 4; informally Section 2.2; Appendix B; also Lemma 2.1*
+#
+# **The paper states.** Let dataset $D=\{(Z_i,y_i)\}_{i\in[N]}$ be a realizable dataset. Let
+# $\mathcal{H}_n:\mathbb{R}^{d\times n}\to\mathbb{R}^\psi$ for $\psi=\binom d2d+d^2$ be defined as in Algorithm 2:
+# $\mathcal{H}(Z)_{\{j,k\}\ell}:=\langle z_{j\cdot},z_{k\cdot}\rangle z_{\ell n_i}$ (15). Then if
+# $\lambda_{\min}(\mathbb{E}_D[\mathcal{H}(Z)\mathcal{H}(Z)^\top])>0$, we have that $\mathrm{MHLA}_\Theta$ is
+# identifiable with respect to $D$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The proof gives $p$ the shape $\psi$, one row for all outputs. It is $d\times\psi$, with a row $p_a$ for each output
+#   as in Eqs. 41 and 42.
+# - The proof has a unique least-squares solution "if there exists $b\in[n]$ such that" $\lambda_{\min}>0$, with a $b$
+#   that nothing else has. The token in the features is the last one (Eq. 15). With some other token the condition does
+#   not give uniqueness.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Realizable data have a model with loss 0. Therefore every minimiser has loss 0, and its coefficients solve the linear
+# equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the vectors $\mathcal{H}(Z_i)$ span the whole space,
+# these equations have only one solution. How the coefficients came about, from one head or from a hundred, does not
+# matter.
+#
+# We read the span from the matrix $\Lambda_D$, the mean of $\mathcal{H}\mathcal{H}^\top$ over the data: its smallest
+# eigenvalue is positive exactly if the features span. Otherwise some $u$ has $\Lambda_Du=0$. This is the direction that
+# the data cannot see. On the line of the tiny example, all four entries of $\Lambda_D$ are 2.5, and $u=(1,-1)$.
+#
+# <details><summary>Proof of Lemma 4.1</summary>
+#
+# The loss is a mean of squares and 0 for the model that realizes the data. So every minimiser $\Theta$ has loss 0:
+# $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
+# another minimiser and $c = p_a(\Theta) - p_a(\Theta')$. Then $\langle c, \mathcal{H}(Z_i)\rangle = 0$ for all $i$, and
+# $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since
+# $\lambda_{\min}(\Lambda_D) > 0$, we have $c = 0$. The outputs $\langle p_a(\Theta),
+# \mathcal{H}(Z)\rangle$ and $\langle p_a(\Theta'), \mathcal{H}(Z)\rangle$ are equal for every input $Z$,
+# of every length. $\square$
+#
+# </details>
+#
+# ## See it run
+# You can change these parameters and run the page again.
 
 # %% tags=["parameters"]
 d = 3  # width in the parts on features and coefficients, from 2 to 5
@@ -102,24 +192,8 @@ def gaussian_tokens(count, tokens, width):
 
 
 # %% [markdown]
-# ## The features
-# Of the features $\langle z_j, z_k\rangle z_{\ell n}$ those with $j$ and $k$ exchanged are the same, and are listed
-# once.
-#
-# <!-- claim linear-attention/algorithm-2 -->
-# <blockquote>
-#
-# **Algorithm 2 (Features for the certificate)** *Section 4*
-#
-# List $\langle z_j, z_k \rangle z_{\ell n}$ for all $j < k$ and all $\ell$, then $\|z_j\|^2 z_{\ell n}$ for all $j,
-# \ell$. These $\psi = d^2(d+1)/2$ entries are the distinct ones of the feature matrix; on inputs with at least two
-# tokens they are linearly independent functions.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Rank is decided exactly here, on inputs of whole numbers. With a single token the features are $z_j z_k z_\ell$,
-# of which only $\binom{d+2}{3}$ are distinct. So every statement below needs inputs of two or more tokens.
+# ### The features, counted exactly
+# We compute the features of random whole numbers, so that their rank is exact.
 
 # %%
 integers = torch.randint(-9, 10, (2 * psi(d), n, d), generator=source).double()
@@ -131,6 +205,231 @@ def rank(tokens):
     return modular_rank(certificate_features(integers[:, :tokens]).long())
 
 
+# %% [markdown]
+# With two or more tokens all $\psi$ features are independent functions. With a single token they are $z_jz_kz_\ell$,
+# and some coincide. All that follows therefore needs inputs of at least two tokens.
+#
+# ### Different heads, one function
+# Next we take a model and change its heads without changing the function. We build its *twin*: to the matrix of all
+# products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, we add a part that is antisymmetric in $j$ and $k$, and split the
+# sum into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and once in a
+# direction that inputs of one token cannot see.
+
+# %%
+model = random_heads(2, d, source)
+twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
+p = coefficients(model)
+inputs = {count: gaussian_tokens(50, count, d) for count in (1, 2, n, 9)}
+
+
+def moved(change):
+    return heads_from_matrix(lift(p + change, d))
+
+
+direction = torch.randn(p.shape, generator=source, dtype=torch.float64)
+near = moved(1e-3 * direction / direction.norm())
+unseen = certificate_of(exact_second_moment(gaussian_law(), d, tokens=1)).null_space[0]
+hidden = moved(torch.outer(torch.ones(d, dtype=torch.float64), unseen))
+
+
+def gap(first, second, count):
+    return relative_error(mhla(first, inputs[count]), mhla(second, inputs[count]))
+
+
+# %% [markdown]
+# ### Every minimiser, from many starts
+# Now let tokens have width $d=2$, so that $\psi=6$. A teacher with one head labels $N$ inputs. We fit models with one
+# head and with $d^2=4$ heads from many random starts, and keep the fits with loss 0: these are minimisers. The others
+# stopped in local minima and say nothing about the lemma. How far are the minimisers from the teacher?
+
+# %%
+width = 2
+all_heads = width * width
+teacher = random_heads(1, width, source)
+fresh = gaussian_tokens(50, 7, width)
+
+
+def zero_loss_fits(tokens, heads):
+    """The fits of loss zero: their number, distances of p and largest output gap to the teacher on fresh inputs."""
+    labels = mhla(teacher, tokens)
+    begin = random_heads(heads, width, source, models=(starts,))
+    fits = fit_many(certificate_features(tokens), labels, begin, steps=300)
+    zero = fits.losses < 1e-18
+    kept = Heads(fits.heads.values[zero], fits.heads.queries[zero])
+    outputs = coefficients(kept) @ certificate_features(fresh).mT
+    return {
+        "models": kept,
+        "others": fits.losses[~zero],
+        "distances": distance(kept, teacher),
+        "gap": relative_error(outputs, mhla(teacher, fresh).mT.expand_as(outputs)),
+    }
+
+
+# %%
+data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
+certificates = {count: certificate(tokens) for count, tokens in data.items()}
+found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
+show.table(
+    ["N", r"$\lambda_{\min}$", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "other loss"],
+    [
+        [
+            *(count, one.smallest, one.nullity, heads),
+            *(len(result["distances"]), result["distances"].max(), result["gap"]),
+            result["others"].min() if len(result["others"]) else "",
+        ]
+        for (count, heads), result in found.items()
+        for one in [certificates[count]]
+    ],
+    caption=f"Minimisers against the teacher, d = 2, ψ = 6, {starts} starts each: the largest distance and the largest "
+    "relative gap of outputs. The last column is of the fits that were not kept.",
+)
+
+# %%
+fig, axis = show.axes(width=5.2, height=3.2)
+for heads, shift, colour, marker in [(1, -0.1, 0, "o"), (all_heads, 0.1, 1, "^")]:
+    for count in data:
+        values = found[count, heads]["distances"].clamp(min=1e-16)
+        label = f"{heads} head{'s' if heads > 1 else ''}" if count == 3 else None
+        at = [count + shift] * len(values)
+        axis.semilogy(at, values, marker, color=show.COLOURS[colour], alpha=0.4, label=label)
+axis.axvline(psi(width) - 0.5, color="grey", linestyle="--")
+axis.set(xlabel="samples N", ylabel="distance of p to the teacher", xticks=list(data))
+axis.legend(loc="center right")
+show.figure(
+    fig,
+    name="minimisers",
+    caption="Each mark is a fit with zero loss. Right of the dashed line the certificate holds and all fits are the "
+    "teacher. Left of it four heads find other functions, one head only at $N = 3$.",
+    alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
+    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
+    "samples both are large.",
+)
+
+# %% [markdown]
+# From $N=\psi=6$ samples on, the certificate holds, and all minimisers are the teacher. Below, models with four heads
+# find other functions. One head is a surprise: at $N=4$ and 5 it still finds only the teacher, without a certificate.
+# It has 7 free parameters here (8, minus the scale that $V$ and $Q$ share), and the $2N\ge8$ equations are enough to
+# determine them. At $N=3$ there are 6 equations, and one head finds other functions as well.
+#
+# ## How we checked
+# ### Lemma 4.1
+# At $N=6$ every fit with loss 0 must have the teacher's coefficients, with one head and with four. As a control, the
+# same test must fail at $N=3$. We also test the steps of the paper's proof. For its condition "if there exists $b$" we
+# use inputs whose last token has a zero in its second entry: the features with the first token in its place span
+# everything, those with the last token do not.
+
+# %%
+identity = coefficients(teacher) @ certificate_features(fresh).mT
+one_row = identity.mean(dim=0, keepdim=True).expand_as(identity)
+solved = least_squares(certificate_features(data[8]), mhla(teacher, data[8]))
+flat = fresh.clone()
+flat[:, -1, 1] = 0
+by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
+
+# %%
+claim = Claim("linear-attention/lemma-4-1")
+eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
+claim.at_most("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, 1e-12, of="proof")
+gap_of_rows = relative_error(one_row.mT, mhla(teacher, fresh))
+claim.misprint.at_most("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, 1e-12, of="proof")
+claim.at_most("N = 8: least squares and p, distance", (solved - coefficients(teacher)).norm(), 1e-11, of="proof")
+claim.equal("some b: nullity of the features with token b = 1", by_token["first"].nullity, 0, of="proof")
+claim.misprint.equal("on the same data: nullity of those of Eq. 15", by_token["last"].nullity, 0, of="proof")
+claim.true("N = 6: certificate holds", certificates[6].holds)
+for heads in (1, all_heads):
+    distances = found[6, heads]["distances"]
+    claim.at_least(f"N = 6, {heads} head(s): zero-loss fits", len(distances), 3)
+    claim.at_most(f"N = 6, {heads} head(s): largest distance of p", distances.max(), 1e-11)
+for heads in (1, all_heads):
+    result = found[3, heads]
+    claim.control.at_most(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), 1e-11)
+    claim.control.at_most(f"N = 3, {heads} head(s): largest output gap", result["gap"], 1e-11)
+    claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
+claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
+claim.verdict()
+
+# %% [markdown]
+# <details><summary>Method notes</summary>
+#
+# A fit counts as having loss 0 if its loss is below $10^{-18}$. The smallest loss of the other fits is in the last
+# column of the table. To test one row of coefficients for all outputs, we take the best one, the mean of the rows.
+#
+# </details>
+#
+# ### The two definitions
+# For identifiability we compare the minimisers at $N=6$ with one another, on inputs of several lengths. The controls
+# are the minimisers at $N=3$ and two random models, because Eq. 13 seems to allow any parameters.
+
+
+# %%
+def largest_gap(result, tokens):
+    """The largest difference between the outputs of any two of the zero-loss fits on fresh inputs."""
+    outputs = coefficients(result["models"]) @ certificate_features(gaussian_tokens(50, tokens, width)).mT
+    return ((outputs.amax(dim=0) - outputs.amin(dim=0)).max() / outputs.abs().max()).item()
+
+
+claim = Claim("linear-attention/definition-identifiability")
+for tokens in (1, 2, 5, 9):
+    claim.at_most(f"λ_min > 0: minimisers on inputs of {tokens}, gap", largest_gap(found[6, 4], tokens), 1e-10)
+claim.control.at_most("λ_min = 0: minimisers on inputs of 5, gap", largest_gap(found[3, 4], 5), 1e-10)
+anyone = {"models": random_heads(all_heads, width, source, models=(2,))}
+claim.misprint.at_most("λ_min > 0: all of Ω in place of the minimisers, gap", largest_gap(anyone, 5), 1e-10)
+claim.verdict()
+
+# %% [markdown]
+# Realizable data have loss 0, both for the teacher and for least squares. With noise on the labels the loss stays
+# positive.
+
+# %%
+tokens = gaussian_tokens(4 * psi(width), n, width)
+exact = mhla(teacher, tokens)
+noisy = exact + 0.1 * torch.randn(exact.shape, generator=source, dtype=torch.float64)
+
+
+def relative_loss(labels):
+    features = certificate_features(tokens)
+    row = least_squares(features, labels)
+    return ((features @ row.mT - labels).square().mean() / labels.square().mean()).item()
+
+
+# %%
+claim = Claim("linear-attention/definition-realizability")
+own_loss = (coefficients(teacher) @ certificate_features(tokens).mT - exact.mT).square().mean() / exact.square().mean()
+claim.at_most("loss of the teacher itself, relative", own_loss, 1e-14)
+claim.at_most("loss of least squares, relative", relative_loss(exact), 1e-14)
+claim.control.at_most("noisy labels, loss of least squares, relative", relative_loss(noisy), 1e-14)
+claim.verdict()
+
+# %% [markdown]
+# ## Where the paper differs
+# Eq. 16 counts the coefficients with $j=k$ twice. Models with equal coefficients are still the same function, but the
+# product of coefficients and features is no longer the output; the appendix has the right form. The proof of Lemma 4.1
+# allows some token $b$ in the features where only the last one will do.
+#
+# ## Also on this page
+# ### The list of features
+#
+# <!-- claim linear-attention/algorithm-2 -->
+# <blockquote>
+#
+# **Algorithm 2 (Features for the certificate)** *Section 4*
+#
+# **The paper states.** For sets $\{j,k\}$ in Distinct Pairs of Indices in $[d]^2$, for $\ell\in[d]$:
+# $\mathcal{H}(Z_i)=\mathcal{H}(Z_i)\circ[\langle z_{j\cdot},z_{k\cdot}\rangle z_{\ell n_i}]$. For $j\in[d]$, for
+# $\ell\in[d]$: $\mathcal{H}(Z_i)=\mathcal{H}(Z_i)\circ[\|z_j\|^2z_{\ell n_i}]$. Return
+# $\{\mathcal{H}(Z_i)\}_{i\in[N]}$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** These $\psi=d^2(d+1)/2$ entries are the distinct ones of the feature matrix. On inputs with at
+# least two tokens they are linearly independent functions.
+#
+# </blockquote>
+# <!-- /claim -->
+
+# %%
 claim = Claim("linear-attention/algorithm-2")
 claim.equal("entries unlike the selection from Algorithm 8", (certificate_features(integers) != selected).sum(), 0)
 claim.equal("number of features", certificate_features(integers).shape[1], comb(d, 2) * d + d * d)
@@ -141,20 +440,21 @@ claim.control.equal("rank at n = 1", rank(1), psi(d))
 claim.verdict()
 
 # %% [markdown]
-# ## The coefficients
-# The output of a model, sorted by features, has coefficients $p(\Theta)$: a product that occurs as $(j, k)$ and as $(k,
-# j)$ gets the sum of two. Models are the same function where these coefficients are.
+# ### When are two models the same function?
+# The twin from above has different heads and the same coefficients. Does the converse hold? If the coefficients differ,
+# do the outputs?
 #
 # <!-- claim linear-attention/corollary-2 -->
 # <blockquote>
 #
 # **Corollary 2 (The coefficients decide the function)** *Section 4, Eq. 16; informally Section 2.2; also Corollary 1*
 #
-# **As printed.** Eq. 16 gives the formula for $j < k$ also for $j = k$, where it counts every term twice, and leaves
-# the head off $Q$. Corollary 1 gives $p$ the shape $\psi$. (The equivalence survives the doubled terms, but with them
-# $p$ times the features is no longer the output.)
+# **The paper states.** Each $p_a(\Theta)$ is indexed by pairs $\{j,k\}$ for $j,k\in[d]$ and $\ell\in[d]$ defined to be
+# $p_a(\Theta)_{\{j,k\}\ell}=\sum_{h\in[H]}(V_{h,aj}Q_{k\ell}+V_{h,ak}Q_{j\ell})$ (16). Let $p:=(p_1,p_2,\dots,p_d)$.
+# Then for any pair of parameters $\Theta,\Theta'\in\Omega_H$ we have $\mathrm{MHLA}_\Theta=\mathrm{MHLA}_{\Theta'}$ if
+# and only if $p(\Theta)=p(\Theta')$.
 #
-# **Corrected.** For $j < k$ let
+# **What is true.** For $j < k$ let
 #
 # $$\begin{aligned}
 # p_a(\Theta)_{\{j,k\},\ell} &= \textstyle\sum_h V_h[a,j]\, Q_h[k,\ell] \\
@@ -162,18 +462,26 @@ claim.verdict()
 # \end{aligned}$$
 #
 # and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, are the same
-# function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal. Inputs of two
-# tokens are enough; inputs of one token, for $d \ge 2$, are not.
+# function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal.
 #
-# Eqs. 41 and 42 of the appendix have the single term for $j = k$. The shape is $d \times \psi$.
+# **What changed.** For $j=k$ Eq. 16 counts every term twice, which contradicts Eqs. 41 and 42 of the appendix. The
+# equivalence survives the doubled terms, but with them $p$ times the features is no longer the output.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - Eq. 16 leaves the head off $Q$.
+# - Corollary 1 gives $p$ the shape $\psi$; it is $d\times\psi$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Inputs of two tokens are enough; inputs of one token, for $d\ge2$, are not.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# To make a twin, take the matrix of a model, add a tensor antisymmetric in $j$ and $k$, and split it into heads
-# anew. Its heads look nothing like the first ones; the function is the same. To go the other way, move $p$ by
-# $10^{-3}$, and the outputs move. At $n = 1$ they need not: a move along a kernel vector of the one-token
-# features is not seen there.
 #
 # <details><summary>Proof of Corollary 2, as corrected</summary>
 #
@@ -200,32 +508,9 @@ claim.verdict()
 # </details>
 
 # %%
-model = random_heads(2, d, source)
-twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
-p = coefficients(model)
-inputs = {count: gaussian_tokens(50, count, d) for count in (1, 2, n, 9)}
-
-
-def moved(change):
-    return heads_from_matrix(lift(p + change, d))
-
-
-direction = torch.randn(p.shape, generator=source, dtype=torch.float64)
-near = moved(1e-3 * direction / direction.norm())
-unseen = certificate_of(exact_second_moment(gaussian_law(), d, tokens=1)).null_space[0]
-hidden = moved(torch.outer(torch.ones(d, dtype=torch.float64), unseen))
-
-
-def gap(first, second, count):
-    return relative_error(mhla(first, inputs[count]), mhla(second, inputs[count]))
-
-
-# %% [markdown]
-# Eq. 16 to the letter, with every $j = k$ term twice, gives other outputs.
-
-# %%
 doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
 
+# %%
 claim = Claim("linear-attention/corollary-2")
 claim.equal("shape of p", str(tuple(p.shape)), str((d, psi(d))))
 claim.at_most("twin: distance of p", distance(twin, model), 1e-12 * p.norm())
@@ -240,149 +525,35 @@ claim.number("Eq. 16: largest error", (doubled.mT - mhla(model, inputs[n])).abs(
 claim.verdict()
 
 # %% [markdown]
-# ## Every minimiser, from many starts
-# Now $d = 2$, so $\psi = 6$. A teacher with one head labels $N$ inputs. From 40 random starts, models with one head and
-# with $d^2 = 4$ heads are fitted down to rounding, and the fits with zero loss are kept: they are minimisers. The
-# others have stopped in local minima, far above zero as the table shows, and say nothing about the lemma. How far are
-# the minimisers from the teacher?
-
-# %%
-width = 2
-all_heads = width * width
-teacher = random_heads(1, width, source)
-fresh = gaussian_tokens(50, 7, width)
-
-
-def zero_loss_fits(tokens, heads):
-    """The fits of loss zero: their number, distances of p and largest output gap to the teacher on fresh inputs."""
-    labels = mhla(teacher, tokens)
-    begin = random_heads(heads, width, source, models=(starts,))
-    fits = fit_many(certificate_features(tokens), labels, begin, steps=300)
-    zero = fits.losses < 1e-18
-    kept = Heads(fits.heads.values[zero], fits.heads.queries[zero])
-    outputs = coefficients(kept) @ certificate_features(fresh).mT
-    return {
-        "models": kept,
-        "others": fits.losses[~zero],
-        "distances": distance(kept, teacher),
-        "gap": relative_error(outputs, mhla(teacher, fresh).mT.expand_as(outputs)),
-    }
-
-
-# %% [markdown]
-# Five data sets, of which the first three have fewer inputs than distinct features:
-
-# %%
-data = {count: gaussian_tokens(count, n, width) for count in (3, 4, 5, 6, 8)}
-certificates = {count: certificate(tokens) for count, tokens in data.items()}
-found = {(count, heads): zero_loss_fits(tokens, heads) for count, tokens in data.items() for heads in (1, all_heads)}
-show.table(
-    ["N", r"$\lambda_{\min}$", "nullity", "heads", "zero-loss fits", "distance of p", "output gap", "least other loss"],
-    [
-        [
-            *(count, one.smallest, one.nullity, heads),
-            *(len(result["distances"]), result["distances"].max(), result["gap"]),
-            result["others"].min() if len(result["others"]) else "",
-        ]
-        for (count, heads), result in found.items()
-        for one in [certificates[count]]
-    ],
-    caption=f"Minimisers against the teacher, d = 2, ψ = 6, {starts} starts each: the largest distance and the largest "
-    "relative gap of outputs. The last column is of the fits that were not kept.",
-)
-
-# %% [markdown]
-# The table has four corners. Where the certificate holds ($N \ge 6$) all minimisers agree, with one head and with
-# four. Where it is silent and there are four heads, they do not. Where it is silent and there is one head, they
-# still agree at $N = 4$ and 5: one head has 7 free parameters here (8, less the scale that $V$ and $Q$ share),
-# and $2N \ge 8$ equations pin them down. At $N = 3$ there are 6 equations, and the minimisers spread.
-
-# %%
-fig, axis = show.axes(width=5.2, height=3.2)
-for heads, shift, colour, marker in [(1, -0.1, 0, "o"), (all_heads, 0.1, 1, "^")]:
-    for count in data:
-        values = found[count, heads]["distances"].clamp(min=1e-16)
-        label = f"{heads} head{'s' if heads > 1 else ''}" if count == 3 else None
-        at = [count + shift] * len(values)
-        axis.semilogy(at, values, marker, color=show.COLOURS[colour], alpha=0.4, label=label)
-axis.axvline(psi(width) - 0.5, color="grey", linestyle="--")
-axis.set(xlabel="samples N", ylabel="distance of p to the teacher", xticks=list(data))
-axis.legend(loc="center right")
-show.figure(
-    fig,
-    name="minimisers",
-    caption="Each mark is a fit with zero loss. Right of the dashed line the certificate holds and all fits are the "
-    "teacher. Left of it four heads find other functions, one head only at $N = 3$.",
-    alt="Distances of p on a logarithmic axis against the number of samples. From six samples on all marks are near "
-    "1e-15. At four and five samples the marks of one head are near 1e-15, those of four heads near 1 to 10. At three "
-    "samples both are large.",
-)
-
-# %% [markdown]
-# From $N = \psi = 6$ on all fits of zero loss are the teacher; at $N = 3$ there are fits of zero loss that are not.
-#
-# The paper's proof rewrites the output as $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ (Eqs. 41 to 45) and calls on
-# least squares, which has one solution where $\lambda_{\min} > 0$. Two things in it are written wrongly. It announces
-# $p : \Omega \to \mathbb{R}^\psi$, one row for all outputs, and then has a row $p_a$ for each. And it asks for
-# $\lambda_{\min} > 0$ "if there exists $b \in [n]$", with a $b$ that nothing before or after it has. In the proof of
-# Lemma 4.2 such a $b$ is the token whose entry is the third factor, which in Eq. 15 is the last one. That some token
-# will do is not meant: here are inputs of seven tokens whose last one has a zero in its second entry. With the first
-# token in its place the features span everything, and with the last one those with $\ell = 2$ are zero.
-
-# %%
-identity = coefficients(teacher) @ certificate_features(fresh).mT
-one_row = identity.mean(dim=0, keepdim=True).expand_as(identity)
-solved = least_squares(certificate_features(data[8]), mhla(teacher, data[8]))
-flat = fresh.clone()
-flat[:, -1, 1] = 0
-by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
-
-# %% [markdown]
-# The best row for all outputs together is the mean of the rows; least squares is tried at $N = 8$.
-
-# %%
-claim = Claim("linear-attention/lemma-4-1")
-eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
-claim.at_most("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, 1e-12, of="proof")
-gap_of_rows = relative_error(one_row.mT, mhla(teacher, fresh))
-claim.misprint.at_most("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, 1e-12, of="proof")
-claim.at_most("N = 8: least squares and p, distance", (solved - coefficients(teacher)).norm(), 1e-11, of="proof")
-claim.equal("some b: nullity of the features with token b = 1", by_token["first"].nullity, 0, of="proof")
-claim.misprint.equal("on the same data: nullity of those of Eq. 15", by_token["last"].nullity, 0, of="proof")
-claim.true("N = 6: certificate holds", certificates[6].holds)
-for heads in (1, all_heads):
-    distances = found[6, heads]["distances"]
-    claim.at_least(f"N = 6, {heads} head(s): zero-loss fits", len(distances), 3)
-    claim.at_most(f"N = 6, {heads} head(s): largest distance of p", distances.max(), 1e-11)
-for heads in (1, all_heads):
-    result = found[3, heads]
-    claim.control.at_most(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), 1e-11)
-    claim.control.at_most(f"N = 3, {heads} head(s): largest output gap", result["gap"], 1e-11)
-    claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
-claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
-claim.verdict()
-
-# %% [markdown]
-# ## Other minimisers, built by hand
-# Where the certificate is silent there is a vector $u$ with $\Lambda_D u = 0$. Adding $c\,u^\top$ to $p$ changes
-# no prediction on the data, and $d^2$ heads can take any $p$. So with $d^2$ heads a silent certificate means that the
-# data leave the function open. With few heads it means nothing.
+# ### The test is sufficient, not necessary
+# If $\Lambda_Du=0$, we can add $c\,u^\top$ to the coefficients for any vector $c$, and no prediction on the data
+# changes. Since $d^2$ heads can take any coefficients, such data never determine a model with $d^2$ heads. With fewer
+# heads they may, as we saw at $N=4$ and 5.
 #
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
 #
-# **Section 6.2 remark (A silent certificate decides nothing)** *Section 6.2*
+# **Section 6.2 remark (Sufficient, and not necessary)** *Section 6.2*
 #
-# $\lambda_{\min}(\Lambda_D) > 0$ is sufficient for identifiability and not necessary: with few heads the minimiser can
-# be unique while $\Lambda_D$ is singular.
+# **The paper states.** In Lemma 4.1, we developed a certificate that provides a sufficient condition for
+# identifiability. However, it gives a sufficient, not necessary, condition for generalization.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** With few heads the minimiser can be unique while $\Lambda_D$ is singular.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# We construct another minimiser by adding such a $u$ to the teacher.
 
 # %%
 null = certificates[4].null_space[0]
 built = heads_from_matrix(lift(coefficients(teacher) + null, width))
 
+# %%
 claim = Claim("linear-attention/remark-certificate-not-necessary")
 for count in (4, 5):
     one_head, four_heads = found[count, 1]["distances"], found[count, all_heads]["distances"]
@@ -397,56 +568,28 @@ claim.control.close("built by hand, N = 4: output gap", mhla(built, fresh), mhla
 claim.verdict()
 
 # %% [markdown]
-# ## The two definitions, tried
-# Identifiability first: the minimisers found above are held against each other, on inputs of several lengths. Eq. 13
-# calls the set of minimisers $\Omega_\Theta$, as if it held all parameters $\Theta$ of the class. For any two models of
-# the class equal outputs are not meant: here for two random ones.
-
-
-# %%
-def largest_gap(result, tokens):
-    """The largest difference between the outputs of any two of the zero-loss fits on fresh inputs."""
-    outputs = coefficients(result["models"]) @ certificate_features(gaussian_tokens(50, tokens, width)).mT
-    return ((outputs.amax(dim=0) - outputs.amin(dim=0)).max() / outputs.abs().max()).item()
-
-
-claim = Claim("linear-attention/definition-identifiability")
-for tokens in (1, 2, 5, 9):
-    claim.at_most(f"λ_min > 0: minimisers on inputs of {tokens}, gap", largest_gap(found[6, 4], tokens), 1e-10)
-claim.control.at_most("λ_min = 0: minimisers on inputs of 5, gap", largest_gap(found[3, 4], 5), 1e-10)
-anyone = {"models": random_heads(all_heads, width, source, models=(2,))}
-claim.misprint.at_most("λ_min > 0: all of Ω in place of the minimisers, gap", largest_gap(anyone, 5), 1e-10)
-claim.verdict()
-
-# %% [markdown]
-# A realizable data set has a model of loss zero, and so regression reaches zero; with noise on the labels it does not.
-
-# %%
-tokens = gaussian_tokens(4 * psi(width), n, width)
-exact = mhla(teacher, tokens)
-noisy = exact + 0.1 * torch.randn(exact.shape, generator=source, dtype=torch.float64)
-
-
-def relative_loss(labels):
-    features = certificate_features(tokens)
-    row = least_squares(features, labels)
-    return ((features @ row.mT - labels).square().mean() / labels.square().mean()).item()
-
-
-claim = Claim("linear-attention/definition-realizability")
-own_loss = (coefficients(teacher) @ certificate_features(tokens).mT - exact.mT).square().mean() / exact.square().mean()
-claim.at_most("loss of the teacher itself, relative", own_loss, 1e-14)
-claim.at_most("loss of least squares, relative", relative_loss(exact), 1e-14)
-claim.control.at_most("noisy labels, loss of least squares, relative", relative_loss(noisy), 1e-14)
-claim.verdict()
-
-# %% [markdown]
-# ## What was learned
-# Whether data determine the function can be read off the inputs: if their features span the space, every model of loss
-# zero is the same function, whatever its heads. If they do not, nothing is decided: one head can be determined by its
-# few parameters, and $d^2$ heads never are.
+# ## What to remember
+# - Linear attention is linear in its cubic features, so a perfect fit means solving linear equations.
+# - If the features of the data span the space, all perfect fits are one function, whatever their heads.
+# - If they do not span, models with $d^2$ heads can fit the data perfectly and disagree elsewhere.
 #
-# ## To try
-# - Set `starts = 200`: the zero-loss fits become many, those of four heads spread farther where the certificate is
-#   silent, and at $N \ge 6$ none leaves the teacher.
-# - Set `n = 2`: two tokens are enough for all that is said here.
+# ## Exercises
+#
+# 1. *By hand.* Let $d=2$. List the six features for an input with a single token $(s,t)$. How many different ones are
+#    there, and can the test succeed on such data?
+#    <details><summary>Solution</summary>
+#
+#    For $\ell=1$ the features are $s\cdot s^2$, $s\cdot st$ and $s\cdot t^2$, for $\ell=2$ they are $t\cdot s^2$,
+#    $t\cdot st$ and $t\cdot t^2$. Since $s\cdot st=t\cdot s^2$ and $s\cdot t^2=t\cdot st$, only four differ. Six
+#    features never span with four different ones, so the test fails.
+#
+#    </details>
+# 2. *Predict, then run.* The inputs have four tokens. Set `n = 2`. How many samples does the certificate need now?
+#    <details><summary>Solution</summary>
+#
+#    Six, as before. The number of features, $\psi=6$, depends on the width of the tokens and not on their number: below
+#    six samples the features cannot span, and at six they do.
+#
+#    </details>
+#
+# Next: [Lemma 4.2](lemma_4_2_independent_noise.ipynb), because we want to know which inputs pass the test.

@@ -1,53 +1,11 @@
 # %% [markdown]
-# # Theorem 1 · The weights that memorise, written down
+# # Theorem 1 · Every head owns a block of examples
 # *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
 #
-# An example is a *context* of $n$ tokens, vectors of $d$ numbers each, a *query*, which is one more such vector, and a
-# label of $d_\mathrm{out}$ numbers. One layer of attention reads it with $H$ heads. A head has keys and queries of
-# width $d_h$; from them and the query it makes softmax weights, and it takes the average of the context's tokens with
-# these weights. All that comes after the averages is linear: values of width $d_v$, an output map that gives a vector
-# $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
-#
-# How many examples can such a layer fit exactly, whatever their labels? The $n$ weights of a head sum to 1, so that
-# with one context for all examples its average moves in $n-1$ dimensions, and one may hope for $n-1$ examples in each
-# head. If the queries and the tokens are independent enough, that is had: at least $H(\min(n, d_h)-1)+1$ examples.
-# Independent enough means, for the queries, that every $n$ of them are linearly independent (Assumption 1), and for the
-# tokens that the $n$ tokens of each context are (Assumption 2).
-#
-# <!-- claim memorization/theorem-1 -->
-# <blockquote>
-#
-# **Theorem 1 (H heads memorise H (min(n, d_h) - 1) + 1 examples)** *Section 4; Appendix B*
-#
-# **As printed.** "Embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". The comma leaves two readings:
-# $d$ and $d_v$ are both at least $d_\mathrm{out}$; or $d_v$ alone is, as in the introduction.
-#
-# **Corrected.** Let $d_v\ge d_\mathrm{out}$, $d\ge d_\mathrm{out}\ge1$, $n<d$ and $r=\min(n,d_h)$. If Assumptions 1 and
-# 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer meets all $T$ labels, whatever they are.
-#
-# $d\ge d_\mathrm{out}$ must be among the hypotheses. By the first reading it is, and the theorem holds as it stands. By
-# the second it is not, and labels can be out of reach: $\hat y=W_D^\top o$ with $o\in\mathbb R^d$, so the outputs of
-# all examples have rank at most $d$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The proof builds weights, and so does this page. The averages of all heads, side by side, are the row of an example in
-# a matrix $Z$, with a row for each of the $T$ examples. If the rows are linearly independent, the linear part can give
-# each of them any label. The examples are shared out: the first head takes $r = \min(n, d_h)$ of them, every further
-# head $r - 1$. A head gives its own examples softmax weights of its choice, so that their rows of $Z$ leave the span of
-# the others, and is driven into saturation on all examples that came before, so that those stay put. Then $Z$ has rank
-# $T$, and one linear system gives the read-out.
-#
-# In symbols: a head's logits on an example with context $E$ and query $e$ are $EWe$ with $W=W_KW_Q^\top$. This matrix
-# has two parts, $W=W^*+cW^+$ (here $^+$ is only a name, and no pseudo-inverse). The first gives the chosen weights on
-# the head's own examples ({claim:ref}`Claim 1
-# <memorization/claim-1>`). $W^+$ is *silent* on them, its logits being 0, and *decided* on the others: one token, the
-# *winner*, has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). With a large $c$ the others are
-# saturated ({claim:ref}`Lemma 4 <memorization/lemma-4>`). Below, $Z_B$ are the rows of the examples $B$, and $Z_B'^{+}$
-# is a pseudo-inverse.
-#
-# The test case is the hardest one: a single context shared by all examples, and $T$ exactly at the bound.
+# How many arbitrary answers can one layer of attention store? A head seems a poor place to store anything, because all
+# it can do is average the tokens of its context. Theorem 1 states that each head, if its keys are wide enough,
+# nevertheless stores nearly as many answers as its context has tokens. The proof is a recipe for the weights, and we
+# follow it.
 
 # %%
 from dataclasses import replace
@@ -72,58 +30,134 @@ from attention_theory.memorization.single_head import one_hot_of_largest
 from attention_theory.numerics import numerical_rank
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
-# %% tags=["parameters"]
-heads = 8  # H, at least 2
-context = 16  # n, tokens in the context, from 2 to width - 1
-width = 32  # d, at least 3
-head_width = 32  # d_h, at least 2
-outputs = 3  # d_out, from 1 to width
-seed = 0  # seed of every draw, at least 0
+# %% [markdown]
+# ## A tiny example
+# Suppose we have two heads, and five examples that share one context of three tokens. On each example a head spreads a
+# total weight of 1 over the three tokens. In quarters, let these weights be
+#
+# | example | head 1 | head 2 |
+# | --- | --- | --- |
+# | 1 | 2 1 1 | 4 0 0 |
+# | 2 | 1 2 1 | 0 0 4 |
+# | 3 | 1 1 2 | 0 4 0 |
+# | 4 | 2 1 1 | 2 1 1 |
+# | 5 | 1 2 1 | 1 2 1 |
+#
+# Head 1 makes rows 1 to 3 linearly independent, but it cannot distinguish example 4 from 1, or 5 from 2. Can head 2?
+# Subtract rows 1 and 2 from rows 4 and 5. Head 1 cancels, and head 2 leaves $(-2, 1, 1)$ and $(1, 2, -3)$. These two
+# point in different directions, so all five rows are independent. If the tokens are independent as well, a linear
+# read-out can give the five examples any five answers.
 
 # %%
-require(
-    heads=(heads, 2, None),
-    width=(width, 3, None),
-    context=(context, 2, width - 1),
-    head_width=(head_width, 2, None),
-    outputs=(outputs, 1, width),
-    seed=(seed, 0, None),
+QUARTERS = [[2, 1, 1, 4, 0, 0], [1, 2, 1, 0, 0, 4], [1, 1, 2, 0, 4, 0], [2, 1, 1, 2, 1, 1], [1, 2, 1, 1, 2, 1]]
+tiny = [[quarters / 4 for quarters in row] for row in QUARTERS]
+fig, axis = schematic.canvas(height=2.3)
+names = [{0: "1, 4", 1: "2, 5", 2: "3"}, dict(enumerate("12345"))]  # what is written at the dots of each triangle
+for head, left in enumerate((0.9, 5.5)):
+    corners = ["token 1", "token 2", "token 3"]
+    dots = schematic.simplex(axis, corners, (left, 0.6), 3.2, [row[3 * head : 3 * head + 3] for row in tiny])
+    schematic.text(axis, (left + 1.6, 4.2), f"head {head + 1}")
+    for example, name in names[head].items():
+        at_corner, (x, y) = head == 1 and example < 3, dots[example]
+        colour = schematic.VERMILION if at_corner else schematic.BLUE
+        axis.plot(x, y, "o", color=colour, markersize=8 if at_corner else 5)
+        aside, up = (0.45, -0.05) if at_corner else (0.3, 0.25)
+        schematic.text(axis, (x + aside if x > left + 1.59 else x - aside, y + up), name, colour)
+for head, left in enumerate((10.4, 12.1)):
+    schematic.matrix(axis, [row[3 * head : 3 * head + 3] for row in tiny], (left, 0.8), 0.5, f"head {head + 1}")
+for example in range(5):
+    schematic.text(axis, (10.1, 3.05 - 0.5 * example), str(example + 1), size=9)
+schematic.text(axis, (12.0, 4.2), "weights")
+
+# %%
+show.figure(
+    fig,
+    name="tiny",
+    caption="Two heads, three tokens, five examples. Blue: a head chooses these weights. Orange: it looks at one token "
+    "only. Right: the same weights as a matrix, one row per example.",
+    alt="Two triangles with a token at each corner. In the first, the points of all examples are inside. In the "
+    "second, points 4 and 5 are inside, and points 1, 2 and 3 each at another corner. A grid of five rows on the right "
+    "has the weights.",
 )
 
 # %% [markdown]
-# Build, solve for the read-out, predict:
-
-# %%
-count = capacity(heads, context, head_width)
-most = capacity(heads, context, context)  # the largest rank of Z with a shared context, whatever d_h (Proposition 2)
-examples = sample_examples(most + 1, context, width, seed=seed)
-labels = random_labels(most + 1, outputs, seed + 1)
-kept = examples.take(slice(0, count))
-built = build_heads(kept, heads, head_width, seed=seed + 2)
-readout = solve_readout(built.Z, labels[:count], heads, outputs)
-residual = (predict(built.heads, readout, kept) - labels[:count]).abs().max().item()
-print(f"T = {count} examples, largest residual {residual:.1e}")
-
-# %% [markdown]
-# ## What the heads look like
-# With $Z'$ the features of the heads before, and $Z''$ those of a new one:
+# We see every example as a point in a triangle of weights, one triangle per head. Head 2 owns examples 4 and 5: their
+# points may move freely inside. Examples 1, 2 and 3 sit in the corners, where softmax is saturated; it comes as close
+# to a corner as we like. We can therefore tune head 2 for its own examples, and the others stay where they are. Head 1
+# owns examples 1, 2 and 3, one more than head 2, because there are no earlier examples that it could disturb.
 #
-# <!-- claim memorization/appendix-b-construction -->
+# ## The paper states
+# An example is a *context* $E$ of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a label with
+# $d_\mathrm{out}$ numbers. Each of $H$ heads has keys and queries of width $d_h$. From $e$ it computes softmax weights
+# $\theta$ and then the average $z=E^\top\theta$ of the tokens. All that follows is linear: values of width $d_v$, an
+# output map to a vector $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
+#
+# Two assumptions say that the data are independent enough: every $n$ of the queries are linearly independent
+# (Assumption 1), and so are the $n$ tokens of each context (Assumption 2).
+#
+# <!-- claim memorization/theorem-1 -->
 # <blockquote>
 #
-# **Appendix B (The construction of the heads)** *Appendix B, Eqs. 9-13*
+# **Theorem 1 (H heads memorise H (min(n, d_h) - 1) + 1 examples)** *Section 4; Appendix B*
 #
-# Head 1 fits examples $1,\dots,r$, every further head the next $r-1$. For a head with fresh examples $R$ and earlier
-# ones $B$ let $C=-Z'_RZ_B'^{+}$; the fresh weights are chosen such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at
-# its saturated limit. Then $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows
-# of $Z'_B$. (The paper takes at each head $k=\mathrm{rank}\,Z'$, $k$ independent rows, and fresh examples among the
-# rows that depend on them; then $Z'_R+CZ'_B=0$.)
+# **The paper states.** Consider a multi-head attention layer $\mathcal A$ with $H$ heads, embedding dimensions $d$,
+# $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$. Let $\mathcal T$ be a training set with context size $n<d$. Define
+# $r:=\min(n,d_h)$. If Assumptions 1 and 2 hold, and $T\le H(r-1)+1$, then there exists a set of parameters $\mathcal W$
+# such that $\mathcal A$ can memorize $\mathcal T$.
+#
+# **What is true.** Let $d\ge d_\mathrm{out}\ge1$, $d_v\ge d_\mathrm{out}$, $n<d$ and $r=\min(n,d_h)$. If Assumptions 1
+# and 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer meets all $T$ labels, whatever they
+# are.
+#
+# **What changed.** The paper's first comma has two readings. If "$\ge d_\mathrm{out}$" covers $d$ as well, the theorem
+# holds as it stands. If it does not, as in the introduction, the theorem is false: all outputs have rank at most $d$,
+# and with $d<d_\mathrm{out}$ some labels are out of reach.
 #
 # </blockquote>
 # <!-- /claim -->
 #
+# The proof turns this into a question about rank. For each example we write the averages of all heads one after
+# another; these are the rows of the *feature matrix* $Z$.
+#
+# <!-- claim memorization/proposition-1 -->
+# <blockquote>
+#
+# **Proposition 1 (The rank of the feature matrix)** *Section 4.1; Appendix B*
+#
+# **The paper states.** Under the conditions of Theorem 1, there exists parameters $\{(W_{K_h},W_{Q_h})\}_{h=1}^H$ such
+# that $\mathrm{rank}(Z)\ge\min\{H(r-1)+1,\,T\}$.
+#
+# <details><summary>Slips (4)</summary>
+#
+# - Eq. 9 has $[Z'_a;Z'_b]$ for the whole of $Z$; it should be $[Z_a;Z_b]$, with the columns of the new head.
+# - B.2 writes $\theta_\delta^{(t+T')}$ for $\theta_\delta^{(t)}$, and $\mathrm{rank}(Z'_b+A)$ for
+#   $\mathrm{rank}(Z''_b+A)$.
+# - The "$n$-step induction" has $n-1$ steps.
+# - B.2 uses $\|\theta_\delta-\theta_+\|<\delta$, where Claim 2 gives $\le$, and lets $\delta$ be as large as its bound;
+#   a $\delta$ below the bound makes Eq. 13 strict.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# If the rows of $Z$ are independent, one linear system gives the read-out. So we need rank $T$.
+#
+# A head's logits are $EWe$ with $W=W_KW_Q^\top$. The first head chooses softmax weights for $r$ examples such that
+# their rows are independent. Every further head uses $W=W^*+cW^+$. The part $W^*$ gives the weights that we choose to
+# $r-1$ new examples ({claim:ref}`Claim 1 <memorization/claim-1>`). The part $W^+$ is *silent* on them, which means
+# logits 0, and *decided* on all earlier ones: one token, the *winner*, has the largest logit ({claim:ref}`Lemma 3
+# <memorization/lemma-3>`). A large $c$ pushes the earlier examples into corners ({claim:ref}`Lemma 4
+# <memorization/lemma-4>`), whatever $W^*$ is. We know these corners before we choose $W^*$, and choose the new rows
+# outside what the earlier ones span. Each head adds $r-1$ to the rank.
+#
 # <details><summary>Proof of Proposition 1, with fixed blocks</summary>
+#
+# The features of the heads so far are $Z'$, those of the new head $Z''$; an index $B$ or $R$ selects the rows of these
+# examples, and $Z_B'^{+}$ is a pseudo-inverse.
 #
 # Let $T \le H(r-1)+1$. After each head the rows of $Z$ of all blocks so far shall be independent, in the columns of the
 # heads so far; further columns do not change that, and after the last head $\mathrm{rank}\,Z = T$.
@@ -157,14 +191,54 @@ print(f"T = {count} examples, largest residual {residual:.1e}")
 #
 # </details>
 #
-# Slips in the printed proof that change nothing: Eq. 9 has the block $Z'_a$ for $Z_a$ on its left; B.2 writes
-# $\theta_\delta^{(t+T')}$ for $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z'_b+A)$ for $Z''_b+A$; the "$n$-step induction"
-# has $n-1$ steps. Claim 2 gives $\|\theta_\delta-\theta_+\|_1\le\delta$, and B.2 uses $<\delta$ and lets $\delta$ be as
-# large as $\sigma_{\min}/(\dots)$; so Eq. 13 comes out with $\le$, at which the rank may be lost ({claim:ref}`the
-# control of Lemma 5 <memorization/lemma-5>`). A smaller $\delta$ mends it.
+# <details><summary>Proof of Theorem 1, with d_out at most d</summary>
 #
-# Every head but the first is one-hot everywhere except on its own block of examples. The first has one example more,
-# and there are no earlier ones whose rows it could disturb.
+# *It is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$ columns and
+# $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$ and $T > d$.
+# Labels with $\mathrm{rank}\,Y = d + 1$ are met by no parameters; all hypotheses but $d \ge d_\mathrm{out}$ can hold
+# beside this. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
+#
+# *It is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with $\mathrm{rank}\,Z = T$: the
+# rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$ there is $V \in \mathbb R^{Hd
+# \times d_v}$ with $ZV = [Y, 0]$, where $d_v \ge d_\mathrm{out}$. Let $W_{V_h}$ be the $h$-th block of $d$ rows of $V$.
+# Let $W_O$ be $H$ copies of the $d_v \times d$ matrix $I'$ with ones on its diagonal, and $W_D$ the $d \times
+# d_\mathrm{out}$ one. Then $\mathrm{diag}(W_{V_1}, \dots)\,W_O = V I'$, and $\hat Y = Z V I' W_D = [Y, 0]\,I'W_D$. As
+# $d_\mathrm{out} \le d$ and $d_\mathrm{out} \le d_v$, the product $I'W_D$ is the $d_v \times d_\mathrm{out}$ matrix
+# with ones on its diagonal, and $\hat Y = Y$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We build the weights for the hardest case: all examples share one context, and $T=H(r-1)+1$ exactly.
+
+# %% tags=["parameters"]
+heads = 8  # H, at least 2
+context = 16  # n, tokens in the context, from 2 to width - 1
+width = 32  # d, at least 3
+head_width = 32  # d_h, at least 2
+outputs = 3  # d_out, from 1 to width
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(
+    heads=(heads, 2, None),
+    width=(width, 3, None),
+    context=(context, 2, width - 1),
+    head_width=(head_width, 2, None),
+    outputs=(outputs, 1, width),
+    seed=(seed, 0, None),
+)
+
+# %%
+count = capacity(heads, context, head_width)
+most = capacity(heads, context, context)  # the largest rank of Z with a shared context, whatever d_h (Proposition 2)
+examples = sample_examples(most + 1, context, width, seed=seed)
+labels = random_labels(most + 1, outputs, seed + 1)
+kept = examples.take(slice(0, count))
+built = build_heads(kept, heads, head_width, seed=seed + 2)
+readout = solve_readout(built.Z, labels[:count], heads, outputs)
+residual = (predict(built.heads, readout, kept) - labels[:count]).abs().max().item()
+print(f"T = {count} examples, largest residual {residual:.1e}")
 
 # %%
 largest = softmax_weights(built.heads, kept).amax(dim=-1).T
@@ -186,8 +260,12 @@ show.figure(
 )
 
 # %% [markdown]
-# ## Seven sizes, two laws, shared and separate contexts
-# All at the bound $T = H(r-1)+1$, with three outputs.
+# We see the staircase of blocks. Head 1 owns the first $r$ examples; each further head owns the next $r-1$ and puts
+# nearly all its weight on one token for every other example. The first row is mixed throughout, because no head before
+# it had examples to protect.
+#
+# Next we change the sizes. We draw tokens from two distributions, with one shared context or a separate one for each
+# example.
 
 # %%
 sizes = [(4, 4, 8, 8), (4, 4, 8, 3), (8, 6, 12, 12), (8, 8, 16, 4), (8, 8, 16, 2), (8, 16, 32, 32), (4, 32, 64, 64)]
@@ -212,9 +290,6 @@ def memorise(size: tuple[int, int, int, int], law: str, shared: bool, draw: int 
     }
 
 
-# %% [markdown]
-# Twenty-eight runs, and one of 621 examples:
-
 # %%
 runs = {
     (size, law, shared): memorise(size, law, shared)
@@ -223,7 +298,7 @@ runs = {
     for shared in (True, False)
 }
 show.table(
-    ["$(H, n, d, d_h)$", "tokens", "contexts", "T", "rank Z", "least/largest singular value", "residual", "largest c"],
+    ["$(H, n, d, d_h)$", "tokens", "contexts", "T", "rank Z", "smallest singular ratio", "residual", "largest c"],
     [
         (str(size), law, "shared" if shared else "separate", r["T"], r["rank"], r["ratio"], r["residual"], r["scale"])
         for (size, law, shared), r in runs.items()
@@ -232,10 +307,14 @@ show.table(
 large = memorise((20, 32, 64, 64), "gaussian", True)
 
 # %% [markdown]
-# ## Where the theorem stops
-# With a shared context no keys and queries give $Z$ more rank than $H(n-1)+1$ (Proposition 2). So the same heads,
-# solved for one example more than that, must miss labels. For $d_h \ge n$ that is one example above the theorem's
-# bound. For $d_h < n$ the bound is lower, and the built heads have more rank than it says.
+# The rank equals $T$ in all 28 runs, and the residuals are at the level of rounding. The singular ratio, smallest over
+# largest singular value of $Z$, stays far above rounding. The same is true of a larger case, $H=20$ and $T=621$, which
+# we check below.
+#
+# ## How we checked
+# We require residuals below $10^{-10}$ in every run. As a control we give the same heads more examples than any heads
+# can fit with a shared context, $H(n-1)+2$ of them ({claim:ref}`Proposition 2 <memorization/proposition-2>`): the
+# residual must be large.
 
 # %%
 Z_more = features(built.heads, examples)
@@ -243,34 +322,8 @@ one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), 
 print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}")
 
 # %% [markdown]
-# The other limit is the width itself. The theorem's dimensions are printed as "embedding dimensions $d$, $d_v\ge
-# d_\mathrm{out}\ge1$, and $d_h\ge1$", and the first comma can be read in two ways. By the first, $d$ and $d_v$ are both
-# at least $d_\mathrm{out}$, and the theorem holds as it stands. By the second only $d_v$ is, and a hypothesis is
-# missing. For the first speaks Step 2 of the proof, whose read-out $I_{d\times d_\mathrm{out}}$ gives all labels only
-# if $d\ge d_\mathrm{out}$, and the plural "dimensions", though Proposition 5 has it before a list too. For the second
-# speak the introduction, which has $d_\mathrm{out}\le d_v$ alone, and the experiments, with 100 classes at $d=64$. The
-# text was read from a text layer, which may have lost or moved a sign. As the proof shows what is meant, the theorem is
-# marked as misprinted. That $d\ge d_\mathrm{out}$ is needed is certain. The output passes through $\mathbb R^d$ before
-# it is decoded, so the outputs of all examples have rank at most $d$. With $d_\mathrm{out} > d$ labels of full rank are
-# out of reach, however many heads there are: the best layer misses the labels by their singular values beyond the
-# $d$-th.
-#
-# <details><summary>Proof of Theorem 1, with d_out at most d</summary>
-#
-# *It is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$ columns and
-# $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$ and $T > d$.
-# Labels with $\mathrm{rank}\,Y = d + 1$ are met by no parameters; all hypotheses but $d \ge d_\mathrm{out}$ can hold
-# beside this. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
-#
-# *It is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with $\mathrm{rank}\,Z = T$: the
-# rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$ there is $V \in \mathbb R^{Hd
-# \times d_v}$ with $ZV = [Y, 0]$, where $d_v \ge d_\mathrm{out}$. Let $W_{V_h}$ be the $h$-th block of $d$ rows of $V$.
-# Let $W_O$ be $H$ copies of the $d_v \times d$ matrix $I'$ with ones on its diagonal, and $W_D$ the $d \times
-# d_\mathrm{out}$ one. Then $\mathrm{diag}(W_{V_1}, \dots)\,W_O = V I'$, and $\hat Y = Z V I' W_D = [Y, 0]\,I'W_D$. As
-# $d_\mathrm{out} \le d$ and $d_\mathrm{out} \le d_v$, the product $I'W_D$ is the $d_v \times d_\mathrm{out}$ matrix
-# with ones on its diagonal, and $\hat Y = Y$. $\square$
-#
-# </details>
+# For the condition $d\ge d_\mathrm{out}$ we try labels of five numbers with tokens of width three. The best possible
+# layer misses them by their singular values beyond the third.
 
 # %%
 narrow = sample_examples(5, 2, 3, seed=seed)
@@ -283,12 +336,9 @@ beyond_width = torch.linalg.matrix_norm(narrow_out - wide_labels).item()
 out_of_reach = values[3:].norm().item()  # no outputs of rank d come nearer
 
 # %% [markdown]
-# The proof is run as the paper prints it, head by head, on data with one shared context and $d_h = d > n$. There
-# $\mathrm{rank}\,Z'$ is exactly $k=H'(n-1)+1$ after $H'$ heads, and any tolerance tells it from rounding. The rows that
-# depend on the $k$ are cleared by $C$; what the new head adds to them, $Z''_b+A_+$ at the saturated limit, must have
-# rank $r-1$; and Eq. 13 says that its smallest singular value is larger than the change $\Delta_\delta$ that finite
-# weights make. Which of the dependent rows a head is built for, rounding decides, so its own choice is read from the
-# construction.
+# We also follow the paper's proof head by head, with $d_h=d>n$. After $H'$ heads the rank of the features $Z'$ must be
+# $H'(n-1)+1$. The new head must add $n-1$ to it, and its finite weights must stay close enough to the saturated limit
+# (Eq. 13).
 
 
 # %%
@@ -312,9 +362,6 @@ def induction_step(
     }
 
 
-# %% [markdown]
-# Three sizes, two seeds each. Random heads, which have rank $T$ too, are put through the same steps.
-
 # %%
 steps, random_steps, proof_residuals, short_of_T, ranks_of_W = [], [], {}, {}, {}
 for H, n, d in [(3, 4, 8), (4, 5, 9), (4, 6, 12)]:
@@ -331,12 +378,6 @@ for H, n, d in [(3, 4, 8), (4, 5, 9), (4, 6, 12)]:
         short_of_T[case] = data.count - int(numerical_rank(made.Z, rtol=1e-9))
         W = made.heads.keys @ made.heads.queries.mT
         ranks_of_W[case] = max(int(rank) for rank in numerical_rank(W, rtol=1e-12)) - n
-
-
-# %% [markdown]
-# The theorem, judged with $d \ge d_\mathrm{out}$; the example with $d_\mathrm{out} > d$ shows what the second reading
-# would have to satisfy. Of its proof, that these heads have rank $T$ and that the read-out of Step 2 then meets all
-# labels.
 
 # %%
 claim = Claim("memorization/theorem-1")
@@ -355,30 +396,23 @@ claim.number("T = 621, smallest singular ratio", large["ratio"])
 claim.verdict()
 
 # %% [markdown]
-# ## An exact certificate
-# <!-- claim memorization/proposition-1 -->
-# <blockquote>
+# <details><summary>Method notes</summary>
 #
-# **Proposition 1 (The rank of the feature matrix)** *Section 4.1; Appendix B*
+# - A comma of the statement has two readings (see below). We judge the theorem with $d\ge d_\mathrm{out}$ and show that
+#   it fails without.
+# - We read the paper from extracted text, which may have lost or moved a sign.
+# - When the paper's induction chooses among dependent rows, rounding decides which. We read the choice from the
+#   construction. In these six runs the rank is far from rounding, so every tolerance gives the same one.
+# - For $d_h<n$ the theorem's bound is lower than $H(n-1)+1$, and our heads have more rank than it states.
 #
-# Under the conditions of Theorem 1 there are keys and queries with $\mathrm{rank}\,Z\ge\min\{H(r-1)+1,\,T\}$.
+# </details>
 #
-# **In the paper's proof.** Eq. 9 has $[Z'_a;Z'_b]$ for the whole of $Z$; B.2 writes $\theta_\delta^{(t+T')}$ and
-# $\mathrm{rank}(Z'_b+A)$; the induction has "$n$ steps"; B.2 uses $\|\theta_\delta-\theta_+\|<\delta$, where Claim 2
-# gives $\le$, and lets $\delta$ be as large as its bound.
+# ### An exact certificate for Proposition 1
+# Above we read the rank from small singular values. We can also prove it. As $c$ grows, $Z$ tends to a limit. If the
+# tokens are whole numbers and the chosen weights are thousandths, then 1000 times the limit is a matrix of whole
+# numbers, whose rank modulo a prime is exact and never too large. Finite weights near the limit have at least its rank.
 #
-# **Corrected.** $[Z_a;Z_b]$, with the columns of the new head; $\theta_\delta^{(t)}$ and $\mathrm{rank}(Z''_b+A)$;
-# $n-1$ steps; a $\delta$ below the bound, so that Eq. 13 is strict.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Rank is decided above by looking at small singular values. It can be proved instead. As saturation grows, $Z$ tends to
-# a limit; with tokens of whole numbers and chosen weights in thousandths, $1000$ times the limit is a matrix of whole
-# numbers, whose rank modulo a prime is exact arithmetic and can only be too small. Rank cannot drop on the way from a
-# limit to points near it, so finite weights of that rank exist.
-#
-# <details><summary>Why the limit's rank is enough</summary>
+# <details><summary>Proof that the rank of the limit is enough</summary>
 #
 # *The limit.* Here every head, the first too, fits $n - 1$ examples of its own; the first example is saturated in all
 # heads. Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are the chosen ones
@@ -393,10 +427,6 @@ claim.verdict()
 # $Z(c)$ is not 0 for all large $c$. $\square$
 #
 # </details>
-#
-# The computed $W^+$ is silent only up to rounding. An exactly silent one lies within rounding of it, and has the same
-# winners, because every winner leads by far more than rounding. Rank by itself says little about the construction:
-# almost all weights reach it, random ones too. So the errors of the construction are checked beside it.
 
 # %%
 whole_sizes = [(1, 4, 6), (4, 4, 6), (6, 5, 8), (4, 8, 12)]
@@ -409,10 +439,6 @@ show.table(
     ["$(H, n, d)$", "exact rank of the limit", "with 3 examples more", "H (n - 1) + 1"],
     [(str(s), p.rank, q.rank, p.bound) for s, p, q in zip(whole_sizes, proved, proved_more, strict=True)],
 )
-
-
-# %% [markdown]
-# The steps of the printed induction, over all heads after the first of the six runs above:
 
 
 # %%
@@ -428,9 +454,6 @@ def proof_of_induction(claim: Claim) -> None:
     of_random = max(one["Eq. 13"] for one in random_steps)
     claim.control.below("random heads, Eq. 13: the same", of_random, 1, of="proof")
 
-
-# %% [markdown]
-# Three examples more never raise the exact rank above the bound; a duplicate token lowers it.
 
 # %%
 random_rank = int(numerical_rank(features(random_heads(heads, width, head_width, seed + 3), kept)))
@@ -450,13 +473,50 @@ claim.number("rank with random heads", random_rank)
 claim.verdict()
 
 # %% [markdown]
-# ## The printed induction, and fixed blocks
-# The printed proof asks at each head for the rank of the features so far, and for rows that depend on the others. That
-# is a proof of existence in exact arithmetic, and there it is right. Whoever runs it in rounded arithmetic has to
-# choose a tolerance for that rank; the choice is the runner's, and the table shows what comes of it, from $10^{-2}$
-# down to near rounding. With $d_h < n$ the features have *more* rank than the proof counts on, carried by tiny singular
-# values; a tolerance near rounding takes these for a basis, and the read-out weights grow by many orders. Fixed blocks
-# of examples, whose rows are cleared by least squares, ask no such question, and the bound on the rank still adds up.
+# Three further examples never raise the exact rank above the bound, and a duplicate token lowers it. Full rank alone is
+# not special, since random heads reach it as well. Therefore we also check the steps of the construction, where random
+# heads fail.
+#
+# <details><summary>Method notes</summary>
+#
+# The computed $W^+$ is silent only up to rounding. An exactly silent one lies within rounding of it and has the same
+# winners, because every winner leads by far more than rounding.
+#
+# </details>
+#
+# ## Where the paper differs
+# The statement lists "embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". Does the inequality cover
+# $d$? Step 2 of the proof needs it: its read-out $I_{d\times d_\mathrm{out}}$ passes all labels on only if $d\ge
+# d_\mathrm{out}$. The introduction, however, has $d_\mathrm{out}\le d_v$ alone, and the experiments use 100 classes at
+# $d=64$. The output passes through $d$ numbers before it is decoded, so without the condition no number of heads helps.
+# Because the proof shows what is meant, we call it a misprint.
+#
+# ## Also on this page
+# ### The construction in rounded arithmetic
+# The induction must find the rank of the features so far. In exact arithmetic that is no problem; a computer needs a
+# tolerance, and the result depends on it. We avoid the question with blocks of examples that are fixed in advance.
+#
+# <!-- claim memorization/appendix-b-construction -->
+# <blockquote>
+#
+# **Appendix B (The construction of the heads)** *Appendix B, Eqs. 9-13*
+#
+# **The paper states.** Define $k:=\mathrm{rank}(Z')$. Assume that the first $k$ rows of $Z'$ are linearly independent.
+# Take the last $r-1$ rows that are linearly dependent on the first $k$ rows. We can zero out the $Z'_b$ block by adding
+# a linear combination of rows of $Z'_a$. We have to find suitable Attention weights such that
+# $\mathrm{rank}(Z''_b+A)\ge r-1$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The examples can be shared out in advance: head 1 fits examples $1,\dots,r$, every further head
+# the next $r-1$. For a head with fresh examples $R$ and earlier ones $B$ let $C=-Z'_RZ_B'^{+}$; we choose the fresh
+# weights such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at its saturated limit. Then
+# $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows of $Z'_B$.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
 size = (8, 8, 16, 4)
@@ -476,9 +536,6 @@ show.table(
     f"$(H, n, d, d_h)$ = {size}, two laws with three seeds each, shared contexts; the worst of six runs",
 )
 
-# %% [markdown]
-# The singular values of $Z$ tell the forms apart:
-
 # %%
 H, n, d, d_h = size
 data = sample_examples(capacity(H, n, d_h), n, d, seed=seed)
@@ -493,14 +550,18 @@ show.figure(
     fig,
     name="spectrum",
     caption=f"Singular values of Z for H = {H}, n = {n}, d = {d}, $d_h$ = {d_h}, T = {data.count}. All have rank T; "
-    "with a tolerance near rounding the printed form hangs on singular values many orders smaller.",
+    "with a tolerance near rounding the paper's form relies on singular values many orders smaller.",
     alt="Three falling curves on a logarithmic axis. Two end near a hundredth, one falls by six orders or more.",
 )
 
 # %% [markdown]
-# The two facts on which the proof with fixed blocks rests are tried for every head but the first, at the sizes of the
-# parameters: the fresh rows, cleared, are orthogonal to the earlier ones, and what the new head adds to them has full
-# rank.
+# We see that fixed blocks and a coarse tolerance keep the smallest singular value above a thousandth of the largest.
+# With a tolerance near rounding, tiny singular values are taken for a basis, and the read-out weights grow by many
+# orders.
+#
+# The proof with fixed blocks uses two facts, which we test for every head after the first: the fresh rows, once
+# cleared, are orthogonal to the earlier ones, and what the new head adds to them has full rank. As a control we leave
+# out the saturating part $cW^+$; then a head disturbs examples that it does not own.
 
 # %%
 block_of = blocks(count, heads, min(context, head_width))
@@ -519,19 +580,12 @@ show.table(
     [(min(additions), max(leftovers))],
 )
 
-# %% [markdown]
-# As control the saturating part of every head but the first is left out: then a head moves the features of examples
-# that are not its own.
-
 # %%
 other = [(h, t) for h, block in enumerate(block_of) if h for t in range(count) if t not in block]
 quiet_keys = built.heads.keys.clone()
 quiet_keys[1:, :, min(context, head_width) - 1] = 0  # the saturating column of every head but the first
 without = softmax_weights(Heads(quiet_keys, built.heads.queries), kept).amax(dim=-1)
 allowed = max(report.distance for report in built.reports)
-
-# %% [markdown]
-# The construction as printed, with a coarse tolerance, and with fixed blocks:
 
 # %%
 claim = Claim("memorization/appendix-b-construction")
@@ -550,21 +604,27 @@ claim.number("printed, tolerance 1e-10: largest residual", worst["printed, toler
 claim.verdict()
 
 # %% [markdown]
-# ## The read-out
+# ### The read-out
+# Step 2 solves one linear system for the values. The output map and the decoder are identity matrices, cut to size.
+#
 # <!-- claim memorization/readout-step -->
 # <blockquote>
 #
 # **Section 4.1 (Value and read-out weights)** *Section 4.1, Step 2*
 #
-# If $Z$ has independent rows, solve $ZW_V=[Y,0_{T\times(d_v-d_\mathrm{out})}]$, let $W_{V_h}$ be the blocks of $W_V$,
-# $W_O$ a stack of $H$ rectangular identities and $W_D$ another one. Then $\hat Y=Y$ for every $d_v\ge d_\mathrm{out}$,
-# as long as $d_\mathrm{out}\le d$.
+# **The paper states.** We find weights to memorize all $T$ examples as follows:
+# $ZW_V=[Y,\,0_{T\times(d_v-d_\mathrm{out})}]$, $[W_{V_1};\dots;W_{V_H}]:=W_V$, $W_O:=[I_{d_v\times
+# d};\dots;I_{d_v\times d}]$, $W_D:=I_{d\times d_\mathrm{out}}$, where $W_V$ is a solution to the first expression (such
+# $W_V$ exists since $Z$ has full row rank). This gives $\hat y^{(t)}=y^{(t)}$ for all $t\in[T]$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The step works for every $d_v\ge d_\mathrm{out}$, as long as $d_\mathrm{out}\le d$.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# Step 2 solves $Z W_V = [Y, 0]$, cuts $W_V$ into heads, and lets $W_O$ and $W_D$ pass the result through. Any $d_v$
-# from $d_\mathrm{out}$ up will do.
 
 # %%
 residuals, surplus, stacked = [], [], []
@@ -574,9 +634,6 @@ for values in (outputs, outputs + 1, width + 3):
     surplus.append((built.Z @ solved.values.flatten(0, 1))[:, outputs:].abs().sum().item())
     identity = torch.eye(values, width, dtype=torch.float64)
     stacked.append((built.Z @ solved.values.flatten(0, 1) @ identity)[:, :outputs] - labels[:count])
-
-# %% [markdown]
-# The control is the example with $d_\mathrm{out} > d$ from above.
 
 # %%
 claim = Claim("memorization/readout-step")
@@ -588,13 +645,32 @@ claim.at_most("identities multiplied out by hand: largest residual", passed_on, 
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The weights of Theorem 1 can be written down and memorise as many examples as it says, at every size tried, with
-# residuals near rounding; in whole numbers the rank is proved. The theorem needs $d_\mathrm{out} \le d$, which its list
-# of dimensions says by one reading and leaves out by the other. Its proof is one of existence and is right; in rounded
-# arithmetic a coarse tolerance, or fixed blocks, keep it well conditioned.
+# ## What to remember
+# - Saturation protects: a head that looks at a single token on an example stays there while we tune it for others.
+# - The first head stores $r=\min(n,d_h)$ examples. Leaving earlier examples alone costs every further head one: $r-1$.
+# - With $H$ heads, $n$ tokens and keys of width $d_h$ we can write down weights that store any $H(\min(n,d_h)-1)+1$
+#   answers.
 #
-# ## To try
-# - Set `head_width = 8`: every head but the first takes seven examples instead of fifteen, and the staircase has
-#   shorter steps; the same heads still fail above $H(n-1)+1$.
-# - Set `heads = 20`: the staircase becomes finer, and each head is saturated on a larger part of the examples.
+# ## Exercises
+#
+# 1. *By hand.* Take $H=3$ heads and contexts of $n=4$ tokens. Which examples does each head own for $d_h=3$? For
+#    $d_h=10$?
+#    <details><summary>Solution</summary>
+#
+#    For $d_h=3$ we have $r=3$: head 1 owns examples 1 to 3, head 2 owns 4 and 5, head 3 owns 6 and 7, and
+#    $3\cdot2+1=7$. For $d_h=10$ we have $r=4$: examples 1 to 4, 5 to 7 and 8 to 10. Wider keys than $n=4$ add nothing
+#    to the bound.
+#
+#    </details>
+# 2. *Predict, then run.* Set `head_width = 8`. How many examples does the page build for, and how long are the steps of
+#    the staircase?
+#    <details><summary>Solution</summary>
+#
+#    Now $r=8$. Each head after the first owns seven examples instead of fifteen, and $T=8\cdot7+1=57$ instead of 121.
+#    The residuals stay at the level of rounding. In Proposition 1 the slip in Eq. 9 no longer shows, because seven
+#    heads with such narrow keys already have rank 57, more than the theorem counts.
+#
+#    </details>
+#
+# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether other heads could store one
+# example more.
