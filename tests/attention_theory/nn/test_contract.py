@@ -73,6 +73,8 @@ CASES = [
         {"order": [1, 4], "is_causal": False, "num_kv_heads": 1, "bias": True},
         shown=NOT_CAUSAL,
     ),
+    Case("LinearAttention"),
+    Case("LinearAttention", {"is_causal": False}, shown=NOT_CAUSAL),
     Case("LinearHyperAttention"),
     Case(
         "LinearHyperAttention",
