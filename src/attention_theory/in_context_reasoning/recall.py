@@ -115,7 +115,7 @@ class InContextRecall(nn.Module):
             raise ParameterError(f"tokens must be whole numbers, got {tokens.dtype}")
         rows = tokens.reshape(-1, tokens.shape[-1]).long()
         logits = forward(_LookUps(rows, self.task.tokens), self.weights, self.architecture).logits
-        return logits.reshape(*tokens.shape[:-1], -1)
+        return logits.reshape(*tokens.shape[:-1], self.task.tokens)
 
     def fit(
         self,
@@ -196,7 +196,7 @@ class _LookUps(Places):
         return lookup.gather(-1, self._tokens) + pad(lookup.gather(-1, self._previous), (1, 0))
 
     def write(self, values: Float[Tensor, "sentences length"]) -> Float[Tensor, "sentences codes"]:
-        sums = values.new_zeros(len(values), 2 * self.size).scatter_add(-1, self._tokens, values)
+        sums = values.new_zeros(values.shape[0], 2 * self.size).scatter_add(-1, self._tokens, values)
         return sums.scatter_add(-1, self._previous, values[:, 1:])
 
     def at_last(self, matrix: Float[Tensor, "codes features"]) -> Float[Tensor, "sentences features"]:

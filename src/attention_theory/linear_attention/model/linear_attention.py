@@ -105,7 +105,7 @@ class LinearAttention(AttentionBlock):
         seen = x.masked_fill(hidden.mT, 0.0)
         position = torch.arange(x.shape[-2], device=x.device)
         last = (position * ~key_padding_mask).argmax(-1)[..., None, None]
-        query = seen.take_along_dim(last.expand(*last.shape[:-1], x.shape[-1]), dim=-2)
+        query = seen.gather(-2, last.expand(*x.shape[:-2], 1, x.shape[-1]))
         return self._read(gram(seen), query).squeeze(-2)
 
     def _project(self, x: Tensor) -> list[Float[Tensor, "... tokens features"]]:
