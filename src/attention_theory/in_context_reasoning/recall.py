@@ -83,9 +83,9 @@ class InContextRecall(nn.Module):
             options: as for the class.
 
         Raises:
-            ParameterError: a scale that is not finite, and as for the class.
+            ParameterError: a negative or infinite scale, and as for the class.
         """
-        require(scale=(scale, None, 1e300))
+        require(scale=(scale, 0.0, None))
         layer = cls(**options)
         task, codes = layer.task, embedding(layer.task.tokens, 2 * layer.task.tokens)
         scales = torch.full((task.used_triggers,), scale, dtype=torch.float64)
@@ -158,7 +158,7 @@ class InContextRecall(nn.Module):
         return self
 
     def _batches(self, tokens: Tensor | None, labels: Tensor | None, batch_size: int, seed: Seed) -> SharedBatches:
-        refuse_unless((tokens is None) == (labels is None), "tokens and labels must be given together, got one of them")
+        refuse_unless((tokens is None) == (labels is None), "labels must be given with tokens and not without")
         dtype, device = self.value.dtype, self.value.device
         if tokens is None or labels is None:
             draw = fresh_batches(self.task, [self.noise], batch_size, seed)

@@ -140,6 +140,7 @@ CASES = [
             exempt={
                 "test_reset_parameters_draws_as_the_constructor_does": "training starts at zero; tested with the layer",
                 "test_autocast_gives_its_type": "it adds look-ups in the type of the weights to products",
+                "test_compiles_as_one_graph_for_every_length": "checked dataclasses hinder it; tested with the layer",
                 **dict.fromkeys(MASKS, NO_MASK),
                 **dict.fromkeys(NOT_FINITE, WHOLE),
             },

@@ -96,7 +96,7 @@ class LinearAttention(AttentionBlock):
             return super().forward(x, key_padding_mask, attn_mask, need_weights)
         refuse_unless(
             attn_mask is None and not need_weights,
-            "attn_mask and need_weights must be left out with last_token=True, which has one query",
+            "attn_mask must be None and need_weights False with last_token=True, where there is one query",
         )
         self._check(x)
         hidden = hidden_from(key_padding_mask)

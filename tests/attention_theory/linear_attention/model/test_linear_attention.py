@@ -74,5 +74,5 @@ def test_the_last_token_is_the_last_that_is_not_padding(side: str) -> None:
 def test_the_last_token_has_neither_a_mask_of_pairs_nor_weights() -> None:
     layer, tokens = block(last_token=True), normal(3, 4, seed=1)
     for more in ({"attn_mask": torch.zeros(3, 3, dtype=torch.bool)}, {"need_weights": True}):
-        with pytest.raises(ParameterError, match="attn_mask and need_weights must be left out"):
+        with pytest.raises(ParameterError, match="attn_mask must be None and need_weights False"):
             layer(tokens, **more)
