@@ -11,6 +11,12 @@ with the same queries, keys and values, 64 features a head: the layer that the p
 
 Two goals. The module is never slower than the peer. At 1024 tokens it takes a tenth of the literal memory. It prints
 each goal that is missed, then ``NOT MET``, and ends with the exit code 1.
+
+Measured on a shared core: where every token sees all, the module is 1.1, 5.7 and 31 times as fast as the peer at 64,
+256 and 1024 tokens, and takes 17 times less memory than the literal form at 1024. Causal, it is 1.9 and 3.5 times as
+fast at 256 and 1024. Two goals are missed there: at 64 tokens, where both form every score, it takes 1.06 times the
+time of the peer, which has no checks for tokens that are not finite; and at 1024 it takes the peer's memory, 4.9 times
+less than the literal form, because the queries of all heads are kept for the gradient.
 """
 
 import argparse
