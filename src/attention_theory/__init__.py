@@ -3,8 +3,8 @@
 Conventions, everywhere: tokens are rows and batch dimensions lead, ``(..., tokens, features)``; theory runs in
 float64; tensors in, tensors out, on the device and of the type of the input; a function that draws takes a seed or a
 ``torch.Generator``; ``form="printed"`` gives a formula as the paper prints it where that is wrong. The layers are in
-:mod:`attention_theory.nn`; import all else from the module that holds it, e.g. ``from
-attention_theory.linear_attention.learning.certificate import certificate``.
+:mod:`attention_theory.nn`; import what is not named here from the module that holds it, e.g. ``from
+attention_theory.linear_attention.model.mhla import mhla``. A paper is imported when a name of it is first used.
 """
 
 from importlib import import_module
@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attention_theory import nn
+    from attention_theory.linear_attention.learning.certificate import certificate
+    from attention_theory.linear_attention.learning.regression import fit_linear_attention
 
     __version__: str
 
-__all__ = ["__version__", "nn"]
+__all__ = ["__version__", "certificate", "fit_linear_attention", "nn"]
+
+_ROOMS = {
+    "certificate": "linear_attention.learning.certificate",
+    "fit_linear_attention": "linear_attention.learning.regression",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -24,4 +31,10 @@ def __getattr__(name: str) -> Any:
         return import_module("attention_theory.nn")
     if name == "__version__":
         return version("attention-theory-executed")
+    if name in _ROOMS:
+        return getattr(import_module(f"attention_theory.{_ROOMS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
