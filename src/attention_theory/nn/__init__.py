@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
     from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
     from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention
+    from attention_theory.linear_attention.model.linear_attention import LinearAttention
 
-__all__ = ["HyperAttention", "HyperFeatureAttention", "LinearHyperAttention"]
+__all__ = ["HyperAttention", "HyperFeatureAttention", "LinearAttention", "LinearHyperAttention"]
 
 _ROOMS = {
     "HyperAttention": "hyper_attention.layers.hyper_attention",
     "HyperFeatureAttention": "hyper_attention.layers.hyper_feature_attention",
+    "LinearAttention": "linear_attention.model.linear_attention",
     "LinearHyperAttention": "hyper_attention.layers.linear_sums",
 }
 

@@ -2,7 +2,8 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +20,87 @@ from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
 EMBED, HEADS, BATCH, TOKENS = 8, 2, 3, 5
-#: Constructors of each module, the plainest first.
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "HyperAttention": [
-        {},
+
+
+def sequences(dtype: torch.dtype = torch.float64, batch: int = BATCH, tokens: int = TOKENS, seed: int = 1) -> Tensor:
+    return normal(batch, tokens, EMBED, seed=seed, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module of the contract.
+
+    Attributes:
+        name: its name at the door.
+        options: what differs from the plain module; shown with the test.
+        construct: from the module's class, the options, ``dtype`` and ``device`` to a module with new weights.
+        draw: inputs of a type, a batch and a number of tokens, from a seed.
+        shown: what its ``repr`` has to name.
+        exempt: the tests whose property has no meaning for it, each with the reason.
+    """
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    construct: Callable[..., Any] = lambda layer, **options: layer(EMBED, HEADS, **options)
+    draw: Callable[..., Tensor] = sequences
+    shown: Sequence[str] = ("8, 2", "is_causal=True")
+    exempt: dict[str, str] = field(default_factory=dict)
+
+    def build(self, dtype: torch.dtype = torch.float64, **more: Any) -> Any:
+        """The same module at every call."""
+        torch.manual_seed(0)
+        return self.construct(getattr(at.nn, self.name), dtype=dtype, **self.options, **more)
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.options}"
+
+
+NOT_CAUSAL = ("8, 2", "is_causal=False")
+#: The plain module of each name first.
+CASES = [
+    Case("HyperAttention"),
+    Case(
+        "HyperAttention",
         {"is_causal": False, "sum_over": "all", "sharing": False, "num_kv_heads": 1, "bias": True},
-        {"sum_over": "gt", "separate_output": True},
-        {"window": (3, 2)},
-        {"order": 4, "sum_over": "lt"},
-    ],
-    "HyperFeatureAttention": [{}, {"order": [1, 4], "is_causal": False, "num_kv_heads": 1, "bias": True}],
-    "LinearHyperAttention": [{}, {"sum_over": "all", "is_causal": False, "num_kv_heads": 1, "bias": True}],
-}
-CASES = [(name, options) for name in at.nn.__all__ for options in EXAMPLES[name]]
-every_module = pytest.mark.parametrize(("name", "options"), CASES, ids=[f"{name}-{options}" for name, options in CASES])
-plain_modules = pytest.mark.parametrize("name", at.nn.__all__)
+        shown=NOT_CAUSAL,
+    ),
+    Case("HyperAttention", {"sum_over": "gt", "separate_output": True}),
+    Case("HyperAttention", {"window": (3, 2)}),
+    Case("HyperAttention", {"order": 4, "sum_over": "lt"}),
+    Case("HyperFeatureAttention"),
+    Case(
+        "HyperFeatureAttention",
+        {"order": [1, 4], "is_causal": False, "num_kv_heads": 1, "bias": True},
+        shown=NOT_CAUSAL,
+    ),
+    Case("LinearAttention"),
+    Case("LinearAttention", {"is_causal": False}, shown=NOT_CAUSAL),
+    Case("LinearHyperAttention"),
+    Case(
+        "LinearHyperAttention",
+        {"sum_over": "all", "is_causal": False, "num_kv_heads": 1, "bias": True},
+        shown=NOT_CAUSAL,
+    ),
+]
+PLAIN = list({case.name: case for case in reversed(CASES)}.values())[::-1]
 
 
-def build(name: str, options: dict[str, Any], dtype: torch.dtype = torch.float64, **more: Any) -> Any:
-    torch.manual_seed(0)
-    return getattr(at.nn, name)(EMBED, HEADS, dtype=dtype, **options, **more)
+def over(cases: list[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test for every case that is not exempt from it."""
+
+    def parametrize(test: Callable[..., None]) -> Callable[..., None]:
+        kept = [case for case in cases if test.__name__ not in case.exempt]
+        return pytest.mark.parametrize("case", kept, ids=str)(test)
+
+    return parametrize
 
 
-def sequences(dtype: torch.dtype = torch.float64) -> Tensor:
-    return normal(BATCH, TOKENS, EMBED, seed=1, dtype=dtype)
+every_module, plain_modules = over(CASES), over(PLAIN)
+
+
+def test_every_name_is_in_the_table_and_every_exemption_names_a_test() -> None:
+    assert {case.name for case in CASES} == set(at.nn.__all__)
+    assert {name for case in CASES for name in case.exempt} <= set(globals())
 
 
 def parameters(module: Module) -> dict[str, Tensor]:
@@ -61,9 +119,10 @@ def close(ours: Any, theirs: Any, atol: float = 1e-12) -> None:
 
 
 @every_module
-def test_state_dict_copies_and_pickles_round_trip(name: str, options: dict[str, Any], tmp_path: Path) -> None:
-    module, x = build(name, options), sequences()
-    other = getattr(at.nn, name)(EMBED, HEADS, dtype=torch.float64, **options)
+def test_state_dict_copies_and_pickles_round_trip(case: Case, tmp_path: Path) -> None:
+    module, x = case.build(), case.draw()
+    other = case.build()
+    other.reset_parameters()
     other.load_state_dict(module.state_dict())
     torch.save(module, tmp_path / "module.pt")
     for same in (other, copy.deepcopy(module), torch.load(tmp_path / "module.pt", weights_only=False)):
@@ -71,8 +130,8 @@ def test_state_dict_copies_and_pickles_round_trip(name: str, options: dict[str, 
 
 
 @every_module
-def test_reset_parameters_draws_as_the_constructor_does(name: str, options: dict[str, Any]) -> None:
-    module, other = build(name, options), build(name, options)
+def test_reset_parameters_draws_as_the_constructor_does(case: Case) -> None:
+    module, other = case.build(), case.build()
     other.reset_parameters()
     assert any(not torch.equal(a, b) for a, b in zip(module.parameters(), other.parameters(), strict=True))
     torch.manual_seed(0)
@@ -81,23 +140,22 @@ def test_reset_parameters_draws_as_the_constructor_does(name: str, options: dict
 
 
 @every_module
-def test_every_parameter_has_a_gradient(name: str, options: dict[str, Any]) -> None:
-    module = build(name, options)
-    module(sequences()).square().sum().backward()
+def test_every_parameter_has_a_gradient(case: Case) -> None:
+    module = case.build()
+    module(case.draw()).square().sum().backward()
     assert all(value.grad is not None and value.grad.abs().max() > 0 for value in module.parameters())
 
 
 @every_module
-def test_repr_names_the_arguments(name: str, options: dict[str, Any]) -> None:
-    shown = repr(build(name, options))
-    assert shown.startswith(f"{name}(")
-    assert f"{EMBED}, {HEADS}" in shown
-    assert f"is_causal={options.get('is_causal', True)}" in shown
+def test_repr_names_the_arguments(case: Case) -> None:
+    shown = repr(case.build())
+    assert shown.startswith(f"{case.name}(")
+    assert all(text in shown for text in case.shown)
 
 
 @every_module
-def test_hooks_and_checkpointing_change_nothing(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences().requires_grad_()
+def test_hooks_and_checkpointing_change_nothing(case: Case) -> None:
+    module, x = case.build(), case.draw().requires_grad_()
     seen: dict[str, torch.Size] = {}
     (plain,) = torch.autograd.grad(module(x).square().sum(), x)
     module.register_forward_hook(lambda _, inputs, out: seen.update(forward=out.shape))
@@ -111,15 +169,15 @@ def test_hooks_and_checkpointing_change_nothing(name: str, options: dict[str, An
 
 
 @every_module
-def test_batch_dimensions_lead(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_batch_dimensions_lead(case: Case) -> None:
+    module, x = case.build(), case.draw()
     close(module(x[0]), module(x)[0])
     close(module(x.unflatten(0, (1, BATCH))), module(x)[None])
 
 
 @every_module
-def test_empty_batch_and_one_token(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_empty_batch_and_one_token(case: Case) -> None:
+    module, x = case.build(), case.draw()
     nothing = x[:0].clone().requires_grad_()
     module(nothing).sum().backward()
     assert nothing.grad is not None
@@ -131,8 +189,8 @@ def test_empty_batch_and_one_token(name: str, options: dict[str, Any]) -> None:
 
 @every_module
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_every_float_type_is_kept(name: str, options: dict[str, Any], dtype: torch.dtype) -> None:
-    module, x = build(name, options), sequences()
+def test_every_float_type_is_kept(case: Case, dtype: torch.dtype) -> None:
+    module, x = case.build(), case.draw()
     low = copy.deepcopy(module).to(dtype)
     out = low(x.to(dtype))
     out.sum().backward()
@@ -141,8 +199,8 @@ def test_every_float_type_is_kept(name: str, options: dict[str, Any], dtype: tor
 
 
 @every_module
-def test_autocast(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options, torch.float32), sequences(torch.float32)
+def test_autocast(case: Case) -> None:
+    module, x = case.build(torch.float32), case.draw(torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = module(x)
     assert out.dtype == torch.bfloat16
@@ -151,16 +209,16 @@ def test_autocast(name: str, options: dict[str, Any]) -> None:
 
 
 @every_module
-def test_meta_device_gives_shapes(name: str, options: dict[str, Any]) -> None:
-    module = build(name, options, device="meta")
+def test_meta_device_gives_shapes(case: Case) -> None:
+    module = case.build(device="meta")
     assert {value.device.type for value in module.parameters()} == {"meta"}
-    assert module(sequences().to("meta")).shape == (BATCH, TOKENS, EMBED)
+    assert module(case.draw().to("meta")).shape == (BATCH, TOKENS, EMBED)
 
 
 @every_module
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator here")
-def test_cuda_gives_the_same(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_cuda_gives_the_same(case: Case) -> None:
+    module, x = case.build(), case.draw()
     close(copy.deepcopy(module).cuda()(x.cuda()).cpu(), module(x), atol=1e-10)
 
 
@@ -168,15 +226,15 @@ def test_cuda_gives_the_same(name: str, options: dict[str, Any]) -> None:
 
 
 @every_module
-def test_first_and_second_derivatives(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()[:1, :3].requires_grad_()
+def test_first_and_second_derivatives(case: Case) -> None:
+    module, x = case.build(), case.draw()[:1, :3].requires_grad_()
     assert torch.autograd.gradcheck(module, (x,), check_forward_ad=True)
     assert torch.autograd.gradgradcheck(module, (x,))
 
 
 @every_module
-def test_functional_gradient_is_the_gradient(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_functional_gradient_is_the_gradient(case: Case) -> None:
+    module, x = case.build(), case.draw()
     gradients = grad(loss_of(module))(parameters(module), x)
     module(x).square().sum().backward()
     for key, value in module.named_parameters():
@@ -184,10 +242,10 @@ def test_functional_gradient_is_the_gradient(name: str, options: dict[str, Any])
 
 
 @every_module
-def test_vmap_over_stacked_models_and_over_samples(name: str, options: dict[str, Any]) -> None:
-    models = [build(name, options) for _ in range(2)]
+def test_vmap_over_stacked_models_and_over_samples(case: Case) -> None:
+    models = [case.build() for _ in range(2)]
     models[1].reset_parameters()
-    stacked, x, module = stack_module_state(models)[0], sequences(), models[0]
+    stacked, x, module = stack_module_state(models)[0], case.draw(), models[0]
     outputs = vmap(lambda weights: functional_call(module, weights, (x,)))(stacked)
     close(outputs, torch.stack([model(x) for model in models]))
     with warnings.catch_warnings():
@@ -214,36 +272,36 @@ def unchecked_shapes() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
 @every_module
-def test_compiles_as_one_graph_for_every_length(name: str, options: dict[str, Any]) -> None:
+def test_compiles_as_one_graph_for_every_length(case: Case) -> None:
     torch._dynamo.reset()
-    module, x, padding = build(name, options), sequences(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
+    module, x, padding = case.build(), case.draw(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     compiled = torch.compile(module, fullgraph=True, dynamic=True, backend="aot_eager")
     close(compiled(x, padding), module(x, padding))
-    longer, hidden = normal(2, 7, EMBED, seed=2), torch.arange(7).expand(2, 7) > 4
+    longer, hidden = case.draw(batch=2, tokens=7, seed=2), torch.arange(7).expand(2, 7) > 4
     weights = list(module.parameters())
     gradients = [torch.autograd.grad(f(longer, hidden).square().sum(), weights) for f in (compiled, module)]
     close(gradients[0], gradients[1])
 
 
 @every_module
-def test_exports_with_any_batch_and_number_of_tokens(name: str, options: dict[str, Any]) -> None:
-    module, x, padding = build(name, options), sequences(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
+def test_exports_with_any_batch_and_number_of_tokens(case: Case) -> None:
+    module, x, padding = case.build(), case.draw(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     sizes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     exported = torch.export.export(module, (x, padding), dynamic_shapes=(sizes, sizes)).module()
-    longer, hidden = normal(2, 7, EMBED, seed=2), torch.arange(7).expand(2, 7) > 4
+    longer, hidden = case.draw(batch=2, tokens=7, seed=2), torch.arange(7).expand(2, 7) > 4
     close(exported(longer, hidden), module(longer, hidden))
 
 
 @pytest.mark.slow
 @plain_modules
-def test_runs_in_onnx_with_any_batch_and_number_of_tokens(name: str, tmp_path: Path) -> None:
+def test_runs_in_onnx_with_any_batch_and_number_of_tokens(case: Case, tmp_path: Path) -> None:
     runtime, path = pytest.importorskip("onnxruntime"), str(tmp_path / "module.onnx")
-    module, x = build(name, {}, torch.float32), sequences(torch.float32)
+    module, x = case.build(torch.float32), case.draw(torch.float32)
     padding, sizes = torch.zeros(BATCH, TOKENS, dtype=torch.bool), {0: "batch", 1: "tokens"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(module, (x, padding), path, dynamo=True, dynamic_shapes=(sizes, sizes), verbose=False)
-    longer, hidden = normal(2, 7, EMBED, seed=2, dtype=torch.float32), torch.arange(7).expand(2, 7) > 4
+    longer, hidden = case.draw(torch.float32, 2, 7, 2), torch.arange(7).expand(2, 7) > 4
     session = runtime.InferenceSession(path)
     feed = zip(session.get_inputs(), (longer, hidden), strict=True)
     (out,) = session.run(None, {given.name: value.numpy() for given, value in feed})
@@ -256,11 +314,9 @@ def test_runs_in_onnx_with_any_batch_and_number_of_tokens(name: str, tmp_path: P
 @every_module
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("filler", [0.0, 7.0, torch.nan, torch.inf])
-def test_padded_batches_give_what_each_sequence_gives_alone(
-    name: str, options: dict[str, Any], side: str, filler: float
-) -> None:
-    module, lengths = build(name, options), [5, 3, 1]
-    x, padding = sequences(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
+def test_padded_batches_give_what_each_sequence_gives_alone(case: Case, side: str, filler: float) -> None:
+    module, lengths = case.build(), [5, 3, 1]
+    x, padding = case.draw(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     real = [slice(0, n) if side == "right" else slice(TOKENS - n, TOKENS) for n in lengths]
     for row, at_real in enumerate(real):
         padding[row] = True
@@ -274,8 +330,8 @@ def test_padded_batches_give_what_each_sequence_gives_alone(
 
 
 @every_module
-def test_a_fully_masked_row_is_zero_whatever_it_hides(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences().requires_grad_()
+def test_a_fully_masked_row_is_zero_whatever_it_hides(case: Case) -> None:
+    module, x = case.build(), case.draw().requires_grad_()
     padding = torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     padding[1] = True
     assert module(x, padding)[1].abs().max() == 0
@@ -285,8 +341,8 @@ def test_a_fully_masked_row_is_zero_whatever_it_hides(name: str, options: dict[s
 
 
 @every_module
-def test_the_two_masks_say_the_same(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_the_two_masks_say_the_same(case: Case) -> None:
+    module, x = case.build(), case.draw()
     padding = torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     padding[:, 1] = True
     each = padding[:, None].expand(-1, TOKENS, -1)
@@ -296,15 +352,15 @@ def test_the_two_masks_say_the_same(name: str, options: dict[str, Any]) -> None:
 
 
 @plain_modules
-def test_a_causal_mask_makes_a_causal_module(name: str) -> None:
-    x = sequences()
+def test_a_causal_mask_makes_a_causal_module(case: Case) -> None:
+    x = case.draw()
     later = torch.ones(TOKENS, TOKENS, dtype=torch.bool).triu(1)
-    close(build(name, {"is_causal": False})(x, attn_mask=later), build(name, {})(x))
+    close(replace(case, options={"is_causal": False}).build()(x, attn_mask=later), case.build()(x))
 
 
 @every_module
-def test_masks_must_be_boolean(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_masks_must_be_boolean(case: Case) -> None:
+    module, x = case.build(), case.draw()
     with pytest.raises(ParameterError, match="key_padding_mask must be boolean"):
         module(x, key_padding_mask=torch.zeros(BATCH, TOKENS))
     with pytest.raises(ParameterError, match="attn_mask must be boolean"):
@@ -312,8 +368,8 @@ def test_masks_must_be_boolean(name: str, options: dict[str, Any]) -> None:
 
 
 @every_module
-def test_weights_are_given_on_demand_and_are_those_of_the_output(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_weights_are_given_on_demand_and_are_those_of_the_output(case: Case) -> None:
+    module, x = case.build(), case.draw()
     padding = torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     padding[0, 2] = True
     out, weights = module(x, padding, need_weights=True)
@@ -329,8 +385,8 @@ def test_weights_are_given_on_demand_and_are_those_of_the_output(name: str, opti
 
 @every_module
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e300])
-def test_a_bad_token_is_seen_where_it_counts_and_nowhere_before(name: str, options: dict[str, Any], bad: float) -> None:
-    module, x = build(name, options), sequences()
+def test_a_bad_token_is_seen_where_it_counts_and_nowhere_before(case: Case, bad: float) -> None:
+    module, x = case.build(), case.draw()
     broken = x.clone()
     broken[0, 3] = bad
     out, whole = module(broken), module(x)
@@ -343,8 +399,8 @@ def test_a_bad_token_is_seen_where_it_counts_and_nowhere_before(name: str, optio
 
 
 @every_module
-def test_overflow_is_never_taken_for_zero(name: str, options: dict[str, Any]) -> None:
-    module, x = build(name, options), sequences()
+def test_overflow_is_never_taken_for_zero(case: Case) -> None:
+    module, x = case.build(), case.draw()
     out = module(x * 1e200)
     attends = module(x).abs().amax(-1) > 0  # all rows but those without a tuple
     assert not out[attends].isfinite().all(-1).any()

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_theory.hyper_attention.layers.attention_block import TupleBlock, merge_heads, rank_of
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
 from attention_theory.hyper_attention.layers.sums import Sum
+from attention_theory.hyper_attention.layers.tuple_block import TupleBlock, merge_heads, rank_of
 from attention_theory.hyper_attention.layers.tuple_softmax import mix_tuples, tuple_attention, tuple_weights
 from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.validation import Each, refuse_unless, require
@@ -95,6 +95,7 @@ class HyperAttention(TupleBlock):
             dtype=dtype,
         )
         self.order, self.window = order, None if window is None else tuple(window)
+        self.reach = None if window is None else max(window)
         inner = num_heads * self.rank
         factory = {"device": device, "dtype": dtype}
         self.last_value: nn.Module = nn.Identity()

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_theory.encodings import rotate
-from attention_theory.hyper_attention.layers.attention_block import AttentionBlock, merge_heads
+from attention_theory.hyper_attention.layers.tuple_block import GroupedBlock, merge_heads
 from attention_theory.layers import attention_weights, causal_mask
 from attention_theory.validation import FORMS, Each, Form, ParameterError, refuse_unless, require, require_some
 
@@ -55,7 +55,7 @@ def score_features(
     return reduce(lambda x, y: (x[..., :, None] * y[..., None, :]).flatten(-2), factors)
 
 
-class HyperFeatureAttention(AttentionBlock):
+class HyperFeatureAttention(GroupedBlock):
     """Multihead HyperFeatureAttention (Definition F.3), in place of a self-attention block.
 
     A head of order ``A`` cuts its features into ``A`` parts, each with its own scores, and the softmax is of their

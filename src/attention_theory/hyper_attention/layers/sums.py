@@ -12,8 +12,8 @@ from typing import Literal, get_args
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import pad
 
+from attention_theory.attention_block import count_visible
 from attention_theory.validation import ParameterError, require
 
 Sum = Literal["all", "le", "lt", "ge", "gt"]
@@ -107,28 +107,6 @@ def rows_without_tuple(
     for least, length in zip(needed, windows, strict=True):
         empty = empty | (count_visible(every, causal, length, hidden) < least)
     return empty
-
-
-def count_visible(
-    marked: Bool[Tensor, "... tokens"],
-    causal: bool,
-    window: int | None = None,
-    hidden: Bool[Tensor, "... #queries tokens"] | None = None,
-) -> Int[Tensor, "... tokens"]:
-    """The number of marked tokens that each query may see; a ``window`` is for causal sums."""
-    if hidden is None:
-        count = marked.cumsum(-1)
-        if not causal:
-            return count[..., -1:].expand_as(count)
-        return count if window is None else count - pad(count, (window, 0))[..., : count.shape[-1]]
-    position = torch.arange(marked.shape[-1], device=marked.device)
-    visible = ~hidden
-    if causal:
-        visible = visible & (position <= position[:, None])
-    if window is not None:
-        visible = visible & (position > position[:, None] - window)
-    count = (visible & marked[..., None, :]).sum(-1)
-    return count.expand(*count.shape[:-1], marked.shape[-1])
 
 
 def require_tokens(queries: Float[Tensor, "... tokens rank"]) -> None:
