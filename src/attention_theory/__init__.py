@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attention_theory import nn
+    from attention_theory.memorization.attention import capacity
+    from attention_theory.memorization.memorizing_attention import memorize
 
     __version__: str
 
-__all__ = ["__version__", "nn"]
+__all__ = ["__version__", "capacity", "memorize", "nn"]
+
+_ROOMS = {"capacity": "memorization.attention", "memorize": "memorization.memorizing_attention"}
 
 
 def __getattr__(name: str) -> Any:
     if name == "nn":
         return import_module("attention_theory.nn")
+    if name in _ROOMS:
+        return getattr(import_module(f"attention_theory.{_ROOMS[name]}"), name)
     if name == "__version__":
         return version("attention-theory-executed")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

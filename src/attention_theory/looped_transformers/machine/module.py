@@ -154,6 +154,13 @@ class LoopedModule(nn.Module):
             state = layer(state, self.inverse_temperature, self.rule)
         return state
 
+    def like_weights(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
+        """A state in the type of the weights, and where they lie."""
+        return state.to(next(weights for weights in self.buffers() if weights.is_floating_point()))
+
+    def extra_repr(self) -> str:
+        return f"inverse_temperature={self.inverse_temperature}, rule={self.rule!r}"
+
 
 def _places(written: Int[Tensor, " written"], size: int) -> Int[Tensor, " rows"]:
     """For each of ``size`` rows its place among the written ones; the place behind the last for all others."""

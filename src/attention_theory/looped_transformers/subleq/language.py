@@ -1,7 +1,7 @@
 """SUBLEQ: subtract and branch if the result is at most zero (Algorithms 1 and 2), and its interpreter."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -38,6 +38,31 @@ class SubleqProgram:
     def end(self) -> int:
         """The number of the last instruction."""
         return len(self.code) - 1
+
+    @property
+    def blocks(self) -> dict[str, range]:
+        """The memory cells of each name: from its first to the next name's."""
+        starts = sorted((place, name) for name, place in self.cells.items())
+        ends = [*(place for place, _ in starts[1:]), len(self.memory)]
+        return {name: range(place, end) for (place, name), end in zip(starts, ends, strict=True)}
+
+    def with_inputs(self, values: Mapping[str, int | Iterable[int]]) -> "SubleqProgram":
+        """The program with other integers in the named cells at the start, one for each cell of a list.
+
+        Raises:
+            ParameterError: a name that the program does not have, or not as many integers as it has cells.
+        """
+        blocks, memory = self.blocks, list(self.memory)
+        if values:
+            require(values=(Each(list(values)), list(blocks)))
+        for name, value in values.items():
+            new = list(value) if isinstance(value, Iterable) else [value]
+            refuse_unless(
+                len(new) == len(blocks[name]),
+                f"values must have one integer for each of the {len(blocks[name])} cells of {name!r}, got {len(new)}",
+            )
+            memory[blocks[name].start : blocks[name].stop] = new
+        return replace(self, memory=tuple(memory))
 
     def columns(self, scratch: int = 1) -> int:
         """The columns of the machine's state: scratchpad, memory, instructions."""
