@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -43,8 +44,8 @@ class SubleqProgram:
     def blocks(self) -> dict[str, range]:
         """The memory cells of each name: from its first to the next name's."""
         starts = sorted((place, name) for name, place in self.cells.items())
-        ends = [*(place for place, _ in starts[1:]), len(self.memory)]
-        return {name: range(place, end) for (place, name), end in zip(starts, ends, strict=True)}
+        following = pairwise([*starts, (len(self.memory), "")])
+        return {name: range(place, end) for (place, name), (end, _) in following}
 
     def with_inputs(self, values: Mapping[str, int | Iterable[int]]) -> "SubleqProgram":
         """The program with other integers in the named cells at the start, one for each cell of a list.
