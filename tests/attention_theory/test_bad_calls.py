@@ -209,7 +209,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("queries", lambda: memorize(ones(3, 4), ones(0, 4), ones(0, 1), 1)),
     ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
     ("num_tokens", lambda: SubleqTransformer(program([1], []), num_tokens=3)),
-    ("values", lambda: SubleqTransformer(program([1], [])).run({"x": 1})),
+    ("inputs", lambda: SubleqTransformer(program([1], [])).run({"x": 1})),
     ("states", lambda: UniversalTransformer(parse_machine("a _ -> a _ L"), states=2)),
     ("places", lambda: UniversalTransformer(parse_machine("a _ -> a _ L")).load("_", place=1)),
     ("attn_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), attn_mask=torch.ones(3, 3))),

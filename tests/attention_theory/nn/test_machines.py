@@ -273,7 +273,7 @@ def test_the_maximum_must_be_sharp_enough() -> None:
 
 def test_bad_calls_are_refused_in_words() -> None:
     computer = at.nn.SubleqTransformer.compile(SUBTRACT)
-    with pytest.raises(ParameterError, match=r"each of values must be one of .*'y'.*, got 'z'"):
+    with pytest.raises(ParameterError, match=r"each of inputs must be one of .*'y'.*, got 'z'"):
         computer.run({"z": 1})
     with pytest.raises(ParameterError, match="source must have memory from -128 to 127"):
         computer.run({"x": 1000})

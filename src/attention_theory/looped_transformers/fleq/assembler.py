@@ -75,17 +75,17 @@ def assemble(
     return FleqProgram(tuple(code), memory, addresses, labels)
 
 
-def with_inputs(program: FleqProgram, values: Mapping[str, Value]) -> FleqProgram:
+def with_inputs(program: FleqProgram, inputs: Mapping[str, Value]) -> FleqProgram:
     """The program with other values in its variables at the start, each padded with zeros to the variable's columns.
 
     Raises:
         ParameterError: a variable that the program does not have.
         AssemblyError: a matrix that does not fit.
     """
-    if values:
-        require(values=(Each(list(values)), list(program.addresses)))
+    if inputs:
+        require(inputs=(Each(list(inputs)), list(program.addresses)))
     memory, starts = program.memory.clone(), sorted(program.addresses.values())
-    for name, value in values.items():
+    for name, value in inputs.items():
         start = program.addresses[name]
         stop = next((place for place in starts if place > start), len(memory))
         memory[start:stop] = _cells(name, value, program.size, stop - start, memory.device)

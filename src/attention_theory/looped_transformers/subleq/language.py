@@ -47,20 +47,20 @@ class SubleqProgram:
         following = pairwise([*starts, (len(self.memory), "")])
         return {name: range(place, end) for (place, name), (end, _) in following}
 
-    def with_inputs(self, values: Mapping[str, int | Iterable[int]]) -> "SubleqProgram":
+    def with_inputs(self, inputs: Mapping[str, int | Iterable[int]]) -> "SubleqProgram":
         """The program with other integers in the named cells at the start, one for each cell of a list.
 
         Raises:
             ParameterError: a name that the program does not have, or not as many integers as it has cells.
         """
         blocks, memory = self.blocks, list(self.memory)
-        if values:
-            require(values=(Each(list(values)), list(blocks)))
-        for name, value in values.items():
+        if inputs:
+            require(inputs=(Each(list(inputs)), list(blocks)))
+        for name, value in inputs.items():
             new = list(value) if isinstance(value, Iterable) else [value]
             refuse_unless(
                 len(new) == len(blocks[name]),
-                f"values must have one integer for each of the {len(blocks[name])} cells of {name!r}, got {len(new)}",
+                f"inputs must have one integer for each of the {len(blocks[name])} cells of {name!r}, got {len(new)}",
             )
             memory[blocks[name].start : blocks[name].stop] = new
         return replace(self, memory=tuple(memory))

@@ -70,7 +70,7 @@ def test_the_library_computes_what_it_says() -> None:
 
 
 def test_inputs_must_fit_the_program() -> None:
-    with pytest.raises(ParameterError, match=r"each of values must be one of .*'product'.*, got 'nobody'"):
+    with pytest.raises(ParameterError, match=r"each of inputs must be one of .*'product'.*, got 'nobody'"):
         assemble(library_text("multiply")).with_inputs({"nobody": 1})
     with pytest.raises(ParameterError, match=r"one integer for each of the \d cells of 'list', got 2"):
         assemble(library_text("reverse")).with_inputs({"list": [1, 2]})
