@@ -32,12 +32,7 @@ import math
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.machine.listing import AssemblyError
-from attention_theory.looped_transformers.subleq.assembler import (
-    assemble,
-    library,
-    library_text,
-    with_values,
-)
+from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
@@ -150,7 +145,7 @@ tasks = {
 def task_row(name: str) -> list[object]:
     """One program in both machines: its size, its result, whether it is right, and programs wrong at some step."""
     values, cell, wanted = tasks[name]
-    source = assemble(with_values(library_text(name), **values), bits)
+    source = assemble(library_text(name), bits).with_inputs(values)
     run, wrong = interpret(source, bits, 20_000), []
     for depth in (10, 4):
         machine = SubleqMachine(address_bits(source.columns()), bits, depth)

@@ -15,24 +15,28 @@ if TYPE_CHECKING:
     from attention_theory import nn
     from attention_theory.linear_attention.learning.certificate import certificate
     from attention_theory.linear_attention.learning.regression import fit_linear_attention
+    from attention_theory.memorization.attention import capacity
+    from attention_theory.memorization.memorizing_attention import memorize
 
     __version__: str
 
-__all__ = ["__version__", "certificate", "fit_linear_attention", "nn"]
+__all__ = ["__version__", "capacity", "certificate", "fit_linear_attention", "memorize", "nn"]
 
 _ROOMS = {
+    "capacity": "memorization.attention",
     "certificate": "linear_attention.learning.certificate",
     "fit_linear_attention": "linear_attention.learning.regression",
+    "memorize": "memorization.memorizing_attention",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "nn":
         return import_module("attention_theory.nn")
-    if name == "__version__":
-        return version("attention-theory-executed")
     if name in _ROOMS:
         return getattr(import_module(f"attention_theory.{_ROOMS[name]}"), name)
+    if name == "__version__":
+        return version("attention-theory-executed")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

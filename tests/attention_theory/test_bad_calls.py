@@ -51,6 +51,7 @@ from attention_theory.linear_attention.learning.regression import (
 )
 from attention_theory.linear_attention.machines.turing import parse_machine, write_tape
 from attention_theory.linear_attention.machines.turing import simulate as run_machine
+from attention_theory.linear_attention.machines.universal_transformer import UniversalTransformer
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features
 from attention_theory.linear_attention.model.linear_attention import LinearAttention
 from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, stack_lengths
@@ -62,6 +63,7 @@ from attention_theory.looped_transformers.programs.newton import newton_program,
 from attention_theory.looped_transformers.programs.power_iteration import power_iterates
 from attention_theory.looped_transformers.subleq.language import program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.transformer import SubleqTransformer
 from attention_theory.memorization.attention import (
     Examples,
     capacity,
@@ -73,6 +75,7 @@ from attention_theory.memorization.attention import (
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
+from attention_theory.memorization.memorizing_attention import MemorizingAttention, memorize
 from attention_theory.memorization.positions import smallest_singular_ratio
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.saturation import saturation
@@ -219,6 +222,18 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("x", lambda: HyperAttention(4, 2)(torch.ones(4))),
     ("x", lambda: HyperFeatureAttention(4, 2)(torch.ones(0, 4))),
     ("x", lambda: LinearHyperAttention(4, 2)(torch.ones(3, 5))),
+    ("contexts", lambda: MemorizingAttention(4)(torch.ones(2, 0, 4), torch.ones(2, 4))),
+    ("contexts", lambda: MemorizingAttention(4)(torch.ones(3, 2, 4), torch.ones(2, 4))),
+    ("queries", lambda: MemorizingAttention(4)(torch.ones(2, 3, 4), torch.ones(2, 5))),
+    ("key_padding_mask", lambda: MemorizingAttention(4)(torch.ones(2, 4), torch.ones(4), torch.ones(2))),
+    ("labels", lambda: memorize(ones(2, 3, 4), ones(2, 4), ones(2, 5), 1)),
+    ("labels", lambda: memorize(ones(2, 3, 4), ones(2, 4), ones(3, 1), 1)),
+    ("queries", lambda: memorize(ones(3, 4), ones(0, 4), ones(0, 1), 1)),
+    ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
+    ("num_tokens", lambda: SubleqTransformer(program([1], []), num_tokens=3)),
+    ("inputs", lambda: SubleqTransformer(program([1], [])).run({"x": 1})),
+    ("states", lambda: UniversalTransformer(parse_machine("a _ -> a _ L"), states=2)),
+    ("places", lambda: UniversalTransformer(parse_machine("a _ -> a _ L")).load("_", place=1)),
     ("attn_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), attn_mask=torch.ones(3, 3))),
     ("key_padding_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), torch.ones(3))),
     ("num_kv_heads", lambda: HyperAttention(6, 3, num_kv_heads=2)),

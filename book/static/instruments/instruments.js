@@ -49,6 +49,20 @@
     return place.loading;
   };
 
+  // Characters that nobody sees, apart from the space and the tab.
+  const INVISIBLE = /[\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/;
+
+  // The lines of a program that say anything, without comments, and their numbers from 1: as attention_theory.listings.
+  instruments.programLines = (text) => text.split(/\r\n|\r|\n/).flatMap((raw, place) => {
+    const line = raw.split("#")[0];
+    const hidden = line.match(INVISIBLE);
+    if (hidden) {
+      const code = hidden[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+      throw new Error(`line ${place + 1}: the invisible character U+${code} is not allowed`);
+    }
+    return line.trim() ? [{ number: place + 1, line: line.trim() }] : [];
+  });
+
   // An element with attributes and what is in it. An attribute that is a function listens to the event it is named for.
   instruments.make = (tag, attributes = {}, ...children) => {
     const made = document.createElement(tag);

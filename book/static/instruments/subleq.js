@@ -175,8 +175,8 @@ window.instruments.subleq_core = (() => {
     return { counter: result <= 0 ? c : at + 1, memory: after };
   }
 
-  const DATA = /^([a-z]\w*)\s*=\s*(-?\d+(?:[\s,]+-?\d+)*)$/;
-  const STATEMENT = /^([a-z]\w*(?:\[\d+\])?)\s*-=\s*([a-z]\w*(?:\[\d+\])?)(?:\s+if\s*<=\s*0\s+goto\s+(\w+))?$/;
+  const DATA = /^([a-z]\w*)\s*=\s*(-?\d{1,19}(?:[\s,]+-?\d{1,19})*)$/;
+  const STATEMENT = /^([a-z]\w*(?:\[\d{1,19}\])?)\s*-=\s*([a-z]\w*(?:\[\d{1,19}\])?)(?:\s+if\s*<=\s*0\s+goto\s+(\w+))?$/;
   const GOTO = /^goto\s+(\w+)$/;
 
   // A program from its text, in the language of attention_theory's assembler; an Error says what is wrong, and where.
@@ -186,9 +186,9 @@ window.instruments.subleq_core = (() => {
     const labels = new Map();
     const statements = [];
     const most = 2 ** (bits - 1) - 1;
-    text.split(/\r\n|\r|\n/).forEach((raw, place) => {
-      const refuse = (what) => { throw new Error(`line ${place + 1}: ${what}`); };
-      let line = raw.split("#")[0].trim();
+    window.instruments.programLines(text).forEach(({ number, line: whole }) => {
+      const refuse = (what) => { throw new Error(`line ${number}: ${what}`); };
+      let line = whole;
       for (let found = line.match(/^(\w+)\s*:\s*/); found; found = line.match(/^(\w+)\s*:\s*/)) {
         if (labels.has(found[1])) refuse(`label '${found[1]}' is given twice`);
         labels.set(found[1], statements.length);
@@ -197,12 +197,13 @@ window.instruments.subleq_core = (() => {
       const data = line.match(DATA);
       if (data) {
         if (blocks.has(data[1]) || data[1] === "mem") refuse(`cell '${data[1]}' is given twice`);
-        const values = data[2].split(/[\s,]+/).map(Number);
-        const large = values.find((value) => Math.abs(value) > most);
+        const written = data[2].split(/[\s,]+/);
+        const values = written.map((value) => Number(value) + 0); // no -0
+        const large = written.find((value) => Math.abs(Number(value)) > most);
         if (large !== undefined) refuse(`${large} is out of range: ${bits} bits hold -${most} to ${most}`);
         blocks.set(data[1], [made.length, values.length]);
         made.push(...values);
-      } else if (line) statements.push({ line, number: place + 1 });
+      } else if (line) statements.push({ line, number });
     });
     const last = statements.length ? statements[statements.length - 1] : { number: 1 };
     if (last.line !== "halt") throw new Error(`line ${last.number}: the program has no end: its last statement must be 'halt'`);

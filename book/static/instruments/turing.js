@@ -76,26 +76,26 @@ window.instruments.turing_core = (() => {
 
   // ---- Machines, prompts and tapes ----
 
-  // A machine from its lines `state letter -> state letter move`; an Error says what is wrong, and where.
+  // A machine from its lines `state letter -> state letter move`; an Error says what is wrong, and where. The blank, the
+  // first of its letters, is `_` where the rules name it, and else the first letter in them.
   function parse(text) {
     const rules = new Map();
     const [states, letters] = [new Set(), new Set()];
-    text.split(/\r\n|\r|\n/).forEach((line, place) => {
-      const words = line.split("#")[0].replaceAll("->", " -> ").trim().split(/\s+/).filter(Boolean);
-      if (!words.length) return;
+    window.instruments.programLines(text).forEach(({ number, line }) => {
+      const words = line.replaceAll("->", " -> ").trim().split(/\s+/);
       const one = (word) => [...word].length === 1;
       if (words.length !== 6 || words[2] !== "->" || !one(words[1]) || !one(words[4]) || !one(words[5]) || !MOVES.includes(words[5])) {
-        throw new Error(`line ${place + 1} of the machine must read 'state letter -> state letter L|R|S'`);
+        throw new Error(`line ${number} of the machine must read 'state letter -> state letter L|R|S', got '${line}'`);
       }
       const [state, letter, , nextState, written, move] = words;
-      if (rules.has(`${state} ${letter}`)) throw new Error(`line ${place + 1} of the machine names the pair (${state}, ${letter}) again`);
+      if (rules.has(`${state} ${letter}`)) throw new Error(`line ${number} of the machine names the pair (${state}, ${letter}) again`);
       rules.set(`${state} ${letter}`, { state: nextState, letter: written, move: MOVES.indexOf(move) });
       [state, nextState].forEach((name) => states.add(name));
       [letter, written].forEach((sign) => letters.add(sign));
     });
-    if (!rules.size) throw new Error("the machine has no rule");
+    if (!rules.size) throw new Error("text must have at least one rule, got none");
     const names = [...new Set([...states, "accept", "reject"])];
-    const signs = [...letters];
+    const signs = [...letters].sort((first, second) => (second === "_") - (first === "_"));
     const table = names.map((name) => signs.map((sign) => {
       const rest = ["accept", "reject"].includes(name) ? name : "reject";
       const rule = rules.get(`${name} ${sign}`) || { state: rest, letter: sign, move: 2 };
@@ -225,7 +225,7 @@ window.instruments.turing = (room, given) => {
       part("Machine",
         field("Example", choice), field("Rules: state letter -> state letter move", rules),
         make("div", { class: "instrument-pair" }, field("Word on the tape", word), field("The head starts in cell", head)), refusal,
-        make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, where a machine stays, are counted), ${data.sizes.letters} letters, ${data.sizes.word} cells. The first line begins with the start state and the blank; moves are L, R and S (stay). A pair without a rule rejects.`)),
+        make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, where a machine stays, are counted), ${data.sizes.letters} letters, ${data.sizes.word} cells. The first line begins with the start state; the blank is _, or the first letter where there is no _; moves are L, R and S (stay). A pair without a rule rejects.`)),
       part("Run",
         make("div", { class: "instrument-buttons" }, running.button, one, token, finish, restart),
         status, make("h4", {}, "The rule at hand"), delta),

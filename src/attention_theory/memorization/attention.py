@@ -7,7 +7,7 @@ holds its tokens as rows; the query e is a row of its own. There is no scaling b
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attention_theory.randomness import Seed, generator, normal
@@ -117,9 +117,14 @@ def logits(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads to
     return carried.transpose(0, 1) @ examples.contexts.mT
 
 
-def softmax_weights(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads tokens"]:
-    """theta = softmax(alpha) (Eq. 2)."""
-    return logits(heads, examples).softmax(dim=-1)
+def softmax_weights(
+    heads: Heads, examples: Examples, hidden: Bool[Tensor, "examples tokens"] | None = None
+) -> Float[Tensor, "examples heads tokens"]:
+    """theta = softmax(alpha) (Eq. 2); tokens that are hidden have the weight 0, even where all are."""
+    if hidden is None:
+        return logits(heads, examples).softmax(dim=-1)
+    hidden = hidden[:, None]
+    return logits(heads, examples).masked_fill(hidden, -torch.inf).softmax(dim=-1).masked_fill(hidden, 0.0)
 
 
 def features(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads_times_width"]:
@@ -133,12 +138,17 @@ def matrix_form(Z: Float[Tensor, "examples heads_times_width"], readout: Readout
 
 
 def predict(
-    heads: Heads, readout: Readout, examples: Examples, skip: bool = False
+    heads: Heads,
+    readout: Readout,
+    examples: Examples,
+    skip: bool = False,
+    hidden: Bool[Tensor, "examples tokens"] | None = None,
 ) -> Float[Tensor, "examples outputs"]:
     """The outputs of all examples (Eqs. 1-6).
 
     Args:
         skip: add the query to the layer's output before decoding (the layer with a skip connection, Section 4.4).
+        hidden: true at tokens that count for nothing, whatever they hold; the output is 0 where all are.
 
     Raises:
         ParameterError: heads of another width than the examples.
@@ -147,7 +157,9 @@ def predict(
         heads.keys.shape[1] == examples.width,
         f"heads must have the width of the examples, {examples.width}, got {heads.keys.shape[1]}",
     )
-    combined = softmax_weights(heads, examples) @ examples.contexts
+    if hidden is not None:
+        examples = Examples(examples.context_of_each.masked_fill(hidden[..., None], 0.0), examples.queries)
+    combined = softmax_weights(heads, examples, hidden) @ examples.contexts
     parts = torch.einsum("thd,hdv->thv", combined, readout.values).flatten(1)
     output = parts @ readout.output
     return (output + examples.queries if skip else output) @ readout.decode
@@ -173,6 +185,10 @@ def predict_literally(
 
 def capacity(heads: int, tokens: int, head_width: int) -> int:
     """H (min(n, d_h) - 1) + 1: the examples that Theorem 1 promises.
+
+    >>> import attention_theory as at
+    >>> at.capacity(heads=8, tokens=10, head_width=6)
+    41
 
     Raises:
         ParameterError: no head, no token, or a head width below 1.

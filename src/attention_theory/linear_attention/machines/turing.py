@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attention_theory.listings import program_lines
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import Each, ParameterError, refuse_unless, require, require_some
 
@@ -52,28 +53,22 @@ class Configurations:
 def parse_machine(text: str) -> Machine:
     """A machine from lines ``state letter -> state letter move``, with ``#`` for comments.
 
-    States and letters are numbered in the order in which they appear, so the first line begins with the start state
-    and the blank. A halting state (``accept``, ``reject``) stays as it is; a pair that no line names rejects.
+    States are numbered in the order in which they appear, the start state first. The blank is ``_`` where the rules
+    name it, and else the first letter; the others follow as they appear. A halting state (``accept``, ``reject``) stays
+    as it is; a pair that no line names rejects.
 
     Raises:
-        ParameterError: a line of another form, a letter of more than one character, an unknown move, or a pair that is
-            named twice.
+        ParameterError: a line of another form, a letter of more than one character, an unknown move, a pair that is
+            named twice, an invisible character outside of comments, or no rule.
     """
     rules: dict[tuple[str, str], tuple[str, str, int]] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.partition("#")[0].replace("->", " -> ").split()
-        if not words:
-            continue
-        if (
-            len(words) != 6
-            or words[2] != "->"
-            or words[5] not in tuple(MOVES)
-            or len(words[1]) != 1
-            or len(words[4]) != 1
-        ):
-            raise ParameterError(
-                f"line {number} of the machine must read 'state letter -> state letter L|R|S': {line!r}"
-            )
+    for number, line in program_lines(text):
+        words = line.replace("->", " -> ").split()
+        is_rule = len(words) == 6 and words[2] == "->" and words[5] in tuple(MOVES)
+        refuse_unless(
+            is_rule and len(words[1]) == len(words[4]) == 1,
+            f"line {number} of the machine must read 'state letter -> state letter L|R|S', got '{line}'",
+        )
         state, letter, _, next_state, written, move = words
         if (state, letter) in rules:
             raise ParameterError(f"line {number} of the machine names the pair ({state}, {letter}) again")
@@ -82,6 +77,7 @@ def parse_machine(text: str) -> Machine:
     named = [name for (state, _), (next_state, _, _) in rules.items() for name in (state, next_state)]
     states = list(dict.fromkeys([*named, "accept", "reject"]))
     letters = list(dict.fromkeys(one for (_, letter), (_, written, _) in rules.items() for one in (letter, written)))
+    letters.sort(key=lambda letter: letter != "_")
     table = torch.empty(len(states), len(letters), 3, dtype=torch.int64)
     for place, state in enumerate(states):
         for sign, letter in enumerate(letters):

@@ -18,13 +18,15 @@ are always there: a statement without a jump has the flag ``one``, which never j
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqProgram, Instruction, PointerMove
 from attention_theory.looped_transformers.machine.listing import AssemblyError, find, labelled_lines, refuse_twice
-from attention_theory.validation import require
+from attention_theory.validation import Each, require
 
 Value = float | Tensor
 
@@ -32,11 +34,13 @@ _CELL = r"[a-z]\w*(?:\[\d+\])?"
 _STATEMENT = re.compile(
     rf"(?:(?P<c>{_CELL})\s*=\s*(?P<function>\w+)\(\s*(?P<a>{_CELL})\s*(?:,\s*(?P<b>{_CELL})\s*)?\)\s*"
     rf"(?:width\s+(?P<width>\d+)\s*)?)?"
-    rf"(?:if\s+(?P<flag>{_CELL})\s*<=\s*0\s+goto\s+(?P<target>\w+))?"
+    rf"(?:if\s+(?P<flag>{_CELL})\s*<=\s*0\s+goto\s+(?P<target>\w+))?",
+    re.ASCII,
 )
 _MOVE = re.compile(
     rf"(?:advance\s+(?P<next>\w+)\.(?P<next_fields>[abc]+)(?:\s+by\s+(?P<by>\d+))?"
-    rf"|rewind\s+(?P<back>\w+)\.(?P<back_fields>[abc]+)\s+to\s+(?P<to>{_CELL}))"
+    rf"|rewind\s+(?P<back>\w+)\.(?P<back_fields>[abc]+)\s+to\s+(?P<to>{_CELL}))",
+    re.ASCII,
 )
 
 
@@ -71,22 +75,43 @@ def assemble(
     return FleqProgram(tuple(code), memory, addresses, labels)
 
 
+def with_inputs(program: FleqProgram, inputs: Mapping[str, Value]) -> FleqProgram:
+    """The program with other values in its variables at the start, each padded with zeros to the variable's columns.
+
+    Raises:
+        ParameterError: a variable that the program does not have.
+        AssemblyError: a matrix that does not fit.
+    """
+    if inputs:
+        require(inputs=(Each(list(inputs)), list(program.addresses)))
+    memory, starts = program.memory.clone(), sorted(program.addresses.values())
+    for name, value in inputs.items():
+        start = program.addresses[name]
+        stop = next((place for place in starts if place > start), len(memory))
+        memory[start:stop] = _cells(name, value, program.size, stop - start, memory.device)
+    return replace(program, memory=memory)
+
+
 def _layout(variables: Mapping[str, Value], size: int, columns: Mapping[str, int]) -> tuple[Tensor, dict[str, int]]:
     """Consecutive cells for every variable, in float64 and where the matrices among them lie."""
     device = next((value.device for value in variables.values() if isinstance(value, Tensor)), torch.device("cpu"))
     addresses: dict[str, int] = {}
     cells: list[Tensor] = []
     for name, value in variables.items():
-        matrix = value if isinstance(value, Tensor) else torch.tensor(value, dtype=torch.float64, device=device)
-        matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
-        room = columns.get(name, size)
-        if matrix.ndim != 2 or matrix.shape[0] > size or matrix.shape[1] > room:
-            raise AssemblyError(f"variable '{name}': shape {tuple(matrix.shape)} does not fit {size} by {room}")
-        block = torch.zeros(room, size, dtype=torch.float64, device=device)
-        block[: matrix.shape[1], : matrix.shape[0]] = matrix.mT
         addresses[name] = sum(len(cell) for cell in cells)
-        cells.append(block)
+        cells.append(_cells(name, value, size, columns.get(name, size), device))
     return torch.cat(cells), addresses
+
+
+def _cells(name: str, value: Value, size: int, room: int, device: torch.device) -> Float[Tensor, "room size"]:
+    """A number or a matrix in cells, one a column, padded with zeros."""
+    matrix = value if isinstance(value, Tensor) else torch.tensor(value, dtype=torch.float64, device=device)
+    matrix = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+    if matrix.ndim != 2 or matrix.shape[0] > size or matrix.shape[1] > room:
+        raise AssemblyError(f"variable '{name}': shape {tuple(matrix.shape)} does not fit {size} by {room}")
+    block = torch.zeros(room, size, dtype=torch.float64, device=device)
+    block[: matrix.shape[1], : matrix.shape[0]] = matrix.mT
+    return block
 
 
 def _labelled(text: str) -> tuple[dict[str, int], list[tuple[int, str]]]:

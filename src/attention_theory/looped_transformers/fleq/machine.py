@@ -1,6 +1,6 @@
 """The transformer that runs FLEQ programs (Theorem 2): 9 layers and those of the deepest function block."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,24 +13,38 @@ from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlo
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq import steps
-from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, PointerMove
+from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, Instruction, PointerMove
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
-from attention_theory.validation import require, require_some
+from attention_theory.validation import Each, require, require_some
 
 #: Where an entry is larger, a run goes by the dense matrices: they say what becomes of numbers that are not finite.
 LARGEST = 1e100
 
 
-def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
-    """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
+def functions_of(program: FleqProgram) -> set[str]:
+    """The functions that a program uses."""
+    return {instruction.function for instruction in program.code if isinstance(instruction, Instruction)}
+
+
+def blocks_of(functions: Collection[str], slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
+    """The blocks of functions of matrices, with slope c of the product and 1 or 2 heads for a sum.
+
+    Raises:
+        ParameterError: a function without a block.
+    """
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
     blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
-    used = {getattr(instruction, "function", "") for instruction in program.code}
-    return [block for block in blocks if block.name in used]
+    require(functions=(Each(list(functions)), [block.name for block in blocks]))
+    return [block for block in blocks if block.name in functions]
+
+
+def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
+    """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
+    return blocks_of(functions_of(program), slope, sum_heads)
 
 
 class FleqMachine:

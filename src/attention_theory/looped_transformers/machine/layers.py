@@ -17,7 +17,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.layers import Rule, attention
+from attention_theory.layers import Rule
+from attention_theory.looped_transformers.machine.module import (
+    HeadModule,
+    LayerModule,
+    LoopedModule,
+    Part,
+    nonzero_rows,
+)
 from attention_theory.rows import Combination, Rows
 from attention_theory.validation import refuse_unless, require
 
@@ -58,33 +65,10 @@ class DenseHead:
     value: Float[Tensor, "rows rows"]
 
     @cached_property
-    def narrow(self) -> tuple["Part", "Part", "Part", Int[Tensor, " written"]]:
+    def narrow(self) -> tuple[Part, Part, Part, Int[Tensor, " written"]]:
         """Key, query and value without their zero columns, and the rows to which the head adds anything."""
-        written = _nonzero_rows(self.value)
+        written = nonzero_rows(self.value)
         return Part.of(self.key), Part.of(self.query), Part.of(self.value[written]), written
-
-
-@dataclass(frozen=True)
-class Part:
-    """The columns of a matrix that are not zero, and the rows of the state that they read.
-
-    Most of a layer's matrices are zero, since it has to do with a few of the rows.
-    """
-
-    matrix: Float[Tensor, "outputs read"]
-    read: Int[Tensor, " read"]
-
-    @classmethod
-    def of(cls, matrix: Float[Tensor, "outputs rows"]) -> "Part":
-        read = _nonzero_rows(matrix.mT)
-        return cls(matrix[:, read].contiguous(), read)
-
-    def __call__(self, state: Float[Tensor, "... rows"]) -> Float[Tensor, "... outputs"]:
-        return state[..., self.read] @ self.matrix.mT
-
-
-def _nonzero_rows(matrix: Float[Tensor, "rows others"]) -> Int[Tensor, " nonzero"]:
-    return matrix.ne(0).any(1).nonzero().flatten()
 
 
 @dataclass(frozen=True)
@@ -105,30 +89,30 @@ class DenseLayer:
     w2: Float[Tensor, "rows hidden"]
     b2: Float[Tensor, " rows"]
 
+    @cached_property
+    def narrow(self) -> tuple[Part, Float[Tensor, "written hidden"], Int[Tensor, " written"]]:
+        """W1 without its zero columns, W2 without its zero rows, and the rows that W2 writes."""
+        written = nonzero_rows(self.w2)
+        return Part.of(self.w1), self.w2[written], written
+
+    def module(self) -> LayerModule:
+        """The layer as a torch module, with its own weights."""
+        heads = [HeadModule(*head.narrow, len(head.value)) for head in self.heads]
+        return LayerModule(heads, *self.narrow, self.b1, self.b2)
+
+    @cached_property
+    def _executed(self) -> LayerModule:
+        return self.module()
+
     def attend(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
-        result = state.clone() if self.heads else state
-        for head in self.heads:
-            key, query, value, written = head.narrow
-            result[..., written] += attention(query(state), key(state), value(state), rule, scale=temperature)
-        return result
+        return self._executed.attend(state, temperature, rule)
 
     def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """Eq. (1b), given the result of eq. (1a)."""
-        if not len(self.b1):
-            return state + self.b2
-        inner, outer, written = self.narrow
-        result = state.clone()
-        result[..., written] += torch.relu(inner(state) + self.b1) @ outer.mT
-        return result + self.b2
-
-    @cached_property
-    def narrow(self) -> tuple[Part, Float[Tensor, "written hidden"], Int[Tensor, " written"]]:
-        """W1 without its zero columns, W2 without its zero rows, and the rows that W2 writes."""
-        written = _nonzero_rows(self.w2)
-        return Part.of(self.w1), self.w2[written], written
+        return self._executed.feed_forward(state)
 
     def __call__(
         self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
@@ -228,6 +212,14 @@ class LoopedTransformer:
         for layer in self.dense:
             state = layer(state, temperature, rule)
         return state
+
+    def module(self, inverse_temperature: float, rule: Rule = "softmax") -> LoopedModule:
+        """One cycle as a torch module, with its own weights.
+
+        Raises:
+            ParameterError: as :class:`LoopedModule`.
+        """
+        return LoopedModule((layer.module() for layer in self.dense), inverse_temperature, rule)
 
     def same_weights(self, other: "LoopedTransformer") -> bool:
         """Whether all matrices of two machines are equal bit for bit."""

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
+from attention_theory.listings import program_lines
+
 Place = TypeVar("Place")
 
 
@@ -16,15 +18,18 @@ class AssemblyError(ValueError):
 def labelled_lines(text: str) -> Iterator[tuple[int, list[str], str]]:
     """The number of each line, from 1, the labels in front of it (``name:``) and what is left without ``#`` comments.
 
-    Lines on which nothing stands are left out; a line of labels alone has an empty statement.
+    Lines on which nothing stands are left out; a line of labels alone has an empty statement. Names are of ASCII
+    letters.
+
+    Raises:
+        AssemblyError: an invisible character outside of comments.
     """
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line, labels = raw.partition("#")[0].strip(), []
-        while found := re.match(r"(\w+)\s*:\s*", line):
+    for number, line in program_lines(text, AssemblyError):
+        labels = []
+        while found := re.match(r"(\w+)\s*:\s*", line, re.ASCII):
             labels.append(found[1])
             line = line[found.end() :]
-        if line or labels:
-            yield number, labels, line
+        yield number, labels, line
 
 
 def refuse_twice(number: int, kind: str, name: str, known: Collection[str]) -> None:

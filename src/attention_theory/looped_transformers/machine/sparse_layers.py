@@ -28,7 +28,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer, LoopedTransformer, Part
+from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer, LoopedTransformer
+from attention_theory.looped_transformers.machine.module import Part
 from attention_theory.validation import ParameterError, require
 
 Array = NDArray[np.float64]

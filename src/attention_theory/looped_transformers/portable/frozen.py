@@ -19,7 +19,6 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.machine.layers import DenseLayer, LoopedTransformer
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.portable.module import PortableLayers
 
 #: Under this name the metadata of an ONNX file hold what :meth:`FrozenMachine.about` says, as JSON.
 METADATA = "machine"
@@ -73,7 +72,7 @@ class FrozenMachine:
         The number of programs is free. It is torch's exporter that writes it; what that notes about source files is
         taken out.
         """
-        layers = PortableLayers(self.transformer.dense, self.temperature).eval()
+        layers = self.transformer.module(self.temperature).eval()
         example = self.blank.expand(3, -1, -1).clone()  # 0 and 1 would be taken for fixed sizes
         with _quiet():
             made = torch.onnx.export(

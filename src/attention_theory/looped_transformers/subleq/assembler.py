@@ -9,11 +9,11 @@ One statement a line is one instruction; ``#`` begins a comment, ``name:`` in fr
           goto loop                    # short for: zero -= zero if <= 0 goto loop
     done: halt
 
-The cells ``zero`` (0) and ``minus_one`` (-1) are always there and must stay as they are. ``mem[k]`` is cell ``k``.
+Names and numbers are of ASCII letters and digits; invisible characters are refused outside of comments. The cells
+``zero`` (0) and ``minus_one`` (-1) are always there and must stay as they are. ``mem[k]`` is cell ``k``.
 """
 
 import re
-from collections.abc import Iterable
 from importlib import resources
 
 from attention_theory.looped_transformers.machine.codes import address_bits as least_address_bits
@@ -22,11 +22,11 @@ from attention_theory.looped_transformers.subleq.language import RESERVED, Suble
 from attention_theory.validation import require
 
 _NAMES = ("zero", "minus_one")
-_DATA = re.compile(r"(?P<name>[a-z]\w*)\s*=\s*(?P<values>-?\d+(?:[\s,]+-?\d+)*)")
-_STATEMENT = re.compile(
-    r"(?P<b>[a-z]\w*(?:\[\d+\])?)\s*-=\s*(?P<a>[a-z]\w*(?:\[\d+\])?)(?:\s+if\s*<=\s*0\s+goto\s+(?P<c>\w+))?"
-)
-_GOTO = re.compile(r"goto\s+(?P<c>\w+)")
+_NUMBER = r"\d{1,19}"  # enough for 62 bits
+_CELL = rf"[a-z]\w*(?:\[{_NUMBER}\])?"
+_DATA = re.compile(rf"(?P<name>[a-z]\w*)\s*=\s*(?P<values>-?{_NUMBER}(?:[\s,]+-?{_NUMBER})*)", re.ASCII)
+_STATEMENT = re.compile(rf"(?P<b>{_CELL})\s*-=\s*(?P<a>{_CELL})(?:\s+if\s*<=\s*0\s+goto\s+(?P<c>\w+))?", re.ASCII)
+_GOTO = re.compile(r"goto\s+(?P<c>\w+)", re.ASCII)
 
 
 def assemble(text: str, bits: int = 8, address_bits: int | None = None, scratch: int = 1) -> SubleqProgram:
@@ -84,22 +84,6 @@ def library_text(name: str) -> str:
     return (folder / f"{name}.subleq").read_text(encoding="utf-8")
 
 
-def with_values(text: str, **values: int | Iterable[int]) -> str:
-    """The text with other starting values in the cells named, one for each cell of a list.
-
-    Raises:
-        AssemblyError: no such cell in the text, or not as many values as it has.
-    """
-    for name, value in values.items():
-        line = re.compile(rf"^(\s*{name}\s*=\s*)(-?\d+(?:[ \t,]+-?\d+)*)", re.MULTILINE)
-        found = line.search(text)
-        new = [value] if isinstance(value, int) else list(value)
-        if not found or len(re.split(r"[\s,]+", found[2])) != len(new):
-            raise AssemblyError(f"no cell '{name}' with {len(new)} value{'s' * (len(new) != 1)} in the text")
-        text = text[: found.start(2)] + " ".join(str(one) for one in new) + text[found.end(2) :]
-    return text
-
-
 def _instruction(
     number: int, line: str, place: int, blocks: dict[str, range], labels: dict[str, int]
 ) -> tuple[int, int, int]:
@@ -127,7 +111,7 @@ def _cell(number: int, operand: str, blocks: dict[str, range]) -> int:
 def _integer(number: int, text: str, bits: int) -> int:
     value, bound = int(text), 2 ** (bits - 1) - 1
     if abs(value) > bound:
-        raise AssemblyError(f"line {number}: {value} is out of range: {bits} bits hold -{bound} to {bound}")
+        raise AssemblyError(f"line {number}: {text} is out of range: {bits} bits hold -{bound} to {bound}")
     return value
 
 

@@ -1,7 +1,8 @@
 """SUBLEQ: subtract and branch if the result is at most zero (Algorithms 1 and 2), and its interpreter."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -38,6 +39,31 @@ class SubleqProgram:
     def end(self) -> int:
         """The number of the last instruction."""
         return len(self.code) - 1
+
+    @property
+    def blocks(self) -> dict[str, range]:
+        """The memory cells of each name: from its first to the next name's."""
+        starts = sorted((place, name) for name, place in self.cells.items())
+        following = pairwise([*starts, (len(self.memory), "")])
+        return {name: range(place, end) for (place, name), (end, _) in following}
+
+    def with_inputs(self, inputs: Mapping[str, int | Iterable[int]]) -> "SubleqProgram":
+        """The program with other integers in the named cells at the start, one for each cell of a list.
+
+        Raises:
+            ParameterError: a name that the program does not have, or not as many integers as it has cells.
+        """
+        blocks, memory = self.blocks, list(self.memory)
+        if inputs:
+            require(inputs=(Each(list(inputs)), list(blocks)))
+        for name, value in inputs.items():
+            new = list(value) if isinstance(value, Iterable) else [value]
+            refuse_unless(
+                len(new) == len(blocks[name]),
+                f"inputs must have one integer for each of the {len(blocks[name])} cells of {name!r}, got {len(new)}",
+            )
+            memory[blocks[name].start : blocks[name].stop] = new
+        return replace(self, memory=tuple(memory))
 
     def columns(self, scratch: int = 1) -> int:
         """The columns of the machine's state: scratchpad, memory, instructions."""

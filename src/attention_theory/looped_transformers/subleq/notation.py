@@ -1,7 +1,6 @@
 """A SUBLEQ program written down as the paper writes one (Algorithm 6): ``Instr. 3: SUBLEQ(x, y, 4)``."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
 
@@ -25,8 +24,7 @@ def notation(source: SubleqProgram, names: Mapping[int, str] | None = None) -> s
 def cell_names(source: SubleqProgram) -> dict[int, str]:
     """The name of each memory cell: as the program has it, ``name[k]`` within a list, or its number."""
     names = {place: str(place) for place in range(len(source.memory))}
-    starts = sorted((place, name) for name, place in source.cells.items())
-    for (place, name), (end, _) in pairwise([*starts, (len(source.memory), "")]):
-        for cell in range(place, end):
-            names[cell] = f"{name}[{cell - place}]" if end - place > 1 else name
+    for name, cells in source.blocks.items():
+        for cell in cells:
+            names[cell] = f"{name}[{cell - cells.start}]" if len(cells) > 1 else name
     return names

@@ -5,7 +5,6 @@ from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_fleq_program
 from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.portable.module import PortableLayers
 from attention_theory.validation import ParameterError
 
 EXACT = ("add", "sub", "transpose", "rowsigmoid")
@@ -17,7 +16,7 @@ def test_one_machine_runs_shorter_programs_and_its_module_does_the_same() -> Non
     found = fleq_conformance(computer.machine, programs, 8)
     assert found.wrong == 0
     assert found.deviation < 1e-11
-    layers = PortableLayers(computer.machine.transformer.dense, computer.temperature)
+    layers = computer.machine.transformer.module(computer.temperature)
     state = torch.stack([computer.machine.layout.pack(one) for one in programs])
     assert (layers(state) - computer.machine.cycle(state)).abs().max() < 1e-11
 

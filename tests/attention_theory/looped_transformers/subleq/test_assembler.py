@@ -4,18 +4,14 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.listing import AssemblyError
-from attention_theory.looped_transformers.subleq.assembler import (
-    assemble,
-    library,
-    library_text,
-    with_values,
-)
+from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError
 
 
 def result(name: str, cell: str, count: int = 1, bits: int = 10, **values: int | list[int]) -> list[int]:
-    source = assemble(with_values(library_text(name), **values), bits)
+    source = assemble(library_text(name), bits).with_inputs(values)
     run = interpret(source, bits, 5000)
     assert run.halted
     first = source.cells[cell]
@@ -73,8 +69,8 @@ def test_the_library_computes_what_it_says() -> None:
         assert result("bubble_sort", "list", 4, list=order) == sorted(order)
 
 
-def test_other_values_must_fit_the_text() -> None:
-    with pytest.raises(AssemblyError, match="no cell 'nobody'"):
-        with_values(library_text("multiply"), nobody=1)
-    with pytest.raises(AssemblyError, match="2 values"):
-        with_values(library_text("reverse"), list=[1, 2])
+def test_inputs_must_fit_the_program() -> None:
+    with pytest.raises(ParameterError, match=r"each of inputs must be one of .*'product'.*, got 'nobody'"):
+        assemble(library_text("multiply")).with_inputs({"nobody": 1})
+    with pytest.raises(ParameterError, match=r"one integer for each of the \d cells of 'list', got 2"):
+        assemble(library_text("reverse")).with_inputs({"list": [1, 2]})

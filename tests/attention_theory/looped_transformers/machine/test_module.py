@@ -1,6 +1,5 @@
 import torch
 
-from attention_theory.looped_transformers.portable.module import PortableLayers
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 
@@ -9,7 +8,7 @@ def test_the_module_is_the_machine() -> None:
     depths: tuple[Depth, ...] = (10, 6, 4)
     for depth in depths:
         machine = SubleqMachine(4, 6, depth)
-        layers = PortableLayers(machine.dense, 30.0)
+        layers = machine.module(30.0)
         ours = theirs = machine.load([random_program(4, 6, 6, seed) for seed in range(10)])
         for _ in range(10):
             ours, theirs = layers(ours), machine.cycle(theirs, 30.0)
@@ -19,9 +18,9 @@ def test_the_module_is_the_machine() -> None:
 def test_a_layer_without_heads_units_or_constants_is_the_identity() -> None:
     machine = SubleqMachine(4, 6, rounded=False)  # the last layer has nothing
     state = torch.randn(2, 5, machine.rows.size, dtype=torch.float64)
-    assert torch.equal(PortableLayers(machine.dense[-1:], 30.0)(state), state)
+    assert torch.equal(machine.dense[-1].module()(state, 30.0), state)
 
 
 def test_the_weights_have_names() -> None:
-    names = PortableLayers(SubleqMachine(4, 6, 4).dense, 30.0).state_dict()
+    names = SubleqMachine(4, 6, 4).module(30.0).state_dict()
     assert {"layers.0.heads.0.key", "layers.1.heads.1.query", "layers.3.w1", "layers.3.b2"} <= set(names)

@@ -1,0 +1,160 @@
+"""Multi-head attention read at a query, as a module of torch, and weights that memorise any labels (Theorem 1)."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attention_theory.memorization.attention import Examples, Heads, Readout, predict
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.randomness import Seed
+from attention_theory.validation import ParameterError, refuse_unless, require, require_shape, require_some
+
+
+class MemorizingAttention(nn.Module):
+    """One layer of multi-head attention, read at a query, with a linear decoder (Section 3, Eqs. 1 to 6).
+
+    There is no scaling of scores, no bias and no skip connection. Shapes are ``(..., tokens, embed_dim)`` for contexts
+    and ``(..., embed_dim)`` for queries in, ``(..., out_features)`` out. A query whose context is all masked gives 0.
+
+    >>> import torch
+    >>> from attention_theory.nn import MemorizingAttention
+    >>> layer = MemorizingAttention(embed_dim=16, num_heads=4, out_features=3)
+    >>> layer(torch.randn(8, 5, 16), torch.randn(8, 16)).shape
+    torch.Size([8, 3])
+
+    Args:
+        embed_dim: the features ``d`` of a token.
+        num_heads: the heads ``H``.
+        out_features: ``d_out``.
+        head_dim: the width ``d_h`` of keys and queries; ``embed_dim`` unless given.
+        value_dim: the width ``d_v`` of values; ``embed_dim`` unless given.
+
+    Raises:
+        ParameterError: a number below 1.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int = 1,
+        out_features: int = 1,
+        *,
+        head_dim: int | None = None,
+        value_dim: int | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.embed_dim, self.num_heads, self.out_features = embed_dim, num_heads, out_features
+        self.head_dim = head_dim = embed_dim if head_dim is None else head_dim
+        self.value_dim = value_dim = embed_dim if value_dim is None else value_dim
+        require(embed_dim=(embed_dim, 1, None), num_heads=(num_heads, 1, None), out_features=(out_features, 1, None))
+        require(head_dim=(head_dim, 1, None), value_dim=(value_dim, 1, None))
+
+        def weights(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+
+        self.keys, self.queries = (weights(num_heads, embed_dim, head_dim) for _ in range(2))
+        self.values = weights(num_heads, embed_dim, value_dim)
+        self.output = weights(num_heads * value_dim, embed_dim)
+        self.decode = weights(embed_dim, out_features)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew, uniformly, as ``torch.nn.Linear`` does."""
+        for weights in self.parameters():
+            nn.init.uniform_(weights, -(weights.shape[-2] ** -0.5), weights.shape[-2] ** -0.5)
+
+    def forward(
+        self,
+        contexts: Float[Tensor, "... tokens embed_dim"],
+        queries: Float[Tensor, "... embed_dim"],
+        key_padding_mask: Bool[Tensor, "... tokens"] | None = None,
+    ) -> Float[Tensor, "... out_features"]:
+        """The outputs at the queries.
+
+        Args:
+            contexts: one for each query, or a single one, ``(tokens, embed_dim)``, for all.
+            queries: which need not be tokens of their contexts.
+            key_padding_mask: true at the tokens of each context that are left out, as in torch.
+
+        Raises:
+            ParameterError: no token, shapes that do not match, or a mask that is not boolean.
+        """
+        require_shape(contexts=(contexts, (..., None, self.embed_dim)), queries=(queries, (..., self.embed_dim)))
+        refuse_unless(contexts.shape[-2] > 0, f"contexts must have a token, got shape {list(contexts.shape)}")
+        batch = queries.shape[:-1]
+        if contexts.ndim > 2:
+            require_shape(contexts=(contexts, (*batch, None, self.embed_dim)))
+            contexts = contexts.flatten(0, -3) if batch else contexts
+        hidden = None
+        if key_padding_mask is not None:
+            if key_padding_mask.dtype != torch.bool:
+                raise ParameterError(f"key_padding_mask must be boolean, got {key_padding_mask.dtype}")
+            require_shape(key_padding_mask=(key_padding_mask, (*batch, contexts.shape[-2])))
+            hidden = key_padding_mask.reshape(-1, contexts.shape[-2])
+        examples = Examples(contexts, queries.reshape(-1, self.embed_dim))
+        readout = Readout(self.values, self.output, self.decode)
+        return predict(Heads(self.keys, self.queries), readout, examples, hidden=hidden).reshape(
+            *batch, self.out_features
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.embed_dim}, {self.num_heads}, {self.out_features}, head_dim={self.head_dim}, "
+            f"value_dim={self.value_dim}"
+        )
+
+
+def memorize(
+    contexts: Float[Tensor, "tokens embed_dim"] | Float[Tensor, "examples tokens embed_dim"],
+    queries: Float[Tensor, "examples embed_dim"],
+    labels: Float[Tensor, "examples out_features"],
+    num_heads: int,
+    head_dim: int | None = None,
+    seed: Seed = 0,
+) -> MemorizingAttention:
+    """Attention with the weights of Theorem 1, written down and not trained: every query gets its label.
+
+    :func:`~attention_theory.memorization.attention.capacity` says how many examples it takes. It computes in float64;
+    the result has the type and the device of the queries.
+
+    >>> import torch, attention_theory as at
+    >>> contexts, queries, labels = torch.randn(13, 5, 16), torch.randn(13, 16), torch.randn(13, 2)
+    >>> layer = at.memorize(contexts.double(), queries.double(), labels.double(), num_heads=3)
+    >>> (layer(contexts.double(), queries.double()) - labels).abs().max().item() < 1e-8
+    True
+
+    Args:
+        contexts: one for each query, or a single one for all; the tokens of each are linearly independent
+            (Assumption 2).
+        queries: any ``tokens`` of them are linearly independent (Assumption 1).
+        labels: at most ``embed_dim`` numbers for each query.
+        num_heads: the heads ``H``.
+        head_dim: the width ``d_h`` of keys and queries; the number of tokens unless given: more does not help.
+        seed: of the construction's choices.
+
+    Raises:
+        ParameterError: an argument out of its range, more examples than the heads take, examples that break an
+            assumption, or labels that are missed for rounding.
+    """
+    examples = Examples(contexts.double(), queries.double())
+    head_dim = examples.tokens if head_dim is None else head_dim
+    require_some(queries=queries)
+    require_shape(labels=(labels, (examples.count, None)))
+    refuse_unless(
+        1 <= labels.shape[1] <= examples.width,
+        f"labels must be from 1 to {examples.width} numbers for each query, got {labels.shape[1]}",
+    )
+    made = build_heads(examples, num_heads, head_dim, seed)
+    readout = solve_readout(made.Z, labels.double(), num_heads, labels.shape[1])
+    missed = (predict(made.heads, readout, examples) - labels).abs().max().item()
+    most = 1e-6 * labels.abs().max().item()
+    refuse_unless(missed <= most, f"labels must be met up to {most:.1e}, the weights miss them by {missed:.1e}")
+    layer = MemorizingAttention(
+        examples.width, num_heads, labels.shape[1], head_dim=head_dim, value_dim=labels.shape[1], device=queries.device
+    ).to(queries.dtype)
+    weights = {"keys": made.heads.keys, "queries": made.heads.queries, "values": readout.values}
+    layer.load_state_dict({**weights, "output": readout.output, "decode": readout.decode})
+    return layer
