@@ -85,8 +85,8 @@ def _complete_page(
     for written, mended in _MENDED.items():
         context["body"] = re.sub(written, mended, context.get("body", ""))
     if 'class="math' not in context["body"]:
-        scripts = context.get("script_files", [])
-        context["script_files"] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
+        scripts = context.get("script_files", [])  # the builder's list, to which a script of this page is added later
+        scripts[:] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
     citation = context["pathto"]("references").rstrip("#")
     context["theme_extra_footer"] = f'<a href="{citation}#cite-this">Cite this book</a>'
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):

@@ -107,6 +107,14 @@ def build(root: Path, front: str) -> None:
     Sphinx(*folders, confoverrides=settings, status=None, warning=io.StringIO(), keep_going=True).build()
 
 
+def test_an_instrument_is_loaded_on_a_page_without_formulas(tmp_path: Path) -> None:
+    build(tmp_path, 'Front\n=====\n\n.. raw:: html\n\n   <div data-instrument="a"></div>\n')
+    page = (tmp_path / "_build" / "html" / "index.html").read_text()
+    assert f"_static/{instruments.LOADER}" in page
+    assert f"_static/{instruments.STYLE}" in page
+    assert "mathjax" not in page
+
+
 def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path) -> None:
     build(tmp_path, "Front\n=====\n")
     assert site_is_whole(Layout(tmp_path))
