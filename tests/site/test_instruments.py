@@ -1,11 +1,10 @@
 """The instruments in a real browser: what they compute beside torch, when they load, how they are worked.
 
-Most of it needs no built book: a bare page with the instrument's own element, scripts and weights, opened as a file.
+Most of it is tried on a bare page with the instrument's own element, scripts and weights, opened as a file.
 """
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,11 @@ from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
 from attention_theory.validation import ParameterError
 from bookpress.layout import Layout
-from bookpress.site.instruments import data_script, instrument_pages, instruments_of
+from bookpress.site.instruments import instrument_pages, instruments_of
 
-LAYOUT = Layout.here()
-PAGES = {path.stem: instruments_of(path.read_text(encoding="utf-8")) for path in instrument_pages(LAYOUT)}
-NAMES = [one.name for found in PAGES.values() for one in found]
+NAMES = [
+    one.name for page in instrument_pages(Layout.here()) for one in instruments_of(page.read_text(encoding="utf-8"))
+]
 
 #: How many random inputs each instrument is given beside torch, and how many at once.
 INPUTS, AT_ONCE = 1_000, 100
@@ -100,12 +99,6 @@ def test_an_instrument_loads_when_it_is_scrolled_to(opened: Any) -> None:
     visit.page.evaluate("document.querySelector('.instrument').style.marginTop = '3000px'")
     visit.page.mouse.wheel(0, 2900)
     visit.page.locator(".instrument[data-ready]").wait_for()
-
-
-def test_what_an_instrument_is_given_is_the_same_again(bare: Path) -> None:
-    for instrument in (one for found in PAGES.values() for one in found):
-        given = (bare / "_static" / "instruments" / f"{instrument.name}.data.js").read_text()
-        assert given == data_script(LAYOUT, instrument)
 
 
 # A program in a transformer
@@ -412,11 +405,3 @@ def test_the_instruments_of_the_site_open_on_every_screen(screen: Any) -> None:
         wrong[path] += [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
         screen.faults.clear()  # the audit itself asks for style sheets that are not there
     assert {path: faults for path, faults in wrong.items() if faults} == {}
-
-
-def test_only_pages_with_an_instrument_carry_the_loader(site: Any) -> None:
-    root = LAYOUT.root / "_build" / "html"
-    carrying = {
-        path for path in site.pages if "instruments/instruments.js" in (root / path).read_text(encoding="utf-8")
-    }
-    assert carrying == {f"instruments/{name}.html" for name in PAGES} | {"index.html"}  # its moving picture is one

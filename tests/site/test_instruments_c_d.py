@@ -11,24 +11,23 @@ from playwright.sync_api import Browser, Page
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
-from attention_theory.in_context_reasoning.export import EXPORTS as READERS
 from attention_theory.in_context_reasoning.instrument import WORDS, reading_sentences, reading_task, weights_at
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Sentences, violations
 from attention_theory.memorization.attention import capacity, parameter_count
 from attention_theory.memorization.exact_rank import exact_ranks, rank_bound
-from attention_theory.memorization.export import EXPORTS as RANKS
 from attention_theory.memorization.key_width import dimension_count
 from attention_theory.memorization.roles import blocks
 from attention_theory.randomness import generator
 
-GIVEN = {"trigger_and_answer": ("readers", READERS), "how_much_fits": ("ranks", RANKS)}
+GIVEN = {"trigger_and_answer": "readers", "how_much_fits": "ranks"}
 
 
 @pytest.fixture(scope="module")
-def tables() -> dict[str, Any]:
-    """What each instrument is given, as a file of `book export` has it."""
-    return {name: json.loads(offered[key]()[".json"]()) for name, (key, offered) in GIVEN.items()}
+def tables(bare: Path) -> dict[str, Any]:
+    """What each instrument is given."""
+    scripts = {name: (bare / "_static" / "instruments" / f"{name}.data.js").read_text() for name in GIVEN}
+    return {name: json.loads(text.partition(" = ")[2].rstrip(";\n"))[GIVEN[name]] for name, text in scripts.items()}
 
 
 @pytest.fixture
