@@ -28,7 +28,10 @@ _MENDED = {
     r'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
     r'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
     r"<img ": '<img loading="lazy" ',
-    r'style="width: (\d+)px; height: (\d+)px;"': r'width="\1" height="\2" style="--drawn: \1px"',  # it may shrink
+    # A line does not begin with the comma behind a formula.
+    r'(<span class="math notranslate nohighlight">[^<]*</span>[,.;:?!)”’]+)': r'<span class="joined">\1</span>',
+    r'style="width: (\d+)px;"': r'width="\1" style="--drawn: \1px"',  # it may shrink
+    r'style="width: (\d+)px; height: (\d+)px;"': r'width="\1" height="\2" style="--drawn: \1px"',
 }
 
 
