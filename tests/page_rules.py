@@ -16,9 +16,6 @@ LEARNED, TO_TRY = "What was learned", "To try"
 LONGEST_CELL = 20
 MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one straight
 
-#: The two headings that close a page.
-LEARNED, TO_TRY = "What was learned", "To try"
-
 _WORDS = {"app.": "appendix", "appendices": "appendix", "corollaries": "corollary", "eq": "equation", "eq.": "equation"}
 _NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\([a-z]\))?"
 _REFERENCE = re.compile(

@@ -8,6 +8,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 from bookpress.claims.registry import Registry
 
+pytestmark = pytest.mark.slow
+
 #: What a loaded page must not show on any screen, each as a script that lists the offenders.
 _ON_EVERY_SCREEN = {
     "line that begins with the comma behind a formula": """[...document.querySelectorAll('.bd-article span.math')]
@@ -87,15 +89,14 @@ _COMMON = "pre, mjx-container, .bd-sidebar-primary, tr:nth-child(n+4)"
 #: Whether scripts have made what scrolls on a screen of this width reachable by the keyboard, a while after a resize.
 _SETTLED = "[...document.querySelectorAll('pre')].every(e => e.scrollWidth <= e.clientWidth || e.tabIndex === 0)"
 
-#: A few pages of different kinds, and all others: the notebooks of each paper, and what is no notebook.
-SAMPLE = ["index.html", "notebooks/linear-attention/lemma_4_4_robustness.html"]
+#: The pages that are audited whole, and the parts that run side by side: the notebooks of each paper, and the rest.
+WHOLE = ["index.html", "notebooks/linear-attention/lemma_4_4_robustness.html"]
 PARTS = [*(paper.name for paper in Registry.load().papers), "rest"]
 
 
 def _part(path: str) -> str:
     folder, _, name = path.partition("/")
-    part = name.partition("/")[0] if folder == "notebooks" else "rest"
-    return "sample" if path in SAMPLE else part
+    return name.partition("/")[0] if folder == "notebooks" else "rest"
 
 
 def _violations(page: Any, *, colours: bool) -> list[str]:
@@ -119,7 +120,7 @@ def _resize(page: Any, width: int) -> None:
 
 def _faults(visit: Any, path: str) -> list[str]:
     """Everything wrong with one page: as it loads, on paper, then on a phone, then its colours on a wide screen."""
-    page, whole = visit.page, path in SAMPLE
+    page, whole = visit.page, path in WHOLE
     _resize(page, 1440)
     visit.open(path)
     faults = _offenders(page, _ON_EVERY_SCREEN | _ON_A_DESK)
@@ -139,7 +140,7 @@ def _faults(visit: Any, path: str) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("part", ["sample", *(pytest.param(part, marks=pytest.mark.slow) for part in PARTS)])
+@pytest.mark.parametrize("part", PARTS)
 def test_a_page_is_whole_and_accessible_on_every_screen(light: Any, part: str) -> None:
     """It loads alone, with its formulas and pictures, says nothing on the console and scrolls sideways nowhere."""
     wrong = {}
@@ -153,7 +154,7 @@ def test_a_page_is_whole_and_accessible_on_every_screen(light: Any, part: str) -
     assert wrong == {}
 
 
-@pytest.mark.parametrize("path", SAMPLE)
+@pytest.mark.parametrize("path", WHOLE)
 def test_a_page_opened_as_a_file_has_no_errors_and_loses_no_code_on_paper(light: Any, path: str) -> None:
     page = light.page
     page.goto((light.site.folder / path).as_uri(), wait_until="load")

@@ -131,6 +131,7 @@ def some_program(number: int) -> SubleqProgram:
     return draw(1 + number % 16, 1 + number % 28, 8, number)
 
 
+@pytest.mark.slow
 def test_the_layers_in_the_browser_are_those_in_torch(opened: Any, computer: FrozenSubleq) -> None:
     """A thousand random programs, loaded by the page and by the package: the states after a cycle."""
     page, machine = opened("subleq").page, computer.machine
@@ -144,6 +145,7 @@ def test_the_layers_in_the_browser_are_those_in_torch(opened: Any, computer: Fro
     assert apart <= 1e-12
 
 
+@pytest.mark.slow
 def test_each_layer_in_the_browser_is_that_in_torch(opened: Any, computer: FrozenSubleq) -> None:
     """Ten programs, six cycles of each: the states after every layer, noise and all."""
     page, machine = opened("subleq").page, computer.machine
@@ -268,6 +270,7 @@ RUN_TURING = """([tables, words, places, steps]) => {
 }"""  # as one text, since a browser sends many small lists slowly
 
 
+@pytest.mark.slow
 def test_the_tokens_in_the_browser_are_those_in_torch(opened: Any) -> None:
     """A thousand random machines of all sizes: prompt and every token, entry by entry, and the tape they spell out."""
     page, machine = opened("turing").page, CompactMachine(8, 4, 12, 60)
@@ -366,6 +369,7 @@ def test_a_wrong_weight_of_the_layer_is_seen(opened: Any) -> None:
 # For everybody
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subleq", "turing"])
 def test_pictures_follow_the_theme(opened: Any, name: str) -> None:
     page = opened(name).page
@@ -376,6 +380,7 @@ def test_pictures_follow_the_theme(opened: Any, name: str) -> None:
     page.wait_for_function(f"light => ({drawn}).every((dark, number) => dark !== light[number])", arg=light)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subleq", "turing"])
 def test_less_motion_is_respected_and_run_can_be_stopped(opened: Any, name: str) -> None:
     calm = opened(name, reduced_motion="reduce").page
@@ -388,6 +393,7 @@ def test_less_motion_is_respected_and_run_can_be_stopped(opened: Any, name: str)
     assert page.get_by_role("button", name="Run", exact=True).count() == 1
 
 
+@pytest.mark.slow
 def test_the_instruments_of_the_site_open_on_every_screen(screen: Any) -> None:
     """On the built pages, in the theme's own colours, beside contents and navigation."""
     wrong = {}

@@ -91,6 +91,7 @@ def answers(browser: Browser, bare: Path, questions: list[dict[str, Any]]) -> li
     return found
 
 
+@pytest.mark.slow
 def test_the_reader_is_the_transformer_in_torch(
     tables: dict[str, Any], questions: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> None:
@@ -228,6 +229,7 @@ def test_training_plays_and_pauses(reader: Page) -> None:
     assert "Train" in play.inner_text()
 
 
+@pytest.mark.slow
 def test_the_table_has_the_ranks_that_are_found_anew(store: Page, tables: dict[str, Any]) -> None:
     """A thousand entries at other draws, the heads asked for and no more; and all entries against their bound."""
     table, draw = tables["how_much_fits"], generator(21)
@@ -261,6 +263,7 @@ def _all_sizes(table: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_counts_beside_the_rank_are_the_packages(store: Page, tables: dict[str, Any]) -> None:
     everything = _all_sizes(tables["how_much_fits"])
     script = """(asked) => asked.map((one) => { const core = window.instruments.how_much_fits_core;
