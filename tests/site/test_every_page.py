@@ -61,7 +61,7 @@ _ON_A_DESK = {
 #: What it must not show on a phone. Text in a figure is drawn at 10 points, 13.3 pixels; 9 can be read.
 _ON_A_PHONE = {
     "figure too small to read": """[...document.querySelectorAll(':is(.figure-frame, .sd-col) img')]
-        .filter(e => e.clientWidth / parseFloat(e.style.getPropertyValue('--drawn')) * 13.3 < 9).map(e => e.src)""",
+        .filter(e => !(e.clientWidth / parseFloat(e.style.getPropertyValue('--drawn')) * 13.3 >= 9)).map(e => e.src)""",
     "map too small to read": "[...document.querySelectorAll('.claim-map')].filter(e => e.clientWidth).map(e => e.id)",
     "note over its box": """[...document.querySelectorAll('.claim-and-note')].filter(e => {
         const [box, note] = ['.claim', '.claim-note'].map(one => e.querySelector(one)?.getBoundingClientRect());
