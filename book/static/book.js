@@ -13,6 +13,10 @@ function enlargeFigures() {
   dialog.addEventListener("click", (event) => event.target.tagName === "IMG" || dialog.close());
   for (const figure of figures) {
     const picture = figure.querySelector("img");
+    // A page that is written by hand does not say how large its figure is drawn.
+    const measure = () => picture.style.setProperty("--drawn", `${picture.getAttribute("width") || picture.naturalWidth}px`);
+    if (picture.complete) measure();
+    else picture.addEventListener("load", measure);
     const open = () => {
       const large = picture.cloneNode();
       large.loading = "eager";

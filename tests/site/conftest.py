@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from bookpress.layout import Layout
-from bookpress.site.instruments import data_file, data_script, instrument_pages, instruments_of
+from bookpress.site.instruments import data_file, instrument_pages, instruments_of
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 
@@ -25,8 +25,9 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @dataclass
 class Site:
-    """Where the site is served, and its pages by their paths below it."""
+    """Where the site lies and is served, and its pages by their paths below it."""
 
+    folder: Path
     address: str
     pages: list[str]
 
@@ -41,7 +42,7 @@ def site() -> Iterator[Site]:
     own = {"genindex.html", "search.html", "prf-prf.html"}
     pages = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
     shown = [page for page in pages if page not in own and not page.startswith("_static/")]
-    yield Site(f"http://127.0.0.1:{server.server_port}", shown)
+    yield Site(SITE, f"http://127.0.0.1:{server.server_port}", shown)
     server.shutdown()
 
 
@@ -130,11 +131,6 @@ def phone(contexts: Contexts) -> Iterator[Visit]:
     yield from contexts.visit("light", width=390)
 
 
-@pytest.fixture(params=[390, 1440])
-def sized(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    yield from contexts.visit("light", request.param)
-
-
 @pytest.fixture(params=[("light", 390), ("dark", 390), ("light", 1440), ("dark", 1440)], ids=str)
 def screen(contexts: Contexts, request: pytest.FixtureRequest) -> Iterator[Visit]:
     yield from contexts.visit(*request.param)
@@ -151,15 +147,16 @@ _BARE = """<!doctype html>
 
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a bare page for each instrument. What it is given is that of the last build, if there is one."""
+    """A folder with a bare page for each instrument, which is given what the last `book bind` wrote."""
     layout = Layout.here()
     folder = tmp_path_factory.mktemp("instruments")
     shutil.copytree(layout.book / "static" / "instruments", folder / "_static" / "instruments")
     for page in instrument_pages(layout):
         for instrument in instruments_of(page.read_text(encoding="utf-8")):
-            made = data_file(layout, instrument.name)
-            text = made.read_text() if made.is_file() else data_script(layout, instrument)
-            (folder / "_static" / "instruments" / made.name).write_text(text)
+            given = data_file(layout, instrument.name)
+            if not given.is_file():
+                pytest.skip("the book is not bound: `make book` first")
+            shutil.copy(given, folder / "_static" / "instruments")
             (folder / f"{instrument.name}.html").write_text(_BARE.format(name=instrument.name))
     return folder
 
@@ -194,8 +191,3 @@ def opened(browser: Browser, bare: Path) -> Iterator[Callable[..., BarePage]]:
     for context in contexts:
         context.close()
     assert faults == []
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Everything that a real browser does on the built site takes minutes."""
-    item.add_marker(pytest.mark.slow)

@@ -1,11 +1,10 @@
 """The instruments in a real browser: what they compute beside torch, when they load, how they are worked.
 
-Most of it needs no built book: a bare page with the instrument's own element, scripts and weights, opened as a file.
+Most of it is tried on a bare page with the instrument's own element, scripts and weights, opened as a file.
 """
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,11 @@ from attention_theory.looped_transformers.subleq.assembler import assemble, libr
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
 from bookpress.layout import Layout
-from bookpress.site.instruments import data_script, instrument_pages, instruments_of
+from bookpress.site.instruments import instrument_pages, instruments_of
 
-LAYOUT = Layout.here()
-PAGES = {path.stem: instruments_of(path.read_text(encoding="utf-8")) for path in instrument_pages(LAYOUT)}
-NAMES = [one.name for found in PAGES.values() for one in found]
+NAMES = [
+    one.name for page in instrument_pages(Layout.here()) for one in instruments_of(page.read_text(encoding="utf-8"))
+]
 
 #: How many random inputs each instrument is given beside torch, and how many at once.
 INPUTS, AT_ONCE = 1_000, 100
@@ -100,12 +99,6 @@ def test_an_instrument_loads_when_it_is_scrolled_to(opened: Any) -> None:
     visit.page.locator(".instrument[data-ready]").wait_for()
 
 
-def test_what_an_instrument_is_given_is_the_same_again(bare: Path) -> None:
-    for instrument in (one for found in PAGES.values() for one in found):
-        given = (bare / "_static" / "instruments" / f"{instrument.name}.data.js").read_text()
-        assert given == data_script(LAYOUT, instrument)
-
-
 # A program in a transformer
 
 #: Loads programs into the machine and executes some cycles of each; sends the states.
@@ -136,6 +129,7 @@ def some_program(number: int) -> SubleqProgram:
     return draw(1 + number % 16, 1 + number % 28, 8, number)
 
 
+@pytest.mark.slow
 def test_the_layers_in_the_browser_are_those_in_torch(opened: Any, computer: FrozenSubleq) -> None:
     """A thousand random programs, loaded by the page and by the package: the states after a cycle."""
     page, machine = opened("subleq").page, computer.machine
@@ -149,6 +143,7 @@ def test_the_layers_in_the_browser_are_those_in_torch(opened: Any, computer: Fro
     assert apart <= 1e-12
 
 
+@pytest.mark.slow
 def test_each_layer_in_the_browser_is_that_in_torch(opened: Any, computer: FrozenSubleq) -> None:
     """Ten programs, six cycles of each: the states after every layer, noise and all."""
     page, machine = opened("subleq").page, computer.machine
@@ -258,6 +253,7 @@ RUN_TURING = """([tables, words, places, steps]) => {
 }"""  # as one text, since a browser sends many small lists slowly
 
 
+@pytest.mark.slow
 def test_the_tokens_in_the_browser_are_those_in_torch(opened: Any) -> None:
     """A thousand random machines of all sizes: prompt and every token, entry by entry, and the tape they spell out."""
     page, machine = opened("turing").page, CompactMachine(8, 4, 12, 60)
@@ -346,6 +342,7 @@ def test_a_wrong_weight_of_the_layer_is_seen(opened: Any) -> None:
 # For everybody
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subleq", "turing"])
 def test_pictures_follow_the_theme(opened: Any, name: str) -> None:
     page = opened(name).page
@@ -356,6 +353,7 @@ def test_pictures_follow_the_theme(opened: Any, name: str) -> None:
     page.wait_for_function(f"light => ({drawn}).every((dark, number) => dark !== light[number])", arg=light)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["subleq", "turing"])
 def test_less_motion_is_respected_and_run_can_be_stopped(opened: Any, name: str) -> None:
     calm = opened(name, reduced_motion="reduce").page
@@ -368,6 +366,7 @@ def test_less_motion_is_respected_and_run_can_be_stopped(opened: Any, name: str)
     assert page.get_by_role("button", name="Run", exact=True).count() == 1
 
 
+@pytest.mark.slow
 def test_the_instruments_of_the_site_open_on_every_screen(screen: Any) -> None:
     """On the built pages, in the theme's own colours, beside contents and navigation."""
     wrong = {}
@@ -385,11 +384,3 @@ def test_the_instruments_of_the_site_open_on_every_screen(screen: Any) -> None:
         wrong[path] += [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"][:3]]
         screen.faults.clear()  # the audit itself asks for style sheets that are not there
     assert {path: faults for path, faults in wrong.items() if faults} == {}
-
-
-def test_only_pages_with_an_instrument_carry_the_loader(site: Any) -> None:
-    root = LAYOUT.root / "_build" / "html"
-    carrying = {
-        path for path in site.pages if "instruments/instruments.js" in (root / path).read_text(encoding="utf-8")
-    }
-    assert carrying == {f"instruments/{name}.html" for name in PAGES} | {"index.html"}  # its moving picture is one

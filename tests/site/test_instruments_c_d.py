@@ -11,24 +11,23 @@ from playwright.sync_api import Browser, Page
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
-from attention_theory.in_context_reasoning.export import EXPORTS as READERS
 from attention_theory.in_context_reasoning.instrument import WORDS, reading_sentences, reading_task, weights_at
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Sentences, violations
 from attention_theory.memorization.attention import capacity, parameter_count
 from attention_theory.memorization.exact_rank import exact_ranks, rank_bound
-from attention_theory.memorization.export import EXPORTS as RANKS
 from attention_theory.memorization.key_width import dimension_count
 from attention_theory.memorization.roles import blocks
 from attention_theory.randomness import generator
 
-GIVEN = {"trigger_and_answer": ("readers", READERS), "how_much_fits": ("ranks", RANKS)}
+GIVEN = {"trigger_and_answer": "readers", "how_much_fits": "ranks"}
 
 
 @pytest.fixture(scope="module")
-def tables() -> dict[str, Any]:
-    """What each instrument is given, as a file of `book export` has it."""
-    return {name: json.loads(offered[key]()[".json"]()) for name, (key, offered) in GIVEN.items()}
+def tables(bare: Path) -> dict[str, Any]:
+    """What each instrument is given."""
+    scripts = {name: (bare / "_static" / "instruments" / f"{name}.data.js").read_text() for name in GIVEN}
+    return {name: json.loads(text.partition(" = ")[2].rstrip(";\n"))[GIVEN[name]] for name, text in scripts.items()}
 
 
 @pytest.fixture
@@ -92,6 +91,7 @@ def answers(browser: Browser, bare: Path, questions: list[dict[str, Any]]) -> li
     return found
 
 
+@pytest.mark.slow
 def test_the_reader_is_the_transformer_in_torch(
     tables: dict[str, Any], questions: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> None:
@@ -229,6 +229,7 @@ def test_training_plays_and_pauses(reader: Page) -> None:
     assert "Train" in play.inner_text()
 
 
+@pytest.mark.slow
 def test_the_table_has_the_ranks_that_are_found_anew(store: Page, tables: dict[str, Any]) -> None:
     """A thousand entries at other draws, the heads asked for and no more; and all entries against their bound."""
     table, draw = tables["how_much_fits"], generator(21)
@@ -262,6 +263,7 @@ def _all_sizes(table: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_counts_beside_the_rank_are_the_packages(store: Page, tables: dict[str, Any]) -> None:
     everything = _all_sizes(tables["how_much_fits"])
     script = """(asked) => asked.map((one) => { const core = window.instruments.how_much_fits_core;

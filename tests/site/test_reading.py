@@ -1,11 +1,14 @@
-"""What a reader does on the front page, on a chapter's map, on the scoreboard and at a word of the glossary."""
+"""What a reader does with the front page, a chapter's map, the scoreboard, the search and a figure."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 CHAPTER = "papers/hyper-attention.html"
+NOTEBOOK = "notebooks/linear-attention/lemma_4_4_robustness.html"
 
 
 def test_the_picture_on_the_front_page_moves_and_stops(light: Any) -> None:
@@ -22,80 +25,56 @@ def test_the_picture_on_the_front_page_moves_and_stops(light: Any) -> None:
     assert light.faults == []
 
 
-def test_the_picture_stands_still_for_readers_who_ask_for_less_motion(light: Any) -> None:
+#: Notes the number on the tape whenever the head is back at the mark.
+_NOTE_NUMBERS = """() => {
+    const tape = document.querySelector(".counter-tape");
+    window.numbers = [];
+    new MutationObserver(() => {
+        if (tape.querySelector(".now").firstChild.classList.contains("head"))
+            numbers.push(Number(tape.getAttribute("aria-label").match(/value (\\d+)/)[1]));
+    }).observe(tape, { attributes: true });
+}"""
+
+
+def test_the_picture_stands_still_for_readers_who_ask_for_less_motion_until_they_let_it_count(light: Any) -> None:
     light.page.emulate_media(reduced_motion="reduce")
     light.page.clock.install()
     light.open("index.html")
     light.page.get_by_role("button", name="Play", disabled=False).wait_for()
+    light.page.evaluate(_NOTE_NUMBERS)
     before = light.page.locator(".counter-said").inner_text()
     light.page.clock.run_for(3_000)
     assert light.page.locator(".counter-said").inner_text() == before
-
-
-def test_the_machine_on_the_front_page_counts(light: Any) -> None:
-    """Where the head is back at the mark, the number on the tape is one more than the time before."""
-    light.page.emulate_media(reduced_motion="reduce")
-    light.open("index.html")
-    light.page.get_by_role("button", name="Play", disabled=False).wait_for()
-    light.page.evaluate("() => { const set = window.setInterval; window.setInterval = (act) => set(act, 1); }")
     light.page.get_by_role("button", name="Play").click()
-    script = """() => new Promise((done) => {
-        const tape = document.querySelector(".counter-tape"), seen = [];
-        new MutationObserver(() => {
-            const now = tape.querySelector(".now");
-            if (!now.firstChild.classList.contains("head")) return;
-            seen.push(Number(tape.getAttribute("aria-label").match(/value (\\d+)/)[1]));
-            if (seen.length === 4) done(seen);
-        }).observe(tape, { attributes: true });
-    })"""
-    first, *rest = light.page.evaluate(script)
-    assert rest == [first + 1, first + 2, first + 3]
+    light.page.clock.run_for(20_000)
+    numbers = light.page.evaluate("numbers")
+    assert len(numbers) > 3
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-@pytest.mark.parametrize("way", ["pointer", "keyboard"])
-def test_a_map_says_what_a_statement_says(light: Any, way: str) -> None:
+def test_a_map_says_what_a_statement_says_and_leads_to_it(light: Any) -> None:
     light.open(CHAPTER)
-    node = light.page.locator('.claim-map [data-claim="claim-hyper-attention-theorem-4-4"]')
-    node.scroll_into_view_if_needed()
-    node.hover() if way == "pointer" else node.focus()
+    node = light.page.locator('.claim-map a[data-claim="claim-hyper-attention-theorem-4-4"]')
     card = light.page.locator(".map-card")
-    card.wait_for()
-    assert card.inner_text().startswith("Theorem 4.4")
-    assert light.page.locator(".claim-map path.near").count() > 0
-    light.page.keyboard.press("Escape")
-    assert card.is_hidden()
-
-
-@pytest.mark.parametrize("paper", ["linear-attention", "looped-transformers", "hyper-attention", "memorization"])
-def test_no_name_is_wider_than_its_node(light: Any, paper: str) -> None:
-    light.open(f"papers/{paper}.html")
-    beyond = """[...document.querySelectorAll(".claim-map .node")].filter((node) => {
-        const box = node.querySelector("rect").getBBox();
-        return [...node.querySelectorAll("text")].map((text) => text.getBBox()).some((line) => line.x < box.x + 1
-            || line.x + line.width > box.x + box.width - 1 || line.y < box.y
-            || line.y + line.height > box.y + box.height);
-    }).map((node) => node.textContent)"""
-    assert light.page.evaluate(beyond) == []
-
-
-def test_a_node_leads_to_its_claim(light: Any) -> None:
-    light.open(CHAPTER)
-    light.page.locator('.claim-map a[data-claim="claim-hyper-attention-theorem-4-4"]').click()
+    for touch in (node.hover, node.focus):
+        touch()
+        card.wait_for()
+        assert card.inner_text().startswith("Theorem 4.4")
+        assert light.page.locator(".claim-map path.near").count() > 0
+        light.page.keyboard.press("Escape")
+        assert card.is_hidden()
+    node.click()
     light.page.wait_for_url(re.compile("#claim-hyper-attention-theorem-4-4$"))
     assert light.page.locator("#claim-hyper-attention-theorem-4-4").is_visible()
 
 
-def test_a_phone_shows_the_list_in_place_of_the_map(phone: Any) -> None:
-    phone.open(CHAPTER)
-    assert phone.page.locator(".claim-map").is_hidden()
-    phone.page.get_by_text("Every statement and what it rests on, as a list").click()
-    assert phone.page.locator("#map-claim-hyper-attention-theorem-4-4").is_visible()
-
-
 def test_the_scoreboard_is_filtered_and_its_address_says_so(light: Any) -> None:
+    light.page.set_viewport_size({"width": 1440, "height": 900})
     light.open("generated/scoreboard.html")
     every = light.page.locator("tr:has(td:nth-child(9))").count()
     assert light.page.locator(".scoreboard-filters output").inner_text() == f"{every} of {every} claims"
+    wide = "[...document.querySelectorAll('.pst-scrollable-table-container')].map(e => e.scrollWidth - e.clientWidth)"
+    assert max(light.page.evaluate(wide)) <= 0
     light.page.get_by_label("verdict").select_option("refuted")
     light.page.get_by_label("kind").select_option("remark")
     rows = light.page.locator("tr:has(td:nth-child(9)):visible")
@@ -106,10 +85,54 @@ def test_the_scoreboard_is_filtered_and_its_address_says_so(light: Any) -> None:
     assert rows.count() < every
 
 
-def test_the_scoreboard_is_whole_without_scripts(light: Any) -> None:
-    context = light.page.context.browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{light.site.address}/generated/scoreboard.html")
-    assert page.locator("tr:has(td:nth-child(9))").count() > 300
-    assert page.locator(".scoreboard-filters").is_hidden()
-    context.close()
+def test_a_box_that_goes_on_says_so_until_its_end(phone: Any) -> None:
+    phone.open("generated/scoreboard.html")
+    box = phone.page.locator(".pst-scrollable-table-container.goes-on").first
+    assert box.get_attribute("tabindex") == "0"
+    box.evaluate("e => { e.scrollLeft = e.scrollWidth; e.id = 'tried'; }")
+    phone.page.wait_for_function("!document.getElementById('tried').classList.contains('goes-on')")
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("identifiability", ""),
+        ("Lemma 10", "notebooks/looped-transformers/lemma_2_adder.html#claim-looped-transformers-lemma-2"),
+    ],
+)
+def test_the_search_finds_words_and_a_claim_by_its_number_first(light: Any, words: str, first: str) -> None:
+    light.open(f"search.html?q={words.replace(' ', '+')}")
+    results = light.page.locator("#search-results li a")
+    results.nth(1).wait_for()
+    assert results.first.get_attribute("href").startswith(first)
+    assert light.faults == light.strangers == []
+
+
+def test_a_figure_opens_large_and_closes(light: Any) -> None:
+    light.open(NOTEBOOK)
+    figure = light.page.locator(".bd-article figure").first
+    small = figure.locator("img").bounding_box()
+    large = light.page.locator("dialog[open] img")
+    for enlarge in (figure.locator("img").click, lambda: figure.locator("button.enlarge").press("Enter")):
+        enlarge()
+        assert large.bounding_box()["width"] > small["width"]
+        light.page.keyboard.press("Escape")
+        assert large.count() == 0
+    assert light.faults == []
+    figure.locator("img").click()
+    assert Axe().run(light.page, context="dialog").response["violations"] == []
+
+
+def _weight(visit: Any, path: str) -> int:
+    """Bytes that a page asks for before it is scrolled."""
+    weights: list[int] = []
+    visit.page.on("response", lambda response: weights.append(len(response.body()) if response.ok else 0))
+    visit.page.goto(f"{visit.site.address}/{path}", wait_until="networkidle")
+    return sum(weights)
+
+
+@pytest.mark.slow
+def test_the_first_page_is_light_and_the_gallery_loads_what_is_seen(light: Any) -> None:
+    pictures: Path = light.site.folder / "_images"
+    assert _weight(light, "index.html") < 1_500_000
+    assert _weight(light, "generated/gallery.html") < sum(path.stat().st_size for path in pictures.glob("*.svg")) / 2

@@ -1,85 +1,73 @@
-"""The site as a reader meets it."""
+"""The files of the built site, read without a browser: their heads, scripts, links and downloads."""
 
+import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
-from pathlib import Path
+from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
-SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+from bookpress.layout import Layout
 
 
-def test_search_finds_a_word_of_the_book(light: Any) -> None:
-    light.open("search.html?q=identifiability")
-    light.page.wait_for_selector("#search-results li", timeout=20_000)
-    results = light.page.locator("#search-results li a").all_inner_texts()
-    assert len(results) > 1
-    assert light.faults == []
-    assert light.strangers == []
+@pytest.fixture(scope="module")
+def texts(site: Any) -> dict[str, str]:
+    return {path: (site.folder / path).read_text(encoding="utf-8") for path in site.pages}
 
 
-@pytest.mark.parametrize(
-    ("number", "claim"),
-    [
-        ("Lemma 4.4", "notebooks/linear-attention/lemma_4_4_robustness.html#claim-linear-attention-lemma-4-4"),
-        ("Theorem 2.1", "notebooks/linear-attention/theorem_2_1_regression.html#claim-linear-attention-theorem-2-1"),
-        ("Lemma 10", "notebooks/looped-transformers/lemma_2_adder.html#claim-looped-transformers-lemma-2"),
-    ],
-)
-def test_search_finds_a_claim_by_its_number_first(light: Any, number: str, claim: str) -> None:
-    light.open(f"search.html?q={number.replace(' ', '+')}")
-    light.page.wait_for_selector("#search-results li", timeout=20_000)
-    assert light.page.locator("#search-results li a").first.get_attribute("href").startswith(claim)
+def _content(text: str, key: str) -> list[str]:
+    """The contents of the head's lines of a kind, in either order of their attributes."""
+    return [
+        one or other for one, other in re.findall(rf'<meta (?:{key} content="([^"]*)"|content="([^"]*)" {key})', text)
+    ]
 
 
-def test_a_badge_leads_to_its_claim(light: Any) -> None:
-    light.open("notebooks/linear-attention/lemma_4_4_robustness.html")
-    light.page.locator("a:has(> .verdict)", has_text="Lemma B.2").first.click()
-    assert light.page.url.endswith("#claim-linear-attention-lemma-b-2")
-    assert light.page.locator("#claim-linear-attention-lemma-b-2").is_visible()
+def test_every_page_describes_itself_once(texts: dict[str, str]) -> None:
+    wrong = {}
+    for path, text in texts.items():
+        descriptions = _content(text, 'name="description"')
+        cards = (_content(text, f'property="og:{name}"') for name in ("title", "description", "type", "image"))
+        once = [len(descriptions), *map(len, cards)]
+        if once != [1] * 5 or not 20 <= len(descriptions[0]) <= 240 or "\\" in descriptions[0]:
+            wrong[path] = (once, descriptions)
+    assert wrong == {}
 
 
-def test_a_box_shows_what_is_printed_before_what_is_right(light: Any) -> None:
-    light.open("notebooks/linear-attention/lemma_4_4_robustness.html")
-    box = light.page.locator("#claim-linear-attention-lemma-4-4")
-    assert box.locator(".claim-part").all_inner_texts() == ["As printed", "Corrected"]
+def test_a_page_loads_formulas_and_instruments_where_it_has_them_and_no_icons_as_a_script(
+    texts: dict[str, str],
+) -> None:
+    def loading(script: str) -> set[str]:
+        return {path for path, text in texts.items() if re.search(rf"<script[^>]*{script}", text)}
+
+    assert loading("fontawesome") == set()
+    assert loading("mathjax/tex") == {path for path, text in texts.items() if 'class="math' in text}
+    assert loading("instruments/instruments.js") == {path for path, text in texts.items() if "data-instrument=" in text}
 
 
 def test_a_pages_download_is_the_repositorys_notebook(site: Any) -> None:
-    for notebook in sorted((SITE / "_sources" / "notebooks").rglob("*.ipynb")):
-        kept = SITE.parents[1] / "notebooks" / notebook.relative_to(SITE / "_sources" / "notebooks")
-        assert notebook.read_bytes() == kept.read_bytes(), notebook.name
+    downloads = site.folder / "_sources" / "notebooks"
+    for download in downloads.rglob("*.ipynb"):
+        kept = Layout.here().sources / download.relative_to(downloads)
+        assert download.read_bytes() == kept.read_bytes(), download.name
 
 
-class _Links(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: set[str] = set()
-        self.names: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if value and name in ("href", "src"):
-                self.links.add(value)
-            if value and (name == "id" or (tag == "a" and name == "name")):
-                self.names.add(value)
-
-
-def _broken(path: str, parsed: dict[str, _Links]) -> Iterator[str]:
-    for link in parsed[path].links:
-        if link.startswith(("http:", "https:", "mailto:", "data:", "javascript:")) or link == "#":
+def _broken(path: str, texts: dict[str, str], names: dict[str, set[str]], site: Any) -> Iterator[str]:
+    for link in set(re.findall(r'<[^>]*\s(?:href|src)="([^"#][^"]*|#[^"]+)"', texts[path])):
+        if re.match(r"(https?|mailto|data|javascript):", link):
             continue
-        target, _, fragment = unquote(link).partition("#")
-        file = (SITE / path).parent.joinpath(target.partition("?")[0]).resolve() if target else SITE / path
-        name = file.relative_to(SITE.resolve()).as_posix() if file.is_relative_to(SITE.resolve()) else ""
-        if not file.exists() or (fragment and name in parsed and fragment not in parsed[name].names):
+        target, _, fragment = unquote(unescape(link)).partition("#")
+        file = (
+            (site.folder / path).parent.joinpath(target.partition("?")[0]).resolve() if target else site.folder / path
+        )
+        name = file.relative_to(site.folder).as_posix() if file.is_relative_to(site.folder) else ""
+        if not file.exists() or (fragment and name in names and fragment not in names[name]):
             yield link
 
 
-def test_every_internal_link_resolves(site: Any) -> None:
-    parsed = {path: _Links((SITE / path).read_text()) for path in [*site.pages, "search.html", "genindex.html"]}
-    wrong = {path: list(_broken(path, parsed)) for path in site.pages}
+def test_every_internal_link_resolves(texts: dict[str, str], site: Any) -> None:
+    names = {
+        path: {unescape(one) for one in re.findall(r'\s(?:id|name)="([^"]+)"', text)} for path, text in texts.items()
+    }
+    wrong = {path: list(_broken(path, texts, names, site)) for path in texts}
     assert {path: links for path, links in wrong.items() if links} == {}

@@ -28,7 +28,10 @@ _MENDED = {
     r'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
     r'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
     r"<img ": '<img loading="lazy" ',
-    r'style="width: (\d+)px; height: (\d+)px;"': r'width="\1" height="\2" style="--drawn: \1px"',  # it may shrink
+    # A line does not begin with the comma behind a formula.
+    r'(<span class="math notranslate nohighlight">[^<]*</span>[,.;:?!)”’]+)': r'<span class="joined">\1</span>',
+    r'style="width: (\d+)px;"': r'width="\1" style="--drawn: \1px"',  # it may shrink
+    r'style="width: (\d+)px; height: (\d+)px;"': r'width="\1" height="\2" style="--drawn: \1px"',
 }
 
 
@@ -88,8 +91,8 @@ def _complete_page(
     for written, mended in _MENDED.items():
         context["body"] = re.sub(written, mended, context.get("body", ""))
     if 'class="math' not in context["body"]:
-        scripts = context.get("script_files", [])
-        context["script_files"] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
+        scripts = context.get("script_files", [])  # the builder's list, to which a script of this page is added later
+        scripts[:] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
     citation = context["pathto"]("references").rstrip("#")
     context["theme_extra_footer"] = f'<a href="{citation}#cite-this">Cite this book</a>'
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):

@@ -112,6 +112,14 @@ def is_whole(root: Path) -> bool:
     return matches_manifest(layout.site_manifest, layout.site)
 
 
+def test_an_instrument_is_loaded_on_a_page_without_formulas(tmp_path: Path) -> None:
+    build(tmp_path, 'Front\n=====\n\n.. raw:: html\n\n   <div data-instrument="a"></div>\n')
+    page = (tmp_path / "_build" / "html" / "index.html").read_text()
+    assert f"_static/{instruments.LOADER}" in page
+    assert f"_static/{instruments.STYLE}" in page
+    assert "mathjax" not in page
+
+
 @pytest.mark.parametrize("name", ["html/index.html", "html/searchindex.js", ".doctrees/environment.pickle"])
 def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path, name: str) -> None:
     build(tmp_path, "Front\n=====\n")
