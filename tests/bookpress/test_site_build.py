@@ -111,6 +111,13 @@ def test_a_page_has_its_notebook_and_its_record_to_download(site: Site, sources:
 
 
 @pytest.mark.slow
+def test_formulas_and_live_code_need_no_other_host(site: Site) -> None:
+    assert "_static/mathjax/tex-mml-chtml.js" in site
+    assert any(name.startswith("_static/mathjax/output/chtml/fonts/woff-v2/") for name in site)
+    assert "thebe" not in site["notebooks/demo/good.html"].decode()
+
+
+@pytest.mark.slow
 def test_a_claim_is_in_the_search(site: Site) -> None:
     index = site["searchindex.js"].decode()
     assert '"lemma 1": [[' in index.replace('lemma 1":[[', 'lemma 1": [[')
