@@ -60,15 +60,6 @@ def test_a_full_disk_is_named_with_the_file(tmp_path: Path, monkeypatch: pytest.
         write_whole(path, "text")
 
 
-def test_while_a_file_is_written_its_name_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    monkeypatch.setattr(Path, "replace", lambda self, target: seen.append(self.name))
-    write_whole(tmp_path / "a.txt", "text")
-    assert seen == [f".a.txt.{HOST}-{os.getpid()}.aside"]
-    assert socket.gethostname().startswith(HOST)
-    assert HOST.strip(".")
-
-
 def test_only_what_ended_processes_of_this_machine_left_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,40 +6,6 @@ import pytest
 
 from bookpress.layout import Layout, LayoutError
 
-ROOT = Path("/a/book")
-NAME = "demo/page"
-
-
-def made(layout: Layout) -> list[Path]:
-    """A place of every kind that running makes."""
-    return [
-        layout.executed(NAME, "laptop"),
-        layout.executed(NAME, "full"),
-        layout.failed(NAME, "laptop"),
-        layout.log(NAME, "laptop"),
-        layout.record(NAME, "laptop"),
-        layout.record(NAME, "full"),
-        layout.plan("one"),
-        layout.sweep(NAME),
-    ]
-
-
-def test_every_kind_of_file_has_a_place_of_its_own() -> None:
-    layout = Layout(ROOT)
-    kept = [layout.points(NAME), layout.full_size_record(NAME), layout.source(NAME), layout.claims]
-    shown = [layout.page(NAME), layout.figure(NAME), layout.generated]
-    assert len({*made(layout), *kept, *shown}) == len([*made(layout), *kept, *shown])
-    assert all(layout.build in path.parents for path in made(layout))
-    assert all(layout.results in path.parents for path in kept[:2])
-    assert all(layout.book in path.parents for path in shown)
-    assert all("demo/page" in path.as_posix() for path in [*made(layout), *kept[:3]] if path != layout.plan("one"))
-
-
-def test_a_run_is_told_from_another_by_its_profile() -> None:
-    layout = Layout(ROOT)
-    for place in (layout.record, layout.executed):
-        assert place(NAME, "one") != place(NAME, "other")
-
 
 def test_modules_are_found(tmp_path: Path) -> None:
     layout = Layout(tmp_path)

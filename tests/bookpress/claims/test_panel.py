@@ -11,7 +11,6 @@ from bookpress.claims.panel import (
     ROWS_SHOWN,
     breaking,
     heading,
-    outcome,
     panel_block,
     panel_markdown,
     panel_text,
@@ -19,7 +18,6 @@ from bookpress.claims.panel import (
     set_label,
     set_number,
 )
-from bookpress.claims.registry import Verdict
 from evidence_toys import claim_of
 
 
@@ -95,14 +93,6 @@ def test_the_claims_file_says_whose_a_claim_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("passed", "words"),
-    [([False], "does not pass"), ([None], "does not pass"), ([True, True], "Both"), ([True, False], "Of 2 checks 1 ")],
-)
-def test_checks_are_counted(passed: list[bool | None], words: str) -> None:
-    assert words in result(settled(*(item(passed=outcome) for outcome in passed)))
-
-
-@pytest.mark.parametrize(
     ("verdict", "of", "role", "begin"),
     [
         ("holds with correction", "statement", "printed", "The printed form fails"),
@@ -124,23 +114,6 @@ def test_all_that_breaks_is_listed_by_statement_and_proof() -> None:
     )
     assert breaking(whole, Part.STATEMENT) == ["at n = 2: 1, which should be below 2", "x: yes, which should be no"]
     assert breaking(whole, Part.PROOF) == ["sign 1, which should be below 2"]
-
-
-@pytest.mark.parametrize(
-    ("role", "passed", "verdict", "words"),
-    [
-        ("check", True, "holds", "passes"),
-        ("check", None, "holds", "**undecided**"),
-        ("control", True, "holds", "**passes, which it must not**"),
-        ("control", None, "holds", "**undecided, where it must fail**"),
-        ("printed", False, "holds", "fails, as it must"),
-        ("printed", False, "not reproduced", "fails, unlike in the paper"),
-        ("printed", None, "partly reproduced", "**undecided**, unlike in the paper"),
-        ("number", None, "holds", "shown"),
-    ],
-)
-def test_an_outcome_says_whether_it_had_to_be(role: str, passed: bool | None, verdict: str, words: str) -> None:
-    assert outcome(item(role, passed), Verdict(verdict)) == words
 
 
 @pytest.mark.parametrize(

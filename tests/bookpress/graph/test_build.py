@@ -29,6 +29,7 @@ echo "{\\"html/index.html\\": \\"$hash\\"}" > _build/manifest.json
 
 @pytest.fixture
 def book(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A book of two notebooks that was never built."""
     for name in ("Snakefile", "_config.yml"):
         shutil.copy(ROOT / name, toy.layout.root)
     write_site_builder(toy, SITE)
@@ -36,7 +37,25 @@ def book(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("PATH", os.pathsep.join(map(str, programs)))
     toy.add("good")
     toy.add("good", "direct", imports="from toy_package import alone")
+    write_pairs(toy.layout)
     return toy
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs a built book keeps it for those after it."""
+    return tmp_path_factory.mktemp("whole") / "book"
+
+
+@pytest.fixture
+def built(book: Any, whole: Path) -> Any:
+    """The book after a build."""
+    if not whole.exists():
+        first = build(book)
+        assert jobs(first) == {"run demo/good", "run demo/direct", *PAGES}
+        shutil.copytree(book.layout.root, whole)
+    shutil.copytree(whole, book.layout.root, dirs_exist_ok=True)
+    return book
 
 
 def write_site_builder(book: Any, script: str) -> None:
@@ -70,47 +89,71 @@ PAGES = {"bind the pages", "build the site"}
 
 
 @pytest.mark.slow
-def test_a_build_heals_what_was_damaged_and_runs_nothing_else(book: Any) -> None:
-    layout = book.layout
-    write_pairs(layout)
-    first = build(book)
-    assert jobs(first) == {"run demo/good", "run demo/direct", *PAGES}
-    second = build(book)
+def test_a_second_build_has_nothing_to_do(built: Any) -> None:
+    second = build(built)
     assert (second.returncode, second.stderr) == (0, "")
 
-    # What a kill or a power cut may leave.
-    aside = layout.build / "laptop" / "demo" / f".good.ipynb.{HOST}-4194305.aside"
-    aside.write_text("{")
-    record, executed = layout.record("demo/good", "laptop"), layout.executed("demo/direct", "laptop")
-    record.write_text(record.read_text().replace('"holds"', '"refuted"', 1))
+
+@pytest.mark.slow
+def test_a_record_that_was_edited_is_made_again(built: Any, edit: Edit) -> None:
+    edit(built.layout.record("demo/good", "laptop"), '"holds"', '"refuted"')
+    done = build(built)
+    assert "good.json is damaged" in done.stdout
+    assert jobs(done) == {"run demo/good", *PAGES}
+
+
+@pytest.mark.slow
+def test_an_executed_notebook_that_was_cut_short_is_made_again(built: Any) -> None:
+    executed = built.layout.executed("demo/direct", "laptop")
     executed.write_bytes(executed.read_bytes()[:100])
-    third = build(book)
-    assert jobs(third) >= {"run demo/good", "run demo/direct"}
+    done = build(built)
+    assert "direct.ipynb is damaged" in done.stdout
+    assert jobs(done) == {"run demo/direct", *PAGES}
+
+
+@pytest.mark.slow
+def test_what_a_killed_run_left_is_removed(built: Any) -> None:
+    aside = built.layout.build / "laptop" / "demo" / f".good.ipynb.{HOST}-4194305.aside"
+    aside.write_text("{")
+    done = build(built)
+    assert "files that an interrupted run had left" in done.stdout
     assert not aside.exists()
-    for line in ("good.json is damaged", "direct.ipynb is damaged", "removed 1 files"):
-        assert line in third.stdout
+    assert jobs(done) == set()
 
-    # Pages that are missing or bound by hand, and a site that was cut short.
-    shutil.rmtree(layout.generated)
-    fourth = build(book)
-    assert jobs(fourth) == PAGES
-    assert layout.generated.is_dir()
-    assert press(book, "bind").returncode == 0
-    (layout.root / "_build" / "html" / "index.html").write_bytes(b"\0\0\0\0\0")
-    fifth = build(book)
-    assert jobs(fifth) == PAGES
-    assert "the site was damaged or not finished and is made again" in fifth.stdout
-    assert (layout.root / "_build" / "html" / "index.html").read_text() == "page\n"
 
-    # A site that cannot be built says why, in the words of its log; a pair that drifted is a warning.
-    layout.source("demo/direct").with_suffix(".ipynb").unlink()
-    write_site_builder(book, "#!/bin/sh\nprintf 'index.md:3: \\033[31mWARNING\\033[0m: no such page\\n'\nexit 1\n")
-    with (layout.root / "_config.yml").open("a") as config:
+@pytest.mark.slow
+def test_missing_pages_are_bound_again_and_nothing_is_run(built: Any) -> None:
+    shutil.rmtree(built.layout.generated)
+    assert jobs(build(built)) == PAGES
+    assert built.layout.generated.is_dir()
+
+
+@pytest.mark.slow
+def test_a_damaged_site_is_built_again(built: Any) -> None:
+    page = built.layout.root / "_build" / "html" / "index.html"
+    page.write_bytes(b"\0\0\0\0\0")
+    done = build(built)
+    assert "the site was damaged or not finished and is made again" in done.stdout
+    assert jobs(done) == {"build the site"}
+    assert page.read_text() == "page\n"
+
+
+@pytest.mark.slow
+def test_a_site_that_cannot_be_built_says_why(built: Any) -> None:
+    write_site_builder(built, "#!/bin/sh\nprintf 'index.md:3: \\033[31mWARNING\\033[0m: no such page\\n'\nexit 1\n")
+    with (built.layout.root / "_config.yml").open("a") as config:
         config.write("# a change\n")
-    sixth = build(book)
-    assert sixth.returncode == 1
-    assert "warning: the .ipynb says something else than the .py, which counts (make pair): demo/direct" in sixth.stdout
-    assert last(sixth).endswith("build the site: index.md:3: WARNING: no such page (build/site.log)")
+    done = build(built)
+    assert done.returncode == 1
+    assert last(done).endswith("build the site: index.md:3: WARNING: no such page (build/site.log)")
+
+
+@pytest.mark.slow
+def test_a_pair_that_drifted_is_a_warning(built: Any) -> None:
+    built.layout.source("demo/direct").with_suffix(".ipynb").unlink()
+    done = build(built)
+    assert done.returncode == 0
+    assert "warning: the .ipynb says something else than the .py, which counts (make pair): demo/direct" in done.stdout
 
 
 def test_bad_notebooks_stop_no_other_and_are_named_last(book: Any, edit: Edit) -> None:

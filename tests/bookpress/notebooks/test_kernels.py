@@ -211,12 +211,3 @@ def test_a_readers_own_settings_do_not_reach_forked_kernels(toy: Any, home: Path
 def test_no_home_is_needed(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", os.devnull)
     assert printed(toy, toy.add("good", imports=WIDTH)) == ["1.5"]
-
-
-def test_a_long_folder_for_temporary_files_is_no_obstacle(
-    toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / ("d" * 120)
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))  # as TMPDIR does in a new process
-    run(toy.add("good"), layout=toy.layout)

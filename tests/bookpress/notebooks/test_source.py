@@ -110,18 +110,6 @@ def test_another_way_to_write_a_path_is_no_name(notebook: Notebook, name: str) -
         Notebook.find(str(notebook.path.with_suffix("")), notebook.layout)
 
 
-def test_at_most_three_are_named_and_points_among_them(notebook: Notebook) -> None:
-    for name in ("demo/page_1", "demo/page_2", "demo/points/page"):
-        path = notebook.layout.source(name)
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(SOURCE)
-    with pytest.raises(SourceError) as refusal:
-        Notebook.find("demo/page_", notebook.layout)
-    assert str(refusal.value).partition("nearest: ")[2].count(", ") == 2
-    with pytest.raises(SourceError, match="nearest: demo/points/page"):
-        Notebook.find("demo/points/pag", notebook.layout)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -148,10 +136,3 @@ def test_a_source_that_has_been_read_is_not_parsed_again(toy: Any) -> None:
     assert Notebook("demo/good", toy.layout).title == "Kept"
     path.write_text("damaged")
     assert Notebook("demo/good", toy.layout).title == "Good"
-
-
-def test_whatever_is_asked_is_read_once(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    title = notebook.title
-    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("it is read again"))
-    found: list[Any] = [notebook.title, notebook.code, notebook.parameters]
-    assert found[0] == title

@@ -1,13 +1,12 @@
 """The tables of verdicts and of corrections: what a row shows, how grave a fault in print is, what is counted."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bookpress.claims.evidence import Item, Role, Settled
 from bookpress.claims.registry import ProofMark, Verdict
-from bookpress.site.boards import GRAVITY, _overview, gravity, headline_item, scoreboard_page, summary_page
+from bookpress.site.boards import GRAVITY, gravity, headline_item, scoreboard_page, summary_page
 from bookpress.site.book import Book
 from bookpress.site.page import badge
 
@@ -76,13 +75,3 @@ def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
     verdict: Verdict, proof: ProofMark | None, name: str
 ) -> None:
     assert GRAVITY[gravity(verdict, proof)][0] == name
-
-
-def test_the_overview_counts_by_gravity_and_leaves_out_what_nobody_has() -> None:
-    one, two = (SimpleNamespace(name=name, short_title=name.title()) for name in ("one", "two"))
-    wrong: Any = {"one": [(0, None), (0, None), (4, None)], "two": [(4, None)]}
-    page = _overview([one, two], wrong)  # type: ignore[list-item]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
-    assert rows[0] == ["", "[One](errata-one.md)", "[Two](errata-two.md)"]
-    assert rows[1] == ["---", "---:", "---:"]
-    assert [(row[0].split(".")[0], *row[1:]) for row in rows[2:]] == [("**False", "2", ""), ("**Misprint", "1", "1")]

@@ -1,4 +1,4 @@
-"""Additions to Sphinx: formulas and scripts from no other host, mended markup, and downloads that run."""
+"""Additions to Sphinx: what a page loads, where it leads, and when a site is whole."""
 
 import io
 from pathlib import Path
@@ -12,62 +12,12 @@ from sphinx.application import Sphinx
 from bookpress.files import matches_manifest
 from bookpress.layout import Layout
 from bookpress.site import instruments
-from bookpress.site.extension import _complete_page, _copy_files, _drop_thebe, _work_in_parallel
-
-
-def test_only_what_loads_live_code_from_elsewhere_is_dropped() -> None:
-    def kept() -> None: ...
-
-    def dropped() -> None: ...
-
-    dropped.__module__ = "sphinx_thebe.something"
-    listeners = {"a": [SimpleNamespace(handler=kept), SimpleNamespace(handler=dropped)], "b": []}
-    _drop_thebe(SimpleNamespace(events=SimpleNamespace(listeners=listeners)))  # type: ignore[arg-type]
-    assert [[one.handler for one in some] for some in listeners.values()] == [[kept], []]
-
-
-def test_all_cores_read_and_only_the_silent_are_spoken_for() -> None:
-    extensions = {
-        name: SimpleNamespace(parallel_read_safe=None) for name in ("sphinx_multitoc_numbering", "an_extension")
-    }
-    app: Any = SimpleNamespace(extensions=extensions, parallel=0)
-    _work_in_parallel(app, None, [])  # type: ignore[arg-type]
-    assert [one.parallel_read_safe for one in extensions.values()] == [True, None]
-    assert app.parallel >= 1
+from bookpress.site.extension import _complete_page
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> Any:
-    """A site that has been made, of a book with one notebook."""
-    for name, text in {
-        "notebooks/demo/page.ipynb": "runs",
-        "html/_sources/notebooks/demo/page.ipynb": "made",
-        "html/_sources/index.md": "made",
-    }.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return SimpleNamespace(
-        srcdir=str(tmp_path / "book"), outdir=str(tmp_path / "html"), builder=SimpleNamespace(name="html")
-    )
-
-
-def test_a_whole_site_gets_formulas_and_notebooks_that_run(app: Any) -> None:
-    _copy_files(app, None)
-    made = Path(app.outdir)
-    assert (made / "_static/mathjax/tex-mml-chtml.js").is_file()
-    assert list((made / "_static/mathjax/output/chtml/fonts/woff-v2").glob("*.woff"))
-    assert (made / "_sources/notebooks/demo/page.ipynb").read_text() == "runs"
-    assert (made / "_sources/index.md").read_text() == "made"
-    _copy_files(app, None)  # a second build finds all of it there
-
-
-@pytest.mark.parametrize(("failure", "builder"), [(ValueError(), "html"), (None, "linkcheck")])
-def test_nothing_is_copied_into_what_is_no_site(app: Any, failure: Exception | None, builder: str) -> None:
-    app.builder.name = builder
-    _copy_files(app, failure)
-    assert not Path(app.outdir, "_static").exists()
-    assert Path(app.outdir, "_sources/notebooks/demo/page.ipynb").read_text() == "made"
+    return SimpleNamespace(srcdir=str(tmp_path / "book"))
 
 
 def test_only_pages_with_an_instrument_load_its_script(app: Any) -> None:
@@ -131,5 +81,6 @@ def test_a_site_is_whole_until_a_file_of_it_is_damaged(tmp_path: Path, name: str
 
 def test_a_site_built_with_a_warning_is_not_whole(tmp_path: Path) -> None:
     build(tmp_path, "Front\n=====\n")
+    assert is_whole(tmp_path)
     build(tmp_path, "Front\n=====\n\n:doc:`nowhere`\n")
     assert not is_whole(tmp_path)

@@ -13,7 +13,7 @@ import yaml
 from sphinx.application import Sphinx
 
 from bookpress.claims.record import Record, RecordError
-from bookpress.claims.registry import Registry, Verdict
+from bookpress.claims.registry import Verdict
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
@@ -60,20 +60,6 @@ def test_a_page_of_older_code_is_refused(bound: Any, edit: Edit) -> None:
     edit(bound.layout.source("demo/good"), "n = 3", "n = 4")
     with pytest.raises(StalePage, match="run it again"):
         bind_book(bound.layout, "laptop")
-
-
-def test_the_made_pages_show_every_claim_and_why_some_are_not_run(bound: Any) -> None:
-    made = bound.layout.generated
-    scoreboard = (made / "scoreboard.md").read_text()
-    for entry in Registry.load(bound.layout).papers[0].claims:
-        assert entry.label in scoreboard
-    assert "It is about all machines at once." in scoreboard
-    summary = (made / "summary.md").read_text()
-    assert "| verdict | [Demonstration](/papers/demo.md) | all |" in summary
-    assert "| **claims** | **8** | **8** |" in summary
-    assert "good-line" in (made / "gallery.md").read_text()
-    contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
-    assert contents["parts"][1]["chapters"][0]["sections"][0]["title"] == "Good"
 
 
 def test_the_scoreboard_has_the_full_size_verdict_or_says_that_there_is_none(bound: Any) -> None:
@@ -138,29 +124,9 @@ def test_a_figure_drawn_where_a_claim_is_judged_is_not_folded(toy: Any, edit: Ed
     assert [source.splitlines()[0] for source in folded] == ["import math"]
 
 
-def test_binding_twice_gives_the_same_bytes(bound: Any) -> None:
-    def contents() -> dict[str, bytes]:
-        return {str(path): path.read_bytes() for path in bound.layout.book.rglob("*") if path.is_file()}
-
-    before = contents()
-    bind_book(bound.layout, "laptop")
-    assert contents() == before
-
-
 def test_a_record_that_settles_other_claims_than_the_registry_says_is_not_bound(bound: Any, edit: Edit) -> None:
     edit(bound.layout.claims / "demo.yaml", "notebook: demo/good", "notebook: demo/other")
     with pytest.raises(RecordError, match="demo/good: it settles demo/lemma-1, which the registry does not give to it"):
-        bind_book(bound.layout, "laptop")
-
-
-def test_a_record_that_was_cut_short_or_written_into_is_not_bound(bound: Any, edit: Edit) -> None:
-    record, executed = bound.layout.record("demo/good", "laptop"), bound.layout.executed("demo/good", "laptop")
-    edit(record, '"holds"', '"refuted"')
-    with pytest.raises(RecordError, match=r"good\.json is damaged"):
-        bind_book(bound.layout, "laptop")
-    edit(record, '"refuted"', '"holds"')
-    executed.write_bytes(executed.read_bytes()[:-10])
-    with pytest.raises(RecordError, match=r"good\.ipynb is damaged"):
         bind_book(bound.layout, "laptop")
 
 

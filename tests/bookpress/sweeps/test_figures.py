@@ -35,6 +35,14 @@ demo/good:
 AGAIN = Path(__file__).resolve().parents[2] / "again.py"
 Load = Callable[..., list[FigureSweep]]
 
+#: ``book`` that says how far it lowers its priority and keeps it: on a busy machine it would not get to its end.
+PATIENT = """\
+import os
+from bookpress.cli import main
+os.nice = lambda by: print("priority lowered by", by) or 0
+main()
+"""
+
 
 @pytest.fixture
 def sweeps(toy: Any) -> Load:
@@ -98,8 +106,9 @@ def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps
     )
     listed = "demo/good, long\n  0 of 2 points, none measured; missing: 2: 5.0 min of one core, as planned\n"
     assert book("points") == (0, listed)
-    code, printed = book("points", "--work", "--cores", "2")
+    code, printed = book("points", "--work", "--cores", "2", program=("-c", PATIENT))
     assert code == 0
+    assert "priority lowered by 19\n" in printed
     assert printed.endswith("2 points made\n")
     assert "2 of 2 points" in book("points")[1]
     assert book("points", "--work") == (0, "no point for the device 'cpu' is missing\n")
