@@ -191,7 +191,9 @@ def test_the_interpreter_in_the_browser_is_the_packages(opened: Any) -> None:
 
 
 #: What both sides must make of a text, or say of it: the package's own tests read the same list.
-TEXTS: dict[str, list[dict[str, Any]]] = json.loads((LAYOUT.root / "tests" / "program_texts.json").read_text())
+TEXTS: dict[str, list[dict[str, Any]]] = json.loads(
+    (Layout.here().root / "tests" / "program_texts.json").read_text(encoding="utf-8")
+)
 
 
 def test_the_assembler_in_the_browser_is_the_packages(opened: Any) -> None:
