@@ -305,6 +305,7 @@ claim.verdict()
 # - There are three ways out: multiply scores, use a softmax, or spend one symbol per combination of values.
 #
 # ## Exercises
+#
 # 1. *By hand.* A linear stack gives the small circle 2, the small square 7 and the large circle 4. What does it give
 #    the large square? And can it give the four tokens the products 1 · 1, 1 · 2, 2 · 1 and 2 · 2?
 #    <details><summary>Solution</summary>

@@ -352,6 +352,7 @@ claim.verdict()
 # - The look-up needs codes that do not overlap, and a trigger that is followed by nothing but the output.
 #
 # ## Exercises
+#
 # 1. *By hand.* What are the logit and the probability of *seven* in "red door seven door seven lamp door", with $N=12$
 #    and $\lambda=1$? At which $\lambda$ does the probability reach one half?
 #    <details><summary>Solution</summary>

@@ -577,6 +577,7 @@ claim.verdict()
 # - You can often predict what a model will learn from its form and its first two steps.
 #
 # ## Exercises
+#
 # 1. *By hand.* Take $N=30$ words, softmax attention, $V$ fixed and no noise. What is the largest probability that the
 #    output can get, and how low can the loss be?
 #    <details><summary>Solution</summary>
