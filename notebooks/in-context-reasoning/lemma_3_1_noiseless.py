@@ -2,11 +2,9 @@
 # # Lemma 3.1 · One look-up solves the noiseless task
 # *Nguyen, Nguyen-Tang: Lemma 3.1, Section 3.1; Lemma A.1 and its remark, Appendix A.1.*
 #
-# The matrix $W=\sum_k\lambda_kE(k)\tilde E(k)^\top$ asks a question: the word I end in, where was it the *previous*
-# word? Every position after the trigger scores $\lambda_q$ and every other position scores zero. With $V=I$ the word at
-# such a position collects the score as its logit, and in a sentence of the data model that word is $y$, as often as the
-# bigram $(q,y)$ occurs: $C$ times. The other $N-1$ words keep logit 0, so the loss is $\ln(1+(N-1)e^{-C\lambda_q})$ and
-# vanishes as $\lambda$ grows. Scores are never negative, so ReLU changes nothing.
+# To reason in context, a model must use what this one sentence says, also about words that it has never seen together.
+# The smallest case is a look-up: where did the last word occur before, and what came after it? Can one attention head
+# do this exactly, and with which weights? The rest of the chapter asks whether training finds them.
 
 # %%
 import math
@@ -22,6 +20,7 @@ from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_c
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 tokens = 12  # N, at least triggers + 5
@@ -50,26 +49,111 @@ rows = torch.arange(count)
 
 
 def run(at: torch.Tensor, architecture: Architecture = linear, on: Sentences = sentences, using=codes) -> Pass:
-    """The transformer of Lemma 3.1 with scales `at`, as printed in Eq. (1)."""
+    """The transformer of Lemma 3.1 with scales `at`, by Eq. (1)."""
     return dense_forward(on.tokens, using, reparameterised(task, using, at), architecture)
 
 
 # %% [markdown]
-# ## The scores
+# ## A tiny example
+# Read this sentence and guess the next word:
+#
+# > red **door** *seven* green lamp **door** → ?
+#
+# You probably guess *seven*, and you need not know what a door is. You look for the earlier place of the last word, and
+# copy what came after it. A head can do the same if every position carries two codes: one for the word there, and one
+# for the word *before* it. The last position asks with its first code, and all positions answer with their second.
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.6)
+sentence = ["red", "door", "seven", "green", "lamp", "door"]
+here = schematic.tokens(axis, sentence, at=(3.4, 3.6), lit=[2, 5])
+before = schematic.tokens(axis, ["–", *sentence[:-1]], at=(3.4, 1.6), lit=[2])
+schematic.arrow(axis, (here[5][0], 3.55), (before[2][0] + 0.5, before[2][1]), bend=0.12)
+schematic.text(axis, (8.9, 3.25), "the same word", schematic.BLUE, 9)
+schematic.arrow(axis, (before[2][0], before[2][1]), (here[2][0], 3.55))
+for words, height in (("word", 4.05), ("word before", 2.05), ("score", 1.0)):
+    schematic.text(axis, (3.0, height), words, size=9, align="right")
+for place, (x, _) in enumerate(before):
+    schematic.text(axis, (x, 1.0), "λ" if place == 2 else "0", schematic.BLUE if place == 2 else schematic.QUIET, 11)
+show.figure(
+    fig,
+    name="look-up",
+    caption="The last word, door, is compared with the word before each position. Position 3 matches, and attention "
+    "copies the word there.",
+    alt="Two rows of boxes: the words red, door, seven, green, lamp, door, and below each the word before it. An "
+    "arrow leads from the last door to the third box of the lower row, which holds door as well, and another one from "
+    "there up to seven. Below, the scores: lambda at the third position, 0 elsewhere.",
+)
+
+# %% [markdown]
+# We see a single match, at position 3. Let its score be $\lambda$, and let attention vote with it for the word there.
+# Then *seven* gets the score of a next word (*logit*) $\lambda$, and in a vocabulary of twelve words the eleven others
+# get 0. The probability of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is $\ln(1+11e^{-\lambda})$:
+#
+# | $\lambda$ | 0 | 1 | 5 | 10 |
+# | --- | --- | --- | --- | --- |
+# | probability of *seven* | 0.08 | 0.20 | 0.93 | 0.9995 |
+# | loss | 2.48 | 1.62 | 0.07 | 0.0005 |
+#
+# The sharper the look-up, the smaller the loss, without a limit. If *door seven* occurs twice, there are two votes, and
+# $2\lambda$ takes the place of $\lambda$.
+#
+# Three things could break this. A second word after *door* would collect votes as well. Codes that overlap would leak
+# votes to other words. And with a negative $\lambda$, ReLU attention sees nothing. We try all three below.
+#
+# ## The paper states
+# Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as the word before. All these codes are
+# orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input $x_h=E(z_h)+\tilde E(z_{h-1})$; the
+# sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$ acts on what attention collects, and
+# $U$ reads logits from it. The trigger is $q$, one of a set $\mathcal Q$. The output is $y$, and the bigram $(q,y)$
+# occurs $C_{q,y}$ times.
+#
+# <!-- claim in-context-reasoning/lemma-3-1 -->
+# <blockquote>
+#
+# **Lemma 3.1 (The noiseless task is solved)** *Section 3.1; Appendix A.1*
+#
+# **The paper states.** Under Assumption 2.2, by setting $U=[E(1)\dots E(N)]^\top$, $V=I_d$ and $W=\sum_{k\in\mathcal
+# Q}\lambda_kE(k)\tilde E^\top(k)$ with non-negative values $\lambda_k$, for both linear and ReLU attention, the
+# population loss is $L(\lambda)=\mathbb E\Big[-\ln\frac{\exp(C_{q,y}\lambda_q)}{\exp(C_{q,y}\lambda_q)+N-1}\Big]$, and
+# we obtain $\lim_{\lambda\to\infty}L(\lambda)=0$. The logits of token $j\in[N]$ are $\xi_j=\lambda_qC_{q,y}\mathbb
+# 1\{j=y\}$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
+# - The proof has $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be $e_y$
+#   and $\mathbb 1\{j=y\}$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # <!-- claim in-context-reasoning/lemma-a-1 -->
 # <blockquote>
 #
 # **Lemma A.1 (Only what follows the trigger scores)** *Appendix A.1*
 #
-# Under the same weights the score of position $h$ in a sentence with trigger $q$ is $x_H^\top Wx_h=\lambda_q\,\mathbb
-# 1\{z_{h-1}=q\}$.
+# **The paper states.** Under Assumption 2.2 and the reparameterization in Lemma 3.1, for all $h\in[H]$ in a sentence
+# with trigger word $q$, we obtain $x_H^\top Wx_h=\lambda_q\mathbb 1\{z_{h-1}=q\}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The proof takes the terms of $W$ one by one: the term of trigger $k$ scores $\lambda_k$ where $z_{h-1}=z_H=k$, and in
-# a sentence of the data model only one of them does. So a sentence with its trigger at $H-1$ as well, which condition
-# III forbids, gives the trigger a logit of its own.
+# ## Why it is true
+# Take the terms of $W$ one by one. The term $\lambda_kE(k)\tilde E(k)^\top$ compares the last word with $k$ and the
+# word before position $h$ with $k$, so it scores $\lambda_k$ where both match and 0 elsewhere. The sentence ends in
+# $q$, so only the term of $q$ matters: this is Lemma A.1. With $V=I$ each position adds its score to the logit of its
+# word. In a sentence of the task nothing but $y$ follows $q$, and it does so $C_{q,y}$ times, so $y$ has the logit
+# $\lambda_qC_{q,y}$ and the $N-1$ other words have 0. Scores are never negative, so ReLU changes nothing.
+#
+# The argument uses that the trigger is not the last word but one. Otherwise the trigger follows itself, and gets a
+# logit $\lambda_q$.
+#
+# ## See it run
+# We draw 500 sentences with one, two or three bigrams $(q,y)$, and randomly rotated codes. First we compute the
+# scores, also those of each term of $W$ alone, and the logit of a trigger that follows itself.
 
 # %%
 after_trigger = torch.zeros(sentences.tokens.shape, dtype=torch.float64)
@@ -87,39 +171,8 @@ doubled[:, -2] = sentences.trigger
 apart = sentences.tokens[:, -3] != sentences.trigger  # else the trigger would follow itself twice
 own_logit = run(scales, on=Sentences(doubled, sentences.trigger, sentences.output)).logits[rows, sentences.trigger]
 
-# %%
-claim = Claim("in-context-reasoning/lemma-a-1")
-score_error = (run(scales).scores - expected_scores).abs().max().item()
-claim.at_most("scores minus λ 1{previous word is q}, largest", score_error, 1e-12)
-claim.at_most("each term of W alone, largest error", terms, 1e-12, of="proof")
-own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
-claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
-claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
-claim.number("scores, largest error", score_error)
-claim.verdict()
-
 # %% [markdown]
-# ## The logits and the loss
-# <!-- claim in-context-reasoning/lemma-3-1 -->
-# <blockquote>
-#
-# **Lemma 3.1 (The noiseless task is solved)** *Section 3.1; Appendix A.1*
-#
-# With orthonormal codes, $U=[E(1)\dots E(N)]^\top$, $V=I$, $F=0$ and $W=\sum_{k\in\mathcal Q}\lambda_kE(k)\tilde
-# E(k)^\top$, $\lambda_k\ge0$, linear and ReLU attention give the logits $\xi_j=\lambda_q\,C\,\mathbb 1\{j=y\}$. The
-# loss is $\mathbb E\ln\big(1+(N-1)e^{-C\lambda_q}\big)$ and tends to 0 as all $\lambda_k\to\infty$.
-#
-# **In the paper's proof.** The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$. The proof has $e_q$ and
-# $\mathbb 1\{j=q\}$ for the word after the trigger.
-#
-# **Corrected.** The score is $\lambda_q\mathbb 1\{z_{h-1}=q\}$; the word after the trigger is $y$: $e_y$ and $\mathbb
-# 1\{j=y\}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The lemma is right as it stands. Its proofs have two slips. The sketch has the score $\mathbb 1\{z_{h-1}=q\}$, without
-# $\lambda_q$. The proof of the appendix puts the logit at the trigger, $e_q$, where its next line has it at $y$.
+# Then we compute the logits, and the loss at four values of $\lambda$, to compare it with its closed form.
 
 # %%
 expected = torch.zeros(count, tokens, dtype=torch.float64)
@@ -133,9 +186,6 @@ losses = {
 }
 closed = noiseless_loss(grid[:, None], copies, tokens - 1)
 
-# %% [markdown]
-# Losses of the transformer are compared with the closed form at four scales.
-
 # %%
 axis_scales = torch.linspace(0, 20, 81, dtype=torch.float64)
 fig, axis = show.axes()
@@ -148,14 +198,16 @@ axis.legend()
 show.figure(
     fig,
     name="loss",
-    caption="Loss of the transformer (markers) on its closed form (lines), by the number C of bigrams (q, y). It "
-    "falls like $(N-1)e^{-C\\lambda}$.",
+    caption="Loss of the transformer (markers) and its closed form (lines), by the number C of bigrams (q, y). It "
+    "decreases like $(N-1)e^{-C\\lambda}$.",
     alt="Three straight falling lines on a logarithmic axis, steeper for larger C, with the markers exactly on them.",
 )
 
 # %% [markdown]
-# There are three ways to break the lemma. A negative scale under ReLU leaves no attention at all. An extra bigram
-# $(q,n)$ gives the word $n$ the same logit as $y$. Codes in too few dimensions leak from word to word.
+# The markers are on the lines. Two bigrams double the steepness and three triple it, since each copy has a vote.
+#
+# Now we break the look-up: a negative scale under ReLU, a second word $n$ after the trigger, and codes in too few
+# dimensions.
 
 # %%
 negative = cross_entropy(run(-20 * alike, Architecture("relu")).logits, sentences.output).losses.mean()
@@ -172,11 +224,24 @@ astray = (at_q - scales[sentences.trigger] * copies).abs().min()
 without_scale = (run(scales).scores - after_trigger).abs().max()
 
 # %% [markdown]
-# The slips are judged as parts of the proof, the rest as the lemma.
+# ## How we checked
+# For both lemmas we compare every score, every logit and every loss with its formula. The three broken versions are the
+# controls. The two slips of the paper's proofs must fail.
+
+# %%
+claim = Claim("in-context-reasoning/lemma-a-1")
+score_error = (run(scales).scores - expected_scores).abs().max().item()
+claim.at_most("scores minus λ 1{previous word is q}, largest", score_error, 1e-12)
+claim.at_most("each term of W alone, largest error", terms, 1e-12, of="proof")
+own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
+claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
+claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
+claim.number("scores, largest error", score_error)
+claim.verdict()
 
 # %%
 claim = Claim("in-context-reasoning/lemma-3-1")
-apart_by = {name: (found - expected).abs().max() for name, found in logits.items()}
+apart_by = {name: (values - expected).abs().max() for name, values in logits.items()}
 claim.at_most("linear: logits minus λ C 1{j = y} (Eq. 9), largest", apart_by["linear"], 1e-12, of="proof")
 claim.at_most("logits minus λ C 1{j = y}, largest", apart_by, 1e-12)
 off = {name: (values / closed - 1).abs().max() for name, values in losses.items()}
@@ -193,22 +258,30 @@ claim.misprint.at_most("logit at q minus λ C, smallest", astray, 1e-12, of="pro
 claim.verdict()
 
 # %% [markdown]
-# ## Any activation that is linear on the right
+# ## Also on this page: other activations
 # <!-- claim in-context-reasoning/remark-a-1-linear -->
 # <blockquote>
 #
 # **Appendix A.1 (Any activation that is linear on the right)** *Appendix A.1*
 #
-# Lemma 3.1 and the logits of Lemma 4.1 hold for every activation with $\sigma(x)=cx$ for $x\ge0$, $c>0$, whatever it
-# does on the left: the scores are never negative, so that $c\lambda$ takes the place of $\lambda$. In Theorem 3.2,
-# under equal laws of the counts, the path stays as it is, and the exponent is multiplied by $c$.
+# **The paper states.** Lemma A.1 indicates that the attention scores are always non-negative. Our proof can be extended
+# to any activation function where $\sigma(x)=cx$ for $c>0$, $x\ge0$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Such an activation gives the logits of linear attention with $c\lambda$ in the place of
+# $\lambda$, in Lemma 3.1 and in Lemma 4.1, whatever it does for $x<0$. In Theorem 3.2, if the counts have the same
+# distribution for all triggers, the path stays as it is, and the exponent is multiplied by $c$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The appendix adds that the proof works for every activation with $\sigma(x)=cx$ for $x\ge0$. It does, whatever the
-# activation makes of negative scores, because there are none. The logits are those of linear attention at $c\lambda$,
-# in the noiseless task and in the noisy one.
+# No score is negative, so it does not matter what an activation does on the left. On the right a factor $c$ multiplies
+# all scores, which is the same as $c\lambda$ in the place of $\lambda$. We try six such activations in the noiseless
+# and in the noisy task. We compare them with three others: a square, which bends; the hyperbolic tangent, which is
+# bounded; and softplus, which is not 0 at 0, so that every word gets attention.
 
 # %%
 relu, elu = torch.relu, torch.nn.functional.elu
@@ -233,13 +306,7 @@ def logits_under(activation, on: Sentences, weights: Weights) -> torch.Tensor:
     return through @ codes.word.mT
 
 
-# %% [markdown]
-# Three activations that are not of this kind are held against the same: a square, which bends; the hyperbolic tangent,
-# which is bounded; and softplus, which is not 0 at 0, so that every word of the sentence gets attention.
-
 # %%
-
-
 def gap_to_linear(activation, c: float) -> float:
     """The largest difference to the logits of linear attention at c λ, in both tasks."""
     gaps = []
@@ -253,12 +320,8 @@ def gap_to_linear(activation, c: float) -> float:
 same = {name: gap_to_linear(activation, c) for name, (c, activation) in activations.items()}
 unlike = {name: gap_to_linear(activation, 1) for name, activation in others.items()}
 
-# %% [markdown]
-# The losses at $\lambda=10$ are compared as well.
 
 # %%
-
-
 def loss_under(activation) -> torch.Tensor:
     """The noiseless loss of every sentence at λ = 10."""
     at_10 = reparameterised(task, codes, 10 * alike)
@@ -270,10 +333,6 @@ losses_at_10 = {
     for name, (c, activation) in activations.items()
 }
 
-# %% [markdown]
-# With the square the loss still vanishes, since its scores grow. For the limit of Lemma 3.1 it is enough that
-# $\sigma(0)=0$ and that $\sigma(\lambda)$ goes to infinity; the bounded activation fails at that.
-
 # %%
 claim = Claim("in-context-reasoning/remark-a-1-linear")
 claim.at_most("logits minus those of linear attention at c λ, largest", same, 1e-12)
@@ -284,12 +343,30 @@ for name, activation in others.items():
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One matrix of rank $|\mathcal Q|$ looks up what followed the trigger, and the loss is an explicit function of
-# $C\lambda$ that goes to zero. The lemma is right, and so is the remark on other activations; the slips are in the
-# proofs, a missing $\lambda_q$ and a $q$ in the place of a $y$. What the construction needs is that the trigger is
-# followed by nothing but $y$, and codes that do not leak.
+# With the square the loss still vanishes, since its scores grow. For the limit of Lemma 3.1 it is enough that
+# $\sigma(0)=0$ and that $\sigma(\lambda)$ tends to infinity. The bounded activation fails at that.
 #
-# ## To try
-# - Set `tokens = 15`: the lines of the picture move up by the factor 14/11 and keep their slopes.
-# - Set `width = 24`: with $d=2N$ the codes fill their space, and all errors stay at the level of rounding.
+# ## What to remember
+# - A matrix with one term per trigger looks up what followed the trigger, and attention copies it.
+# - The loss is an explicit function of $C\lambda$, and decreases to zero as $\lambda$ grows.
+# - The look-up needs codes that do not overlap, and a trigger that is followed by nothing but the output.
+#
+# ## Exercises
+#
+# 1. *By hand.* What are the logit and the probability of *seven* in "red door seven door seven lamp door", with $N=12$
+#    and $\lambda=1$? At which $\lambda$ does the probability reach one half?
+#    <details><summary>Solution</summary>
+#
+#    There are two votes, so the logit is 2 and the probability $e^2/(e^2+11)\approx0.40$. It reaches one half when
+#    $e^{2\lambda}=11$, at $\lambda=\frac12\ln11\approx1.20$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `tokens = 15`. How do the lines of the figure move, where the loss is small?
+#    <details><summary>Solution</summary>
+#
+#    They move up by the factor $14/11\approx1.27$ and stay equally steep, because the loss is then close to
+#    $(N-1)e^{-C\lambda}$. At $\lambda=5$ and $C=1$ it is 0.090 instead of 0.071.
+#
+#    </details>
+#
+# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), because there training has to find $\lambda$, and we ask how fast.
