@@ -8,19 +8,23 @@ from itertools import pairwise
 from nbformat import NotebookNode
 
 from bookpress.claims.registry import Entry
+from bookpress.claims.statement import BLOCK
 from bookpress.notebooks.source import PARAMETERS_TAG, title_of
+from prose import plain
 
-#: The two headings that close a page.
-LEARNED, TO_TRY = "What was learned", "To try"
+#: The two headings that close a page, and those of a page that has not the form of the third edition yet.
+CLOSING, OLD_CLOSING = ["What to remember", "Exercises"], ["What was learned", "To try"]
 
 LONGEST_CELL = 20
-MOST_PAIRS = 0.15  # of a page's code cells, those that follow another one straight
+#: Words outside of folds, and words before the first figure or table.
+MOST_WORDS, MOST_WORDS_FIRST = 1500, 300
 
 #: Dark mode turns brightness over, so that a caption that names it is false in one of the two modes.
 _BRIGHTNESS = re.compile(
     r"\b(?:black|white|dark\w*|light(?:er|est)?(?! of)|gr[ea]y\w*|bright\w*|pale[rs]?t?)\b", re.IGNORECASE
 )
 
+_FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 _WORDS = {"app.": "appendix", "appendices": "appendix", "corollaries": "corollary", "eq": "equation", "eq.": "equation"}
 _NUMBER = r"\(?(?:[A-Z](?:\.\d+)*|\d+(?:\.\d+)*)\b\)?(?:\([a-z]\))?"
 _REFERENCE = re.compile(
@@ -64,14 +68,37 @@ def _begins(place: str, number: str) -> bool:
 
 def rhythm_faults(source: NotebookNode) -> list[str]:
     """Where a notebook breaks the rhythm of a page; empty for a page that reads well."""
-    return [
-        *_long_cells(source),
-        *_pairs_of_code(source),
-        *_claims_left_open(source),
-        *_figures_without_prose(source),
-        *_closing(source),
-        *_bound_again(source),
-    ]
+    new = CLOSING[0] in headings(source)
+    faults = [*_long_cells(source), *_claims_left_open(source), *_bound_again(source)]
+    return [*faults, *(_new_form(source) if new else _closing(source, OLD_CLOSING))]
+
+
+def _new_form(source: NotebookNode) -> Iterator[str]:
+    """A page of the third edition: the idea and a picture first, a sentence after each figure, exercises at the end."""
+    yield from _closing(source, CLOSING)
+    yield from _figures_without_prose(source)
+    opening = re.sub(r"^#.*\n|^\*.*?\*\n", "", source.cells[0].source, flags=re.MULTILINE | re.DOTALL).strip()
+    if "$" in re.split(r"(?<=[.?!])\s", opening)[0]:
+        yield "the first sentence has a formula"
+    words, first = 0, None
+    for cell in source.cells:
+        if cell.cell_type == "markdown":
+            words += len(plain(_FOLD.sub("", BLOCK.sub("", cell.source))).split())
+        elif first is None and re.search(r"show\.(figure|table)\(", cell.source):
+            first = words
+    if words > MOST_WORDS:
+        yield f"{words} words outside of folds, of at most {MOST_WORDS}"
+    if first is None or first > MOST_WORDS_FIRST:
+        yield f"{first} words before the first figure or table, of at most {MOST_WORDS_FIRST}"
+    exercises = next(cell.source for cell in reversed(source.cells) if "## Exercises" in cell.source)
+    if exercises.count("<summary>Solution</summary>") < 2:
+        yield "two exercises, each with its solution in a fold"
+
+
+def headings(source: NotebookNode) -> list[str]:
+    """The headings of a page's sections."""
+    prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
+    return [line.strip() for line in re.findall(r"^## (.*)$", prose, re.MULTILINE)]
 
 
 def _code(source: NotebookNode) -> list[NotebookNode]:
@@ -82,18 +109,6 @@ def _long_cells(source: NotebookNode) -> Iterator[str]:
     for cell in _code(source):
         if not _is_opening(cell) and (lines := len(cell.source.splitlines())) > LONGEST_CELL:
             yield f"a code cell of {lines} lines, of at most {LONGEST_CELL}: {_first_line(cell)}"
-
-
-def _pairs_of_code(source: NotebookNode) -> Iterator[str]:
-    """Imports, parameters and their check open a page together and are not counted."""
-    body = [cell for cell in _code(source) if not _is_opening(cell)]
-    pairs = [
-        after
-        for before, after in pairwise(source.cells)
-        if before.cell_type == after.cell_type == "code" and not _is_opening(before) and not _is_opening(after)
-    ]
-    if len(pairs) > MOST_PAIRS * len(body):
-        yield f"{len(pairs)} of {len(body)} code cells follow another without a word between: {_first_line(pairs[0])}"
 
 
 def _is_opening(cell: NotebookNode) -> bool:
@@ -112,21 +127,14 @@ def _claims_left_open(source: NotebookNode) -> Iterator[str]:
 
 
 def _figures_without_prose(source: NotebookNode) -> Iterator[str]:
-    for before, after in pairwise(source.cells):
-        if after.cell_type == "code" and "show.figure(" in after.source and before.cell_type == "code":
-            yield f"no sentence before a figure: {_first_line(after)}"
+    for cell, after in pairwise(source.cells):
+        if cell.cell_type == "code" and "show.figure(" in cell.source and after.cell_type == "code":
+            yield f"no sentence after a figure: {_first_line(cell)}"
 
 
-def _closing(source: NotebookNode) -> Iterator[str]:
-    headings = [
-        line.removeprefix("## ").strip()
-        for cell in source.cells
-        if cell.cell_type == "markdown"
-        for line in cell.source.splitlines()
-        if line.startswith("## ")
-    ]
-    if headings[-2:] != [LEARNED, TO_TRY]:
-        yield f"a page ends with the sections '{LEARNED}' and '{TO_TRY}'"
+def _closing(source: NotebookNode, closing: list[str]) -> Iterator[str]:
+    if headings(source)[-2:] != closing:
+        yield f"a page ends with the sections '{closing[0]}' and '{closing[1]}'"
 
 
 def _bound_again(source: NotebookNode) -> Iterator[str]:
