@@ -10,7 +10,9 @@ from page_rules import brightness_in, page_faults, rhythm_faults, title_faults
 GOOD = """\
 # %% [markdown]
 # # Lemma 4.4 · With error
-# The idea.
+# *Somebody: Lemma 4.4.*
+#
+# The question. Then a formula, $x$.
 
 # %%
 import math
@@ -21,32 +23,27 @@ n = 3
 # %%
 require(n=(n, 1, None))
 
-# %% [markdown]
-# What is computed.
-
 # %%
 value = compute(n)
-
-# %% [markdown]
-# What to see.
 
 # %%
 fig, axis = show.axes()
 show.figure(fig, name="x")
 
 # %% [markdown]
-# What is checked.
+# What we see.
 
 # %%
 claim = Claim("demo/lemma-4-4")
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Much.
+# ## What to remember
+# - Much.
 #
-# ## To try
-# - `n = 4`
+# ## Exercises
+# 1. One. <details><summary>Solution</summary> One. </details>
+# 2. Two. <details><summary>Solution</summary> Two. </details>
 """
 
 
@@ -88,16 +85,25 @@ def test_a_title_begins_with_numbers_of_its_claims(title: str, entries: list[Ent
     ("old", "new", "fault"),
     [
         ("value = compute(n)", "value = compute(n)\n" * 21, "a code cell of 21 lines"),
-        ("# %% [markdown]\n# What is checked.\n\n", "", "1 of 3 code cells follow another"),
         ('claim = Claim("demo/lemma-4-4")\n', 'claim = Claim("demo/lemma-4-4")\n\n# %%\n', "opened and closed"),
-        ("# %% [markdown]\n# What to see.\n\n", "", "no sentence before a figure"),
-        ("# ## To try\n", "# ## More\n", "ends with the sections"),
+        ("# %% [markdown]\n# What we see.\n\n", "", "no sentence after a figure"),
+        ("# ## Exercises\n", "# ## Exercises\n#\n# ## More\n", "ends with the sections"),
         ("value = compute(n)", "n = 4", "the parameter 'n' is set again"),
+        ("# The question.", "# Is $x$ true?", "the first sentence has a formula"),
+        ("# The question.", "# The question." + " Words." * 301, "words before the first figure"),
+        ("# What we see.", "# What we see." + " Words." * 1500, "words outside of folds"),
+        ("# 2. Two. <details><summary>Solution</summary> Two. </details>\n", "", "two exercises"),
     ],
 )
 def test_each_break_of_the_rhythm_is_told(old: str, new: str, fault: str) -> None:
     assert old in GOOD
     assert any(fault in one for one in rhythm_faults(notebook(GOOD.replace(old, new))))
+
+
+def test_a_page_of_an_earlier_edition_keeps_its_closing_sections() -> None:
+    old = GOOD.replace("What to remember", "What was learned").replace("Exercises", "To try")
+    assert rhythm_faults(notebook(old)) == []
+    assert rhythm_faults(notebook(old.replace("To try", "More"))) != []
 
 
 @pytest.mark.parametrize(

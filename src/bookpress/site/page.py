@@ -18,13 +18,20 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
 from bookpress.claims.panel import escape, mark_in_words, panel_block, set_powers, set_truth
 from bookpress.claims.record import Record
-from bookpress.claims.registry import ProofMark, Verdict
+from bookpress.claims.registry import ProofMark, Registry, Verdict
 from bookpress.claims.statement import BLOCK
 from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
 from bookpress.site.package import CodeCells
+
+#: The section whose evidence is folded; its first paragraph stays open.
+CHECKED = "## How we checked"
+_FOLD = '<details class="how-we-checked"><summary>Checks, controls and method notes</summary>'
+
+#: Words that a reader takes in within a minute, and pages that a strip names.
+_WORDS_A_MINUTE, _PAGES_NAMED = 200, 3
 
 _TITLE = re.compile(r"^# .*$", re.MULTILINE)
 _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
@@ -48,12 +55,13 @@ def write_page(
         StalePage: the executed copy is of older code, or the page lacks its title or a claim that it settles.
     """
     page = _Page(record, layout)
-    cells = list(page.cells())
+    cells = list(_with_folded_evidence(page.cells()))
     heading = cells[0].source
     title = _TITLE.search(heading)
     if title is None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
-    below = "\n\n".join(part for part in (badges(record.claims), _run_line(record, full_size), small_map) if part)
+    strip = f"{{.run-line}}\n{page.minutes()} min to read. {_run_line(record, full_size)}{page.builds_on()}"
+    below = "\n\n".join(part for part in (badges(record.claims), strip, small_map) if part)
     cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
     cells += [new_markdown_cell(points)] if points else []
     about = {"og:description": description, "myst": {"html_meta": {"description": description}}} if description else {}
@@ -93,6 +101,24 @@ class _Page:
             for code in [self._ran[number], *(self._injected if takes_parameters else [])]:
                 yield from self._code_cell(code, number)
 
+    def minutes(self) -> int:
+        """The time to read the page's prose, folds left out."""
+        prose = "\n".join(cell.source for cell in self.source.source.cells if cell.cell_type == "markdown")
+        words = len(re.sub(r"<details>.*?</details>", "", prose, flags=re.DOTALL).split())
+        return max(1, round(words / _WORDS_A_MINUTE))
+
+    def builds_on(self) -> str:
+        """The pages of the claims that those of this page rest on, as a sentence; empty where there are none."""
+        registry, paper = Registry.load(self.layout), self.record.notebook.partition("/")[0]
+        entries = registry.of_notebook(self.record.notebook).values()
+        used = dict.fromkeys(name for entry in entries for name in (*entry.uses, *entry.proof_uses))
+        pages = dict.fromkeys(registry.entry(f"{paper}/{name}").notebook for name in used)
+        others = [name for name in pages if name and name != self.record.notebook][:_PAGES_NAMED]
+        links = [
+            f"[{Notebook(name, self.layout).title.partition(' · ')[0]}](/notebooks/{name}.ipynb)" for name in others
+        ]
+        return f" Builds on {', '.join(links)}." if links else ""
+
     def _code_cell(self, code: NotebookNode, number: int) -> Iterator[NotebookNode]:
         """A cell of code, and behind it the figures, tables and panels that it shows, each with its origin.
 
@@ -121,6 +147,29 @@ class _Page:
             claim = data[CLAIM_MIME]["settled"]["claim"]
             return without_html(panel_block(next(one for one in self.record.claims if one.claim == claim)))
         return without_html(set_table(str(data.get("text/markdown", ""))))
+
+
+def _with_folded_evidence(cells: Iterator[NotebookNode]) -> Iterator[NotebookNode]:
+    """Cells of a page, those of :data:`CHECKED` behind its first paragraph in a fold."""
+    folded = False
+    for cell in cells:
+        for part in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE) if cell.cell_type == "markdown" else []:
+            if folded and part.startswith("## "):
+                yield new_markdown_cell("</details>")
+                folded = False
+            opening, *rest = part.strip().split("\n\n", 1)
+            if part.startswith(CHECKED) and "\n" not in opening and rest:  # a blank line below the heading
+                paragraph, *rest = rest[0].split("\n\n", 1)
+                opening += f"\n\n{paragraph}"
+            if part.startswith(CHECKED):
+                yield from (new_markdown_cell(text) for text in (opening, _FOLD, *rest))
+                folded = True
+            elif part.strip():
+                yield new_markdown_cell(part)
+        if cell.cell_type != "markdown":
+            yield cell
+    if folded:
+        yield new_markdown_cell("</details>")
 
 
 def set_table(markdown: str) -> str:
@@ -207,7 +256,7 @@ def badges(claims: list[Settled]) -> str:
 def _run_line(record: Record, full_size: str) -> str:
     where = record.environment.get("device", "CPU")
     run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}`."
-    return f"{{.run-line}}\n{run}" + (f" Full size: {full_size}" if full_size else "")
+    return run + (f" Full size: {full_size}" if full_size else "")
 
 
 def origin_block(record: Record, defaults: dict[str, Any], functions: list[str], layout: Layout) -> str:
