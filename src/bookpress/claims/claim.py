@@ -269,7 +269,7 @@ def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:
     if not fits or 0 in shape:
         raise EvidenceError(f"{label}: the reference must have or broadcast to the shape {shape}, got {other}")
     sizes = (abs(ours - reference), abs(reference))
-    error, scale = (float(size.max() if hasattr(size, "max") else size) for size in sizes)
+    error, scale = (float(size.max().item() if hasattr(size, "max") else size) for size in sizes)
     return error / (scale if relative and scale else 1.0)
 
 
