@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 import yaml
 
 import bookpress
-from bookpress.layout import Layout
+from bookpress.layout import LAPTOP, Layout
+from bookpress.notebooks.run import run
 from bookpress.sweeps.points import Point, PointRecord
 
 CLAIMS = """\
@@ -185,6 +187,24 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyBook:
     own = Path(bookpress.__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "src"), str(own)]))
     return ToyBook(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs a run of the good notebook keeps it for the others."""
+    return tmp_path_factory.mktemp("runs") / LAPTOP
+
+
+@pytest.fixture
+def toy_with_a_run(toy: ToyBook, runs: Path) -> ToyBook:
+    """The toy book with one notebook, which has run."""
+    name, made = toy.add("good", prose="Words."), toy.layout.build / LAPTOP
+    if runs.exists():
+        shutil.copytree(runs, made)
+    else:
+        run(name, layout=toy.layout)
+        shutil.copytree(made, runs)
+    return toy
 
 
 @pytest.fixture

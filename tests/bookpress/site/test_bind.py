@@ -16,7 +16,6 @@ from bookpress.files import matches_manifest
 from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import ProfileError
-from bookpress.notebooks.run import run
 from bookpress.site import bind as pages
 from bookpress.site.bind import (
     bind_book,
@@ -149,10 +148,8 @@ def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeyp
 
 
 @pytest.fixture
-def run_toy(toy: Any) -> Layout:
-    """A toy book with one notebook that has run."""
-    run(toy.add("good"), layout=toy.layout)
-    layout: Layout = toy.layout
+def run_toy(toy_with_a_run: Any) -> Layout:
+    layout: Layout = toy_with_a_run.layout
     return layout
 
 

@@ -24,11 +24,9 @@ Edit = Callable[[Path, str, str], None]
 
 
 @pytest.fixture
-def bound(toy: Any) -> Any:
-    notebook = toy.add("good", prose="Words.")
-    run(notebook, layout=toy.layout)
-    bind_book(toy.layout, "laptop")
-    return toy
+def bound(toy_with_a_run: Any) -> Any:
+    bind_book(toy_with_a_run.layout, "laptop")
+    return toy_with_a_run
 
 
 def page_text(toy: Any) -> str:
