@@ -1,5 +1,6 @@
 """The part that the attention blocks share: masks, tokens that are not finite, and rows that have nothing to attend."""
 
+from functools import reduce
 from typing import Any
 
 import torch
@@ -60,7 +61,7 @@ class AttentionBlock(nn.Module):
         self._check(x)
         hidden = hidden_from(key_padding_mask, attn_mask)
         projected = self._project(x)
-        finite = torch.cat(projected, dim=-1).isfinite().all(-1)
+        finite = reduce(torch.logical_and, map(_are_finite, projected))
         projected = [torch.where(finite[..., None], rows, 0.0) for rows in projected]
         mixed, weights = self._attend(projected, None if hidden is None else hidden[..., None, :, :], need_weights)
         lost = ~finite | (count_visible(~finite, self.is_causal, self.reach, hidden) > 0)
@@ -96,6 +97,11 @@ class AttentionBlock(nn.Module):
             return None
         every = torch.ones(tokens, dtype=torch.bool, device=device)
         return count_visible(every, self.is_causal, self.reach, hidden) == 0
+
+
+def _are_finite(rows: Float[Tensor, "... tokens features"]) -> Bool[Tensor, "... tokens"]:
+    """True at the tokens whose features are all finite; faster than ``isfinite().all(-1)``."""
+    return (rows.detach() * 0).sum(-1) == 0
 
 
 def count_visible(

@@ -36,16 +36,24 @@ from attention_theory.in_context_reasoning.closed_form import (
     odds,
 )
 from attention_theory.in_context_reasoning.descent import descend_noiseless, descend_noisy, normalised_step
+from attention_theory.in_context_reasoning.recall import InContextRecall
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.layers import attention
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
 from attention_theory.linear_attention.learning.kernel import kernel_fit, prefix_kernel
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
-from attention_theory.linear_attention.learning.regression import heads_of, learn, least_squares, statistics
+from attention_theory.linear_attention.learning.regression import (
+    fit_linear_attention,
+    heads_of,
+    learn,
+    least_squares,
+    statistics,
+)
 from attention_theory.linear_attention.machines.turing import parse_machine, write_tape
 from attention_theory.linear_attention.machines.turing import simulate as run_machine
 from attention_theory.linear_attention.machines.universal_transformer import UniversalTransformer
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features
+from attention_theory.linear_attention.model.linear_attention import LinearAttention
 from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, stack_lengths
 from attention_theory.linear_attention.model.mhla import random_heads as linear_heads
 from attention_theory.linear_attention.model.parameters import antisymmetric_twin, heads_from_matrix, lift
@@ -125,6 +133,15 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("labels", lambda: statistics(ones(3, 2, 3), ones(4, 1))),
     ("tokens", lambda: statistics(ones(0, 2, 3), ones(0, 1))),
     ("labels", lambda: learn(ones(3, 2, 3), filled(math.inf, 3, 1))),
+    ("labels", lambda: fit_linear_attention(ones(3, 2, 3), ones(3))),
+    ("labels", lambda: fit_linear_attention(ones(3, 2, 3), ones(2, 3))),
+    ("labels", lambda: fit_linear_attention(ones(3, 2, 3), ones(3, 1, 3))),
+    ("labels", lambda: fit_linear_attention(ones(3, 2, 3), filled(NAN, 3, 2, 3))),
+    ("features", lambda: fit_linear_attention(ones(0, 2, 3), ones(0, 3))),
+    ("x", lambda: LinearAttention(4)(torch.ones(3, 5))),
+    ("x", lambda: LinearAttention(4, last_token=True)(torch.ones(0, 4))),
+    ("key_padding_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), torch.ones(3))),
+    ("attn_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), attn_mask=torch.ones(3, 3).bool())),
     ("row", lambda: heads_of(ones(1, 5), 3)),
     ("features", lambda: least_squares(ones(0, 3), ones(0, 1))),
     ("labels", lambda: least_squares(ones(4, 3), ones(3, 1))),
@@ -166,6 +183,11 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("copies", lambda: sample_sentences(Task(length=8), 3, 0, copies=9)),
     ("copies", lambda: sample_sentences(Task(length=8), 3, 0, copies=torch.tensor([1, 2]))),
     ("tokens", lambda: Task(tokens=3)),
+    ("tokens", lambda: InContextRecall()(torch.tensor([1]))),
+    ("tokens", lambda: InContextRecall()(torch.tensor([1.0, 2.0]))),
+    ("labels", lambda: InContextRecall().fit(torch.tensor([[1, 2]]))),
+    ("labels", lambda: InContextRecall().fit(torch.tensor([[1, 2]]), torch.tensor([1, 2]), batch_size=1)),
+    ("batch_size", lambda: InContextRecall().fit(torch.tensor([[1, 2]]), torch.tensor([1]), batch_size=2)),
     ("width", lambda: bump(ones(2), 0.0)),
     ("width", lambda: bump_magnitude(ones(2), 0.0)),
     ("frequencies", lambda: fourier_constant(ones(2), ones(3))),

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from scipy.stats import binom
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
@@ -50,7 +49,7 @@ def kl_failure(samples: int, alpha: float, delta: float) -> float:
     heads = np.arange(samples + 1)
     inner = [bernoulli_kl(alpha, k / samples) for k in heads[1:-1]]
     fails = np.array([True, *(np.array(inner) > bound), True])
-    return float(binom.pmf(heads, samples, alpha)[fails].sum())
+    return float(_binomial(samples, alpha)[fails].sum())
 
 
 def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
@@ -61,7 +60,7 @@ def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
     """
     require(samples=(samples, 2, None), alpha=(alpha, *INSIDE))
     heads = np.arange(samples + 1)
-    mass = binom.pmf(heads, samples, alpha)
+    mass = _binomial(samples, alpha)
     inside = heads[1:-1] / samples
     gamma = np.log(inside) - np.log1p(-inside)
     return float((mass * heads / samples).sum()), float((mass[1:-1] * gamma).sum() / mass[1:-1].sum())
@@ -93,3 +92,10 @@ def _leads(
     at_token = token.expand(logits.shape[:-1])[..., None]
     rivals = logits.scatter(-1, at_token, -torch.inf).amax(dim=-1)
     return logits.gather(-1, at_token).squeeze(-1) > rivals
+
+
+def _binomial(samples: int, alpha: float) -> np.ndarray:
+    """The probability of every number of heads among so many throws."""
+    from scipy.stats import binom  # it takes longer to import than all else that a model needs
+
+    return binom.pmf(np.arange(samples + 1), samples, alpha)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
     from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
     from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention
+    from attention_theory.in_context_reasoning.recall import InContextRecall
     from attention_theory.linear_attention.machines.universal_transformer import UniversalTransformer
     from attention_theory.linear_attention.model.linear_attention import LinearAttention
     from attention_theory.looped_transformers.fleq.transformer import FleqTransformer
@@ -22,6 +23,7 @@ __all__ = [
     "FleqTransformer",
     "HyperAttention",
     "HyperFeatureAttention",
+    "InContextRecall",
     "LinearAttention",
     "LinearHyperAttention",
     "MemorizingAttention",
@@ -33,6 +35,7 @@ _ROOMS = {
     "FleqTransformer": "looped_transformers.fleq.transformer",
     "HyperAttention": "hyper_attention.layers.hyper_attention",
     "HyperFeatureAttention": "hyper_attention.layers.hyper_feature_attention",
+    "InContextRecall": "in_context_reasoning.recall",
     "LinearAttention": "linear_attention.model.linear_attention",
     "LinearHyperAttention": "hyper_attention.layers.linear_sums",
     "MemorizingAttention": "memorization.memorizing_attention",

@@ -16,14 +16,27 @@ from torch.nn import Module
 from torch.utils.checkpoint import checkpoint
 
 import attention_theory as at
-from attention_theory.randomness import normal
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
 
-EMBED, HEADS, BATCH, TOKENS = 8, 2, 3, 5
+EMBED, HEADS, BATCH, TOKENS, WORDS = 8, 2, 3, 5, 4
 
 
 def sequences(dtype: torch.dtype = torch.float64, batch: int = BATCH, tokens: int = TOKENS, seed: int = 1) -> Tensor:
     return normal(batch, tokens, EMBED, seed=seed, dtype=dtype)
+
+
+def sentences(dtype: torch.dtype = torch.float64, batch: int = BATCH, tokens: int = TOKENS, seed: int = 1) -> Tensor:
+    """Whole numbers, whatever the type of the weights."""
+    return torch.randint(WORDS, (batch, tokens), generator=generator(seed))
+
+
+def drawn(layer: Callable[..., Any], **options: Any) -> Any:
+    """A module that starts at zero, with other weights."""
+    module = layer(WORDS, 2, 1, **options)
+    for weight in module.parameters():
+        torch.nn.init.normal_(weight)
+    return module
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,9 @@ class Case:
         options: what differs from the plain module; shown with the test.
         construct: from the module's class, the options, ``dtype`` and ``device`` to a module with new weights.
         draw: inputs of a type, a batch and a number of tokens, from a seed.
+        out: the shape of what it gives, without the batch.
+        is_padded: whether it takes a mask of the tokens that are padding.
+        least: the fewest tokens that it takes.
         shown: what its ``repr`` has to name.
         exempt: the tests whose property has no meaning for it, each with the reason.
     """
@@ -43,6 +59,9 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     construct: Callable[..., Any] = lambda layer, **options: layer(EMBED, HEADS, **options)
     draw: Callable[..., Tensor] = sequences
+    out: tuple[int, ...] = (TOKENS, EMBED)
+    is_padded: bool = True
+    least: int = 1
     shown: Sequence[str] = ("8, 2", "is_causal=True")
     exempt: dict[str, str] = field(default_factory=dict)
 
@@ -51,11 +70,31 @@ class Case:
         torch.manual_seed(0)
         return self.construct(getattr(at.nn, self.name), dtype=dtype, **self.options, **more)
 
+    def inputs(self, x: Tensor, hidden: Tensor) -> tuple[Tensor, ...]:
+        """What a call is given where it is to show a mask too."""
+        return (x, hidden) if self.is_padded else (x,)
+
     def __str__(self) -> str:
         return f"{self.name}-{self.options}"
 
 
 NOT_CAUSAL = ("8, 2", "is_causal=False")
+ONE_QUERY = "it has one query, so one mask and no weights"
+ONE_ROW = "it gives no row for each token; tested with the layer"
+NO_MASK = "a sentence has no padding: its last word is the query and every word counts"
+WHOLE = "words are whole numbers, which are finite and have no type of their own"
+MASKS = (
+    "test_padded_batches_give_what_each_sequence_gives_alone",
+    "test_a_fully_masked_row_is_zero_whatever_it_hides",
+    "test_the_two_masks_say_the_same",
+    "test_a_causal_mask_makes_a_causal_module",
+    "test_masks_must_be_boolean",
+    "test_weights_are_given_on_demand_and_are_those_of_the_output",
+)
+NOT_FINITE = (
+    "test_a_bad_token_is_seen_where_it_counts_and_nowhere_before",
+    "test_overflow_is_never_taken_for_zero",
+)
 #: The plain module of each name first.
 CASES = [
     Case("HyperAttention"),
@@ -75,6 +114,39 @@ CASES = [
     ),
     Case("LinearAttention"),
     Case("LinearAttention", {"is_causal": False}, shown=NOT_CAUSAL),
+    Case(
+        "LinearAttention",
+        {"last_token": True, "out_features": 3},
+        out=(3,),
+        exempt={
+            "test_padded_batches_give_what_each_sequence_gives_alone": ONE_ROW,
+            "test_the_two_masks_say_the_same": ONE_QUERY,
+            "test_masks_must_be_boolean": ONE_QUERY,
+            "test_weights_are_given_on_demand_and_are_those_of_the_output": ONE_QUERY,
+            "test_a_bad_token_is_seen_where_it_counts_and_nowhere_before": "the one query sees every token",
+            "test_overflow_is_never_taken_for_zero": ONE_ROW,
+        },
+    ),
+    *(
+        Case(
+            "InContextRecall",
+            options,
+            drawn,
+            sentences,
+            (WORDS,),
+            is_padded=False,
+            least=2,
+            shown=("4, 2, 1", f"attention={options.get('attention', 'linear')!r}"),
+            exempt={
+                "test_reset_parameters_draws_as_the_constructor_does": "training starts at zero; tested with the layer",
+                "test_autocast_gives_its_type": "it adds look-ups in the type of the weights to products",
+                "test_compiles_as_one_graph_for_every_length": "checked dataclasses hinder it; tested with the layer",
+                **dict.fromkeys(MASKS, NO_MASK),
+                **dict.fromkeys(NOT_FINITE, WHOLE),
+            },
+        )
+        for options in ({}, {"attention": "softmax"}, {"attention": "relu", "full_input": False})
+    ),
     Case("LinearHyperAttention"),
     Case(
         "LinearHyperAttention",
@@ -82,6 +154,9 @@ CASES = [
         shown=NOT_CAUSAL,
     ),
 ]
+#: Modules that are no blocks of a network: machines take states (``test_machines.py``), MemorizingAttention reads a
+#: context at a query (``test_memorizing_attention.py``).
+ELSEWHERE = {"FleqTransformer", "MemorizingAttention", "SubleqTransformer", "UniversalTransformer"}
 PLAIN = list({case.name: case for case in reversed(CASES)}.values())[::-1]
 
 
@@ -99,7 +174,7 @@ every_module, plain_modules = over(CASES), over(PLAIN)
 
 
 def test_every_name_is_in_the_table_and_every_exemption_names_a_test() -> None:
-    assert {case.name for case in CASES} == set(at.nn.__all__)
+    assert {case.name for case in CASES} | ELSEWHERE == set(at.nn.__all__)
     assert {name for case in CASES for name in case.exempt} <= set(globals())
 
 
@@ -109,6 +184,21 @@ def parameters(module: Module) -> dict[str, Tensor]:
 
 def loss_of(module: Module) -> Callable[[dict[str, Tensor], Tensor], Tensor]:
     return lambda weights, x: functional_call(module, weights, (x,)).square().sum()
+
+
+def leaves(module: Module, x: Tensor) -> list[Tensor]:
+    """What derivatives are taken in: the inputs, or the weights where the inputs are whole numbers."""
+    return [x.requires_grad_()] if x.is_floating_point() else list(module.parameters())
+
+
+def of_leaves(module: Module, x: Tensor) -> Callable[..., Tensor]:
+    """The outputs as a function of the :func:`leaves`."""
+    names = [name for name, _ in module.named_parameters()]
+    return (
+        module
+        if x.is_floating_point()
+        else lambda *weights: functional_call(module, dict(zip(names, weights, strict=True)), (x,))
+    )
 
 
 def close(ours: Any, theirs: Any, atol: float = 1e-12) -> None:
@@ -155,14 +245,14 @@ def test_repr_names_the_arguments(case: Case) -> None:
 
 @every_module
 def test_hooks_and_checkpointing_change_nothing(case: Case) -> None:
-    module, x = case.build(), case.draw().requires_grad_()
+    module, x = case.build(), case.draw()
+    inner = leaves(module, x)
     seen: dict[str, torch.Size] = {}
-    (plain,) = torch.autograd.grad(module(x).square().sum(), x)
+    plain = torch.autograd.grad(module(x).square().sum(), inner)
     module.register_forward_hook(lambda _, inputs, out: seen.update(forward=out.shape))
     module.register_full_backward_hook(lambda _, into, out: seen.update(backward=out[0].shape))
-    (again,) = torch.autograd.grad(checkpoint(module, x, use_reentrant=False).square().sum(), x)
-    close(again, plain)
-    assert seen == {"forward": x.shape, "backward": x.shape}
+    close(torch.autograd.grad(checkpoint(module, x, use_reentrant=False).square().sum(), inner), plain)
+    assert seen == {"forward": (BATCH, *case.out), "backward": (BATCH, *case.out)}
 
 
 # Shapes, types and devices
@@ -178,13 +268,14 @@ def test_batch_dimensions_lead(case: Case) -> None:
 @every_module
 def test_empty_batch_and_one_token(case: Case) -> None:
     module, x = case.build(), case.draw()
-    nothing = x[:0].clone().requires_grad_()
-    module(nothing).sum().backward()
-    assert nothing.grad is not None
-    assert nothing.grad.shape == (0, TOKENS, EMBED)
-    assert module(x[:, :1]).isfinite().all()
-    with pytest.raises(ParameterError, match="x must have shape"):
-        module(x[:, :0])
+    nothing = x[:0].clone()
+    inner = leaves(module, nothing)
+    out = module(nothing)
+    assert out.shape == (0, *case.out)
+    assert all(part.abs().sum() == 0 for part in torch.autograd.grad(out.sum(), inner))
+    assert module(x[:, : case.least]).isfinite().all()
+    with pytest.raises(ParameterError, match="must have shape"):
+        module(x[:, : case.least - 1])
 
 
 @every_module
@@ -192,18 +283,23 @@ def test_empty_batch_and_one_token(case: Case) -> None:
 def test_every_float_type_is_kept(case: Case, dtype: torch.dtype) -> None:
     module, x = case.build(), case.draw()
     low = copy.deepcopy(module).to(dtype)
-    out = low(x.to(dtype))
+    out = low(x.to(dtype) if x.is_floating_point() else x)
     out.sum().backward()
     assert out.dtype == dtype
     close(out.double(), module(x), atol=64 * torch.finfo(dtype).eps)
 
 
 @every_module
-def test_autocast(case: Case) -> None:
+def test_autocast_gives_its_type(case: Case) -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert case.build(torch.float32)(case.draw(torch.float32)).dtype == torch.bfloat16
+
+
+@every_module
+def test_autocast_gives_the_same(case: Case) -> None:
     module, x = case.build(torch.float32), case.draw(torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = module(x)
-    assert out.dtype == torch.bfloat16
     out.float().sum().backward()
     close(out.float(), module(x), atol=64 * torch.finfo(torch.bfloat16).eps)
 
@@ -212,7 +308,7 @@ def test_autocast(case: Case) -> None:
 def test_meta_device_gives_shapes(case: Case) -> None:
     module = case.build(device="meta")
     assert {value.device.type for value in module.parameters()} == {"meta"}
-    assert module(case.draw().to("meta")).shape == (BATCH, TOKENS, EMBED)
+    assert module(case.draw().to("meta")).shape == (BATCH, *case.out)
 
 
 @every_module
@@ -227,9 +323,10 @@ def test_cuda_gives_the_same(case: Case) -> None:
 
 @every_module
 def test_first_and_second_derivatives(case: Case) -> None:
-    module, x = case.build(), case.draw()[:1, :3].requires_grad_()
-    assert torch.autograd.gradcheck(module, (x,), check_forward_ad=True)
-    assert torch.autograd.gradgradcheck(module, (x,))
+    module, x = case.build(), case.draw()[:1, :3]
+    inner, function = leaves(module, x), of_leaves(module, x)
+    assert torch.autograd.gradcheck(function, inner, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(function, inner)
 
 
 @every_module
@@ -276,10 +373,12 @@ def test_compiles_as_one_graph_for_every_length(case: Case) -> None:
     torch._dynamo.reset()
     module, x, padding = case.build(), case.draw(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     compiled = torch.compile(module, fullgraph=True, dynamic=True, backend="aot_eager")
-    close(compiled(x, padding), module(x, padding))
+    close(compiled(*case.inputs(x, padding)), module(*case.inputs(x, padding)))
     longer, hidden = case.draw(batch=2, tokens=7, seed=2), torch.arange(7).expand(2, 7) > 4
     weights = list(module.parameters())
-    gradients = [torch.autograd.grad(f(longer, hidden).square().sum(), weights) for f in (compiled, module)]
+    gradients = [
+        torch.autograd.grad(f(*case.inputs(longer, hidden)).square().sum(), weights) for f in (compiled, module)
+    ]
     close(gradients[0], gradients[1])
 
 
@@ -287,9 +386,10 @@ def test_compiles_as_one_graph_for_every_length(case: Case) -> None:
 def test_exports_with_any_batch_and_number_of_tokens(case: Case) -> None:
     module, x, padding = case.build(), case.draw(), torch.zeros(BATCH, TOKENS, dtype=torch.bool)
     sizes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-    exported = torch.export.export(module, (x, padding), dynamic_shapes=(sizes, sizes)).module()
+    given = case.inputs(x, padding)
+    exported = torch.export.export(module, given, dynamic_shapes=(sizes,) * len(given)).module()
     longer, hidden = case.draw(batch=2, tokens=7, seed=2), torch.arange(7).expand(2, 7) > 4
-    close(exported(longer, hidden), module(longer, hidden))
+    close(exported(*case.inputs(longer, hidden)), module(*case.inputs(longer, hidden)))
 
 
 @pytest.mark.slow
@@ -300,12 +400,14 @@ def test_runs_in_onnx_with_any_batch_and_number_of_tokens(case: Case, tmp_path: 
     padding, sizes = torch.zeros(BATCH, TOKENS, dtype=torch.bool), {0: "batch", 1: "tokens"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(module, (x, padding), path, dynamo=True, dynamic_shapes=(sizes, sizes), verbose=False)
+        given = case.inputs(x, padding)
+        shapes = (sizes,) * len(given)
+        torch.onnx.export(module, given, path, dynamo=True, dynamic_shapes=shapes, verbose=False)
     longer, hidden = case.draw(torch.float32, 2, 7, 2), torch.arange(7).expand(2, 7) > 4
     session = runtime.InferenceSession(path)
-    feed = zip(session.get_inputs(), (longer, hidden), strict=True)
-    (out,) = session.run(None, {given.name: value.numpy() for given, value in feed})
-    close(torch.from_numpy(out), module(longer, hidden), atol=1e-5)
+    feed = zip(session.get_inputs(), case.inputs(longer, hidden), strict=True)
+    (out,) = session.run(None, {name.name: value.numpy() for name, value in feed})
+    close(torch.from_numpy(out), module(*case.inputs(longer, hidden)), atol=1e-5)
 
 
 # Masks

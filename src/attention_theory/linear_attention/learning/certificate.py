@@ -45,7 +45,13 @@ def second_moment(features: Float[Tensor, "samples features"]) -> Float[Tensor, 
 
 
 def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9) -> Certificate:
-    """The certificate of a data set in the features of Algorithm 2.
+    """The certificate of a data set in the features of Algorithm 2: do the data determine linear attention?
+
+    >>> import torch
+    >>> from attention_theory import certificate
+    >>> tokens = torch.randn(100, 5, 3, dtype=torch.float64)
+    >>> certificate(tokens).holds, certificate(tokens[:17]).nullity
+    (True, 1)
 
     Raises:
         ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].

@@ -18,10 +18,11 @@ from attention_theory.linear_attention.model.features import (
     certificate_features,
     psi,
 )
+from attention_theory.linear_attention.model.linear_attention import LinearAttention
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
 from attention_theory.numerics import least_norm_solution
-from attention_theory.validation import require, require_finite, require_shape, require_some
+from attention_theory.validation import refuse_unless, require, require_finite, require_shape, require_some
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
 _ENTRIES_AT_ONCE = 8_000_000
@@ -174,6 +175,34 @@ def learn_every_position(
     scale = lift_scale(width, tokens.device).to(tokens.dtype)
     features = causal_certificate_features(tokens).flatten(0, 1)
     return heads_of(least_squares(features * scale, labels.flatten(0, 1), rtol) * scale, width)
+
+
+def fit_linear_attention(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "..."]) -> LinearAttention:
+    """Algorithm 1: the linear attention of least squared loss, with at most d² heads.
+
+    >>> import torch
+    >>> from attention_theory import fit_linear_attention, nn
+    >>> tokens = torch.randn(100, 5, 3, dtype=torch.float64)
+    >>> teacher = nn.LinearAttention(embed_dim=3, num_heads=2, dtype=torch.float64)
+    >>> torch.allclose(fit_linear_attention(tokens, teacher(tokens))(tokens), teacher(tokens))
+    True
+
+    Args:
+        tokens: the sequences. Shorter ones have tokens of zeros in front, which change nothing.
+        labels: for the last token of each sequence, ``(batch, out)``; or for each token, ``(batch, tokens, out)``,
+            which then sees itself and those before it.
+
+    Returns:
+        The block with ``last_token`` or ``is_causal``, as the labels are, in the type of the tokens.
+
+    Raises:
+        ParameterError: labels of another shape, no sample, or values that are not finite.
+    """
+    refuse_unless(labels.ndim in (2, 3), f"labels must have 2 or 3 axes, got shape {list(labels.shape)}")
+    if labels.ndim == 2:
+        return LinearAttention.from_heads(learn(tokens, labels).heads, last_token=True)
+    require_shape(labels=(labels, (*tokens.shape[:2], None)))
+    return LinearAttention.from_heads(learn_every_position(tokens, labels).heads)
 
 
 def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:

@@ -13,7 +13,10 @@ from attention_theory.linear_attention.model.mhla import Heads, gram
 from attention_theory.validation import refuse_unless, require
 
 #: Tokens of a chunk: within it a causal query meets every token, before it the sum of their outer products.
-CHUNK = 64
+CHUNK = 32
+
+#: Up to so many tokens are one chunk, as the sums of several would take longer than the scores that they save.
+ONE_CHUNK = 64
 
 
 class LinearAttention(AttentionBlock):
@@ -96,7 +99,7 @@ class LinearAttention(AttentionBlock):
             return super().forward(x, key_padding_mask, attn_mask, need_weights)
         refuse_unless(
             attn_mask is None and not need_weights,
-            "attn_mask and need_weights must be left out with last_token=True, which has one query",
+            "attn_mask must be None and need_weights False with last_token=True, where there is one query",
         )
         self._check(x)
         hidden = hidden_from(key_padding_mask)
@@ -105,7 +108,7 @@ class LinearAttention(AttentionBlock):
         seen = x.masked_fill(hidden.mT, 0.0)
         position = torch.arange(x.shape[-2], device=x.device)
         last = (position * ~key_padding_mask).argmax(-1)[..., None, None]
-        query = seen.take_along_dim(last.expand(*last.shape[:-1], x.shape[-1]), dim=-2)
+        query = seen.gather(-2, last.expand(*x.shape[:-2], 1, x.shape[-1]))
         return self._read(gram(seen), query).squeeze(-2)
 
     def _project(self, x: Tensor) -> list[Float[Tensor, "... tokens features"]]:
@@ -119,7 +122,10 @@ class LinearAttention(AttentionBlock):
             return self._by_scores(tokens, hidden, need_weights)
         seen = tokens if hidden is None else tokens.masked_fill(hidden[..., 0, :, :].mT, 0.0)
         if self.is_causal:
-            return self._write(chunked_read(self._ask(tokens), seen)), None
+            # A compiler may see the length as a symbol.
+            is_short = not torch.compiler.is_compiling() and tokens.shape[-2] <= ONE_CHUNK
+            read = scored_read if is_short else chunked_read
+            return self._write(read(self._ask(tokens), seen)), None
         return self._read(gram(seen), tokens), None
 
     def _by_scores(
@@ -131,16 +137,18 @@ class LinearAttention(AttentionBlock):
             causal = causal_mask(tokens.shape[-2], tokens.device)
             mask = causal if mask is None else mask & causal
         keys = tokens[..., None, :, :]
-        weights = attention_weights(self._ask(tokens).transpose(-3, -2) @ keys.mT, "linear", mask)
-        return self._write((weights @ keys).transpose(-3, -2)), weights if need_weights else None
+        queries = self._ask(tokens).unflatten(-2, (-1, self.num_heads)).transpose(-3, -2)
+        weights = attention_weights(queries @ keys.mT, "linear", mask)
+        return self._write((weights @ keys).transpose(-3, -2).flatten(-3, -2)), weights if need_weights else None
 
-    def _ask(self, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens heads width"]:
-        """``Q_h z`` for every token and head."""
-        return linear(tokens, self.queries.flatten(0, 1)).unflatten(-1, (self.num_heads, -1))
+    def _ask(self, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... rows width"]:
+        """``Q_h z`` for every head of the first token, of the second, ..."""
+        return linear(tokens, self.queries.flatten(0, 1)).unflatten(-1, (self.num_heads, -1)).flatten(-3, -2)
 
-    def _write(self, read: Float[Tensor, "... tokens heads width"]) -> Float[Tensor, "... tokens out"]:
-        """``Σ_h V_h`` times what head ``h`` has read."""
-        return linear(read.flatten(-2), self.values.transpose(0, 1).flatten(1))
+    def _write(self, read: Float[Tensor, "... rows width"]) -> Float[Tensor, "... tokens out"]:
+        """``Σ_h V_h`` times what head ``h`` has read for each token."""
+        rows = read.unflatten(-2, (-1, self.num_heads)).flatten(-2)
+        return linear(rows, self.values.transpose(0, 1).flatten(1))
 
     def _read(
         self, products: Float[Tensor, "... width width"], tokens: Float[Tensor, "... tokens width"]
@@ -150,7 +158,7 @@ class LinearAttention(AttentionBlock):
         The heads are multiplied with ``G`` into one matrix where there are more tokens than features.
         """
         if not torch.compiler.is_compiling() and tokens.shape[-2] < self.embed_dim:
-            return self._write(self._ask(tokens) @ products[..., None, :, :])
+            return self._write(self._ask(tokens) @ products)
         read = products @ self.queries.transpose(0, 1).flatten(1)
         stacked = read.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2).flatten(-3, -2)
         return tokens @ (self.values.transpose(0, 1).flatten(1) @ stacked).mT
@@ -163,33 +171,36 @@ class LinearAttention(AttentionBlock):
 
 
 def chunked_read(
-    queries: Float[Tensor, "... tokens heads width"], tokens: Float[Tensor, "... tokens width"], chunk: int = CHUNK
-) -> Float[Tensor, "... tokens heads width"]:
-    """``G_i q_{h,i}`` with ``G_i`` the Gram matrix of the tokens up to ``i``, chunk by chunk.
+    queries: Float[Tensor, "... rows width"], tokens: Float[Tensor, "... tokens width"], chunk: int = CHUNK
+) -> Float[Tensor, "... rows width"]:
+    """``G_i q`` for every query of token ``i``, with ``G_i`` the Gram matrix of the tokens up to ``i``.
 
     Within a chunk each query meets every token up to its own; the chunks before are in a running sum of their Gram
     matrices. Time is linear in the tokens, and no Gram matrix of a single token is formed. What overflows or is not
     a number reaches no earlier query.
 
+    Args:
+        queries: the queries of the first token, of the second, ..., as many for each.
+        tokens: the sequences.
+        chunk: the tokens of a chunk.
+
     Raises:
         ParameterError: a chunk below 1.
     """
     require(chunk=(chunk, 1, None))
-    length, heads = queries.shape[-3:-1]
-    if not torch.compiler.is_compiling() and length <= chunk:  # there the length may be a symbol
-        return _within(queries, tokens)
-    filler = -length % chunk
-    pieces = pad(tokens, (0, 0, 0, filler)).unflatten(-2, (-1, chunk))
-    asked = pad(queries, (0, 0, 0, 0, 0, filler)).unflatten(-3, (-1, chunk))
+    rows, length = queries.shape[-2], tokens.shape[-2]
+    heads, filler = rows // length, -length % chunk
+    if torch.compiler.is_compiling() or filler:  # to a compiler it may be a symbol
+        queries, tokens = (pad(queries, (0, 0, 0, heads * filler)), pad(tokens, (0, 0, 0, filler)))
+    asked, pieces = queries.unflatten(-2, (-1, heads * chunk)), tokens.unflatten(-2, (-1, chunk))
     before = pad(gram(pieces).cumsum(-3)[..., :-1, :, :], (0, 0, 0, 0, 1, 0))
-    read = _within(asked, pieces) + (asked.flatten(-3, -2) @ before).unflatten(-2, (chunk, heads))
-    return read.flatten(-4, -3)[..., :length, :, :]
+    return (asked @ before).add_(scored_read(asked, pieces)).flatten(-3, -2)[..., :rows, :]
 
 
-def _within(
-    queries: Float[Tensor, "... tokens heads width"], tokens: Float[Tensor, "... tokens width"]
-) -> Float[Tensor, "... tokens heads width"]:
-    """The same by every score of a query and a token."""
-    scores = (queries.flatten(-3, -2) @ tokens.mT).unflatten(-2, queries.shape[-3:-1])
-    later = ~causal_mask(tokens.shape[-2], tokens.device)[:, None]
-    return (scores.masked_fill(later, 0.0).flatten(-3, -2) @ tokens).unflatten(-2, queries.shape[-3:-1])
+def scored_read(
+    queries: Float[Tensor, "... rows width"], tokens: Float[Tensor, "... tokens width"]
+) -> Float[Tensor, "... rows width"]:
+    """:func:`chunked_read` by every score of a query and a token, as one chunk."""
+    later = ~causal_mask(tokens.shape[-2], tokens.device)
+    later = later.repeat_interleave(queries.shape[-2] // tokens.shape[-2], 0)
+    return torch.where(later, 0.0, queries @ tokens.mT) @ tokens

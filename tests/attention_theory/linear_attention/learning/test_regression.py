@@ -4,6 +4,7 @@ import torch
 from attention_theory.linear_attention.learning.certificate import second_moment
 from attention_theory.linear_attention.learning.regression import (
     excess_risk,
+    fit_linear_attention,
     learn,
     learn_causal,
     least_squares,
@@ -97,3 +98,11 @@ def test_what_the_data_do_not_say_is_answered_by_zero() -> None:
     """Of the coefficients that fit equally well those of least norm are taken: zero, where the inputs are zero."""
     found = statistics(torch.zeros(5, 4, 2, dtype=torch.float64), normal(5, 3, seed=0)).solve()
     assert torch.equal(found, torch.zeros(3, psi(2), dtype=torch.float64))
+
+
+@pytest.mark.parametrize("every_token", [False, True])
+def test_the_fitted_block_is_the_teacher_on_new_sequences(every_token: bool) -> None:
+    teacher, form = random_heads(2, 3, seed=0, out=4), mhla_causal if every_token else mhla
+    tokens, others = normal(100, 5, 3, seed=1), normal(20, 9, 3, seed=2)
+    student = fit_linear_attention(tokens, form(teacher, tokens))
+    torch.testing.assert_close(student(others), form(teacher, others), rtol=1e-9, atol=1e-9)

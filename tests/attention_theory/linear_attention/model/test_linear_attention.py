@@ -3,12 +3,18 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.model.linear_attention import CHUNK, LinearAttention, chunked_read
+from attention_theory.linear_attention.model.linear_attention import (
+    CHUNK,
+    ONE_CHUNK,
+    LinearAttention,
+    chunked_read,
+    scored_read,
+)
 from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, mhla_every_token, random_heads
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
-LENGTHS = [1, 3, CHUNK, CHUNK + 1, 3 * CHUNK - 2]
+LENGTHS = [1, 3, ONE_CHUNK, ONE_CHUNK + 1, 6 * CHUNK - 2]
 
 
 def block(**options: bool) -> LinearAttention:
@@ -39,7 +45,7 @@ def test_linear_time_gives_what_every_score_gives(length: int, is_causal: bool) 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e200])
 def test_a_bad_token_reaches_no_row_before_it_in_any_chunk(bad: float) -> None:
-    layer, tokens = block(), normal(3 * CHUNK, 4, seed=1).requires_grad_()
+    layer, tokens = block(), normal(6 * CHUNK, 4, seed=1).requires_grad_()
     at = CHUNK + 5
     broken = tokens.detach().clone()
     broken[at] = bad
@@ -51,9 +57,9 @@ def test_a_bad_token_reaches_no_row_before_it_in_any_chunk(bad: float) -> None:
 
 
 def test_no_chunk_changes_the_sum() -> None:
-    queries, tokens = normal(2, 11, 3, 4, seed=0), normal(2, 11, 4, seed=1)
-    whole = chunked_read(queries, tokens, chunk=11)
-    for chunk in (1, 2, 5, 10, 64):
+    queries, tokens = normal(2, 11 * 3, 4, seed=0), normal(2, 11, 4, seed=1)
+    whole = scored_read(queries, tokens)
+    for chunk in (1, 2, 5, 11, 64):
         torch.testing.assert_close(chunked_read(queries, tokens, chunk=chunk), whole)
 
 
@@ -74,5 +80,5 @@ def test_the_last_token_is_the_last_that_is_not_padding(side: str) -> None:
 def test_the_last_token_has_neither_a_mask_of_pairs_nor_weights() -> None:
     layer, tokens = block(last_token=True), normal(3, 4, seed=1)
     for more in ({"attn_mask": torch.zeros(3, 3, dtype=torch.bool)}, {"need_weights": True}):
-        with pytest.raises(ParameterError, match="attn_mask and need_weights must be left out"):
+        with pytest.raises(ParameterError, match="attn_mask must be None and need_weights False"):
             layer(tokens, **more)
