@@ -33,8 +33,6 @@ _ROOMS = {
 def __getattr__(name: str) -> Any:
     if name == "nn":
         return import_module("attention_theory.nn")
-    if name in _ROOMS:
-        return getattr(import_module(f"attention_theory.{_ROOMS[name]}"), name)
     if name == "__version__":
         return version("attention-theory-executed")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -51,7 +51,7 @@ class Examples:
             self.contexts.ndim in (2, 3) and self.contexts.shape[-2] > 0,
             f"contexts must have shape [tokens, width] or [examples, tokens, width], got {list(self.contexts.shape)}",
         )
-        count = None if self.shared else len(self.contexts)
+        count = None if self.shared else self.contexts.shape[0]
         require_shape(queries=(self.queries, (count, self.contexts.shape[-1])))
 
     @property

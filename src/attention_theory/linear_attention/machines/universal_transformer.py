@@ -49,8 +49,8 @@ class UniversalTransformer(nn.Module):
     those of a :class:`~attention_theory.nn.LinearAttention`, all -1, 0 or 1, and so are all entries of tokens.
 
     >>> from attention_theory.nn import UniversalTransformer
-    >>> computer = UniversalTransformer.compile("go 0 -> go 1 R\ngo 1 -> go 0 R\ngo _ -> accept _ S")
-    >>> result = computer.run("0110")
+    >>> rules = "go 0 -> go 1 R\ngo 1 -> go 0 R\ngo _ -> accept _ S"
+    >>> result = UniversalTransformer.compile(rules, word=4, steps=5).run("0110")
     >>> result.tapes[0], result.tapes[-1], result.states[-1]
     ('0110', '1001_____', 'accept')
 
