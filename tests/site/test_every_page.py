@@ -14,7 +14,8 @@ pytestmark = pytest.mark.slow
 _ON_EVERY_SCREEN = {
     "line that begins with the comma behind a formula": """[...document.querySelectorAll('.bd-article span.math')]
         .filter(e => {
-            if (e.nextSibling?.nodeType !== 3 || !/^[,.;:)]/.test(e.nextSibling.data)) return false;
+            if (!e.checkVisibility() || e.nextSibling?.nodeType !== 3) return false;
+            if (!/^[,.;:)]/.test(e.nextSibling.data)) return false;
             const sign = document.createRange();
             sign.setStart(e.nextSibling, 0);
             sign.setEnd(e.nextSibling, 1);
@@ -26,7 +27,7 @@ _ON_EVERY_SCREEN = {
     "gap behind a note": """[...document.querySelectorAll('.claim-and-note')].filter(e => e.nextElementSibling)
         .map(e => e.nextElementSibling.getBoundingClientRect().top - Math.max(...[...e.children]
             .filter(one => getComputedStyle(one).float === 'none').map(one => one.getBoundingClientRect().bottom)))
-        .filter(gap => gap < 0 || gap > 50)""",
+        .filter(gap => gap < 0 || gap > 60)""",
 }
 
 #: What it must not show on a desk.
