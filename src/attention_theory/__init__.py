@@ -35,6 +35,8 @@ def __getattr__(name: str) -> Any:
         return import_module("attention_theory.nn")
     if name == "__version__":
         return version("attention-theory-executed")
+    if name in _ROOMS:
+        return getattr(import_module(f"attention_theory.{_ROOMS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
