@@ -81,7 +81,7 @@ def test_pages_are_in_the_contents(shop: Any) -> None:
 
 @pytest.mark.parametrize(
     ("weights", "said"),
-    [("demo/torch", "there is no 'demo/torch'"), ("demo/lamp --bulb 1", "no option --bulb")],
+    [("demo/torch", "there is no 'demo/torch'"), ("demo/lamp --bulb 1", "No such option .--bulb")],
 )
 def test_weights_that_nothing_makes_are_refused(shop: Any, weights: str, said: str) -> None:
     add(shop, "lamp", weights)
