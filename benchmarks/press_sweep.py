@@ -26,7 +26,7 @@ POINT = """\
 # %%
 import time
 
-from bookpress.claims import report
+from bookpress import report
 from attention_theory.validation import require
 
 # %% tags=["parameters"]

@@ -130,5 +130,5 @@ def _operations(figure: FigureSweep) -> float:
 
 def _link(page: str, titles: dict[str, str]) -> str:
     """A page by its label, as the paper has it, and its chapter."""
-    label, _, _ = titles[page].partition(" · ")
+    label, _, _ = titles.get(page, page).partition(" · ")
     return f"[{label}](/notebooks/{page}.ipynb) of {page.partition('/')[0]}"

@@ -11,6 +11,8 @@ from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook
 
 PACKAGE = "attention_theory"
+#: The table by which the package finds what it exports.
+_TABLE = "_ROOMS"
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
@@ -63,11 +65,11 @@ def _changed(statement: ast.stmt) -> set[str]:
 
 def package_pages(layout: Layout, papers: list[Paper]) -> dict[str, str]:
     """Generated pages by file name: ``package`` with what is shared, and one for the room of each paper."""
-    opening = f"Every page imports what it runs from `{PACKAGE}`: `from {PACKAGE}.rows import Rows`, for example. "
-    opening += (
-        "Here is what the papers share; what each paper adds has a page below. The last column has the pages that "
+    opening = (
+        "The layers and machines come first, each with an example. Below them are the modules that all papers share; "
     )
-    pages = {"package": ["# The package", "", opening + "import a name."]}
+    opening += "the modules of each paper have a page. The last column lists the pages of the book that import a name."
+    pages = {"package": ["# The package", "", opening, *_door(layout)]}
     rooms = {paper.name.replace("-", "_"): f"package-{paper.name}" for paper in papers}
     for paper in papers:
         about = f"What is run of *{paper.title}*; its chapter is [here](/papers/{paper.name}.md)."
@@ -81,6 +83,26 @@ def package_pages(layout: Layout, papers: list[Paper]) -> dict[str, str]:
             lines += ["| name | description | pages |", "| --- | --- | --- |", *rows, ":::"]
             pages[rooms.get(names[0], "package")] += lines
     return {name: "\n".join(lines) + "\n" for name, lines in pages.items() if len(lines) > 3 or name == "package"}
+
+
+def _door(layout: Layout) -> list[str]:
+    """The names that the package and its ``nn`` export, with what each is and the example of its docstring."""
+    lines = []
+    for prefix in ("nn.", ""):
+        path = layout.packages / PACKAGE / prefix.rstrip(".") / "__init__.py"
+        parsed = ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []
+        tables = [
+            node.value for node in parsed if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == _TABLE
+        ]
+        for name, module in ast.literal_eval(tables[0]).items() if tables else ():
+            file = layout.packages.joinpath(PACKAGE, *module.split(".")).with_suffix(".py")
+            node = next(
+                one for one in ast.parse(file.read_text(encoding="utf-8")).body if getattr(one, "name", "") == name
+            )
+            example = re.search(r"^>>> .*?(?=\n\n|\Z)", ast.get_docstring(node) or "", re.MULTILINE | re.DOTALL)
+            lines += ["", f"## `at.{prefix}{name}`", "", _first_paragraph(node), ""]
+            lines += ["```pycon", example.group(), "```"] if example else []
+    return ["", "```python\nimport attention_theory as at\n```", *lines] if lines else []
 
 
 def _rows(path: Path, module: str, users: dict[str, list[str]]) -> list[str]:
