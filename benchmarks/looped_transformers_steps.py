@@ -109,8 +109,8 @@ def measured(size: Size, depth: Depth) -> list[float]:
 def main() -> int:
     torch.set_num_threads(1)
     print(f"N = {BITS}, temperature {TEMPERATURE:g}; steps a second")
-    heads = ("layers", "columns", "programs", "full", "module", "sparse", "runner", "interpreter")
-    heads += ("module/full", "sparse/module", "runner/sparse", "interpr/module")
+    heads = ["layers", "columns", "programs", "full", "module", "sparse", "runner", "interpreter"]
+    heads += ["module/full", "sparse/module", "runner/sparse", "interpr/module"]
     print(" ".join(f"{head:>13}" for head in heads))
     good = True
     for size in SIZES:

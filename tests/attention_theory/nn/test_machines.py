@@ -51,7 +51,7 @@ class Case:
         return f"{self.name}-{ {key: value for key, value in self.options.items() if key != 'variables'} }"
 
 
-VARIABLES = {"a": 2.0, "x": torch.tensor([[1.0, -2.0], [0.5, 3.0]]).double(), "y": 0.0}
+VARIABLES: dict[str, Any] = {"a": 2.0, "x": torch.tensor([[1.0, -2.0], [0.5, 3.0]]).double(), "y": 0.0}
 BLOCKS = ("add", "sub", "transpose", "mul")
 CASES = [
     Case("SubleqTransformer", SUBTRACT, {"bits": 6}),
@@ -143,7 +143,7 @@ def test_what_is_not_a_number_stays_visible(case: Case) -> None:
 
 @plain_machines
 def test_gradients_reach_the_state(case: Case) -> None:
-    soft = {} if case.name == "UniversalTransformer" else {"inverse_temperature": 0.5}
+    soft: dict[str, Any] = {} if case.name == "UniversalTransformer" else {"inverse_temperature": 0.5}
     module = case.build(**soft)
     states = case.states(module)
     states = (states + 0.01 * normal(*states.shape, seed=1)).requires_grad_()  # no ReLU is at its kink
