@@ -15,7 +15,7 @@ from attention_theory.validation import ParameterError
 
 def job() -> Job:
     """Adds one to a binary number, the lowest digit last: 01 becomes 10."""
-    machine = parse_machine("add 0 -> accept 1 S\nadd 1 -> add 0 L\nadd _ -> accept 1 S")
+    machine = parse_machine("add 0 -> accept 1 S\nadd 1 -> add 0 L\nadd b -> accept 1 S")
     return Job(machine, torch.tensor([0, 1]), 1, 4)
 
 
