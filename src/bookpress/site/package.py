@@ -96,9 +96,7 @@ def _door(layout: Layout) -> list[str]:
         ]
         for name, module in ast.literal_eval(tables[0]).items() if tables else ():
             file = layout.packages.joinpath(PACKAGE, *module.split(".")).with_suffix(".py")
-            node = next(
-                one for one in ast.parse(file.read_text(encoding="utf-8")).body if getattr(one, "name", "") == name
-            )
+            node = next(node for node in _public(file) if node.name == name)
             example = re.search(r"^>>> .*?(?=\n\n|\Z)", ast.get_docstring(node) or "", re.MULTILINE | re.DOTALL)
             lines += ["", f"## `at.{prefix}{name}`", "", _first_paragraph(node), ""]
             lines += ["```pycon", example.group(), "```"] if example else []
@@ -109,9 +107,18 @@ def _rows(path: Path, module: str, users: dict[str, list[str]]) -> list[str]:
     """A line of the table for each public function and class of a file."""
     return [
         f"| `{node.name}` | {_first_paragraph(node)} | {', '.join(users[f'{module}.{node.name}'])} |"
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        for node in _public(path)
     ]
+
+
+def _public(path: Path) -> list[ast.FunctionDef | ast.ClassDef]:
+    """The functions and classes of a file that are for others."""
+    definitions = [
+        node
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    return [node for node in definitions if not node.name.startswith("_")]
 
 
 def _users(layout: Layout) -> dict[str, list[str]]:
