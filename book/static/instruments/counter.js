@@ -44,7 +44,7 @@ window.instruments.counter = (room) => {
     const digits = rows.at(-1).letters.map((one) => machine.letters[one]).join("").replace(/[|_]/g, "");
     const value = parseInt([...digits].reverse().join("") || "0", 2);
     tape.setAttribute("aria-label", `The tape after ${step} steps: a binary number, its lowest digit first, with the value ${value}.`);
-    said.textContent = `Step ${step}, token ${history.tokens.length}.`;
+    said.textContent = `The tape reads ${value}, lowest digit first. Step ${step}, token ${history.tokens.length}.`;
   }
 
   borrow("turing.data.js", "turing.js").then(() => {

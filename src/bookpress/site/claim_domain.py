@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from urllib.parse import urlencode
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -189,14 +190,19 @@ def show_count(text: str, env: BuildEnvironment) -> list[nodes.Node]:
 
 
 def show_tally(text: str, env: BuildEnvironment) -> list[nodes.Node]:
-    """``{tally}`all` ``, ``{tally}`memorization` ``: how many claims came to each verdict that any came to."""
+    """``{tally}`all` ``, ``{tally}`memorization` ``: counts by verdict, each a link to its claims."""
     findings, paper = read_findings(env), "" if text == "all" else f"{text}/"
+    scoreboard = env.app.builder.get_relative_uri(env.docname, "generated/scoreboard")
     counts = {verdict: findings.count(f"{paper}{verdict}") for verdict in Verdict}
+    papers = cast(ClaimDomain, env.get_domain("claim")).registry.papers
+    titles = [("paper", one.short_title) for one in papers if one.name == text]
     parts: list[nodes.Node] = []
     for verdict, number in [(verdict, number) for verdict, number in counts.items() if number]:
         words = verdict.value if number == 1 else verdict.value.replace("holds", "hold")
         parts += [nodes.Text(", ")] if parts else []
-        parts += [nodes.inline("", f"{number} ", badge_node(verdict, words), classes=["tally"])]
+        chosen = urlencode([("verdict", verdict.value), *titles])
+        pill = nodes.reference("", "", badge_node(verdict, words), refuri=f"{scoreboard}?{chosen}")
+        parts += [nodes.inline("", f"{number} ", pill, classes=["tally"])]
     return parts
 
 
