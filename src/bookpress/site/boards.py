@@ -1,4 +1,4 @@
-"""The tables of verdicts and of corrections: every claim with what it came to, and what is wrong in print.
+"""The tables of verdicts and of corrections: every claim with its verdict, and every error with its correction.
 
 A row of the scoreboard has the number that tells most, and what is on record at full size. The errata have a page for
 each paper that can be sent as it is, the gravest first.
@@ -15,8 +15,8 @@ from bookpress.site.page import badge, badges, proof_badge, table_row
 
 #: Stands over the claims that no paper makes.
 OWN = (
-    "Claims of the book's own, which none of the papers makes. The counts above leave them out. *Proved here* takes "
-    "the place of *as printed*: the proof stands on the claim's page, and what can be run of it was run."
+    "These claims are the book's own: no paper makes them, and the counts above leave them out. *Proved here* means that "
+    "the proof is on the claim's page, and that we ran what can be run of it."
 )
 
 _COLUMNS = [
@@ -26,31 +26,31 @@ _COLUMNS = [
     "verdict",
     "proof",
     "measured",
-    "in print, or the bound",
+    "in the paper, or the bound",
     "seconds",
     "full size",
 ]
 
 #: From the gravest on: what is the matter, with what, and what is said of a proof that uses such a claim.
 GRAVITY = (
-    ("False", "The statement is false, and nothing near it is true.", "refuted"),
+    ("False", "The statement is false, and no similar statement is true.", "refuted"),
     (
-        "False as printed",
-        "The statement is false as printed, and true in another form, which is proved on its page.",
-        "false as printed, corrected on its page",
+        "True with a correction",
+        "The statement is false as it stands. Another form is true, and its page proves it.",
+        "corrected on its page",
     ),
     (
         "The proof fails",
-        "The statement stands, and its proof or construction as printed does not.",
+        "The statement is true, but its proof or construction does not work.",
         "whose proof fails",
     ),
     (
         "The proof is repaired",
-        "The statement stands; a step of its proof or construction is wrong in print, and mended.",
+        "The statement is true. A step of its proof or construction fails, and its page repairs it.",
         "whose proof is repaired on its page",
     ),
-    ("Misprint", "What is meant is right, and what is written is not.", ""),
-    ("Beside the statement", "The statement stands; something beside it is not as printed.", ""),
+    ("Misprint", "A slip of the pen; the text around it shows what is meant.", ""),
+    ("Near the statement", "The statement is true; a remark, a figure or a number near it is not.", ""),
 )
 
 #: As many failing runs of the statement, and of its proof, as an entry of the errata names; its page has them all.
@@ -82,14 +82,13 @@ def scoreboard_page(book: Book) -> str:
     lines = [
         "# Scoreboard",
         "",
-        "Every numbered item of the papers, with the verdict that its notebook computed. A verdict is never "
-        "typed: it follows from checks that can fail and from controls that were seen to fail. The lists below end "
-        "with the claims of the book's own, which the first table leaves out.",
+        "Every numbered item of the papers, with the verdict that its notebook computed. Nobody types a verdict: it "
+        "follows from checks that could have failed and from controls that did fail. [How we decide](/deciding.md) explains "
+        "the words. The claims of the book's own come last; the first table leaves them out.",
         "",
-        "Of what was measured one number is shown, the one that has a printed number beside it where there is one; "
-        "brackets hold an interval. The seconds are those of the whole page. Where a paper's own size is too much for "
-        "the book's laptop run, the last column has the verdict of the run at full size, if one is on record. Where it "
-        "is blank, the two are one run, or there is none.",
+        "We show one measured number per claim, next to the paper's number where there is one; brackets hold an "
+        "interval. The seconds are those of the whole page. Where the paper's own size is too large for a laptop, the last "
+        "column has the verdict of our full-size run, if there is one.",
         "",
         "```{include} summary.md\n:start-line: 3\n```",
         "",
@@ -105,7 +104,7 @@ def scoreboard_page(book: Book) -> str:
 
 def notebooks_list(book: Book, paper: Paper) -> str:
     """A paper's notebooks with what each settles; included by its chapter."""
-    lines = ["---\norphan: true\n---\n", table_row(["page", "what it settles"]), table_row(["---"] * 2)]
+    lines = ["---\norphan: true\n---\n", table_row(["page", "claims"]), table_row(["---"] * 2)]
     for name in book.notebooks_of(paper):
         settled = badges(book.records[name].claims)
         lines += [table_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
@@ -197,9 +196,9 @@ def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) ->
     lines = [
         "# Errata",
         "",
-        "What is wrong in print, with the form that is right; a page for each paper, the gravest first. Each entry has "
-        "the place, the words as printed, the run in which they fail, and the corrected form. A statement and its "
-        "proof are judged apart. A page prints as a sheet that can be sent to its authors.",
+        "Every error that we found, with its correction: one page per paper, the most serious first. Each entry gives the "
+        "place, the paper's words, the run in which they fail, and what is right. We judge a statement and its proof "
+        "separately. Each page prints as a sheet that can be sent to the authors.",
         "",
         table_row(["", *(f"[{paper.short_title}](errata-{paper.name}.md)" for paper in papers)]),
         table_row(["---", *["---:"] * len(papers)]),
@@ -215,10 +214,10 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
     lines = [
         f"# Errata of {paper.short_title}",
         "",
-        f"What is wrong in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the gravest first.",
+        f"Errors that we found in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the most serious first.",
         "",
-        "The text was read from a text layer, which may lose a sign, an index or a transpose: entries marked so may "
-        "be its fault and not the paper's.",
+        "We read the text as extracted from a PDF, which can lose a sign, an index or a transpose. Entries marked so may be "
+        "errors of the extraction and not of the paper.",
     ]
     for number, (name, meaning, _) in enumerate(GRAVITY):
         entries = [entry for grave, entry in wrong if grave == number]
@@ -232,7 +231,7 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
     claim = f"{paper.name}/{entry.id}"
     marks = [badge(book.verdict(paper, entry), claim=claim), proof_badge(book.proof(paper, entry))]
     notes = [where] if (where := place(entry)) else []
-    notes += ["this may be the text layer's fault"] if entry.text_layer else []
+    notes += ["this may be an error of the text extraction"] if entry.text_layer else []
     notes += _premises_wrong(book, paper, entry)
     return [
         "",
@@ -242,7 +241,7 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
         "",
         *([f"*{'. '.join(note[0].upper() + note[1:] for note in notes)}.*", ""] if notes else []),
         *_wrong_and_right(entry, _why(book.settled[claim])),
-        f"{{claim:ref}}`The run, with the proof where there is one <{claim}>`",
+        f"{{claim:ref}}`The run, with a proof where there is one <{claim}>`",
     ]
 
 
@@ -250,7 +249,7 @@ def _wrong_and_right(entry: Entry, why: list[str]) -> list[str]:
     """The words of the paper, why they fail, what is right, and the slips."""
     if not entry.has_new_form:
         wrong, right = (entry.printed or "").strip(), (entry.corrected or "").strip()
-        return [f"**As printed.** {wrong}", "", *why, f"**Corrected.** {right}", ""]
+        return [f"**The paper states.** {wrong}", "", *why, f"**What is right.** {right}", ""]
     told = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
     lines = [line for name, text in told for line in (f"**{name}.** {text}", "")]
     fold = slips(entry)
@@ -271,7 +270,7 @@ def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
 def _why(settled: Settled) -> list[str]:
     """The runs in which the printed form fails."""
     failures = []
-    for part, what in ((Part.STATEMENT, "As printed"), (Part.PROOF, "In the proof as printed")):
+    for part, what in ((Part.STATEMENT, "As stated"), (Part.PROOF, "In the proof")):
         runs = breaking(settled, part)
         more = f"; and {len(runs) - _NAMED} more on the page" if len(runs) > _NAMED else ""
         failures += [f"{what}: {'; '.join(runs[:_NAMED])}{more}."] if runs else []

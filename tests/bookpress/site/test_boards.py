@@ -1,4 +1,4 @@
-"""The tables of verdicts and of corrections: what a row shows, how grave a fault in print is, what is counted."""
+"""The tables of verdicts and of corrections: what a row shows, how grave an error is, what is counted."""
 
 from typing import Any
 
@@ -63,12 +63,12 @@ def test_the_board_has_a_row_for_every_claim_and_says_why_one_has_not_run(toy: A
     ("verdict", "proof", "name"),
     [
         (Verdict.REFUTED, ProofMark.FAILS, "False"),
-        (Verdict.HOLDS_WITH_CORRECTION, ProofMark.AS_PRINTED, "False as printed"),
+        (Verdict.HOLDS_WITH_CORRECTION, ProofMark.AS_PRINTED, "True with a correction"),
         (Verdict.HOLDS, ProofMark.FAILS, "The proof fails"),
         (Verdict.MISPRINTED, ProofMark.REPAIRED, "The proof is repaired"),
         (Verdict.HOLDS, ProofMark.MISPRINTED, "Misprint"),
         (Verdict.MISPRINTED, None, "Misprint"),
-        (Verdict.PARTLY_REPRODUCED, None, "Beside the statement"),
+        (Verdict.PARTLY_REPRODUCED, None, "Near the statement"),
     ],
 )
 def test_a_statement_weighs_more_than_its_proof_and_a_proof_more_than_a_sign(
