@@ -44,7 +44,7 @@ def set_up(toy: Any) -> None:
     shutil.copytree(ROOT / "book" / "static", book / "static")
     (book / "references.bib").write_text("@misc{demo, title={Demo}, author={Nobody}, year={2020}}\n")
     (book / "papers").mkdir()
-    for page in ("notation", "rerun", "contributing", "papers/demo"):
+    for page in ("notation", "rerun", "deciding", "contributing", "papers/demo"):
         (book / f"{page}.md").write_text(f"# {page}\n\nWords and $x^2$.\n")
     (book / "references.md").write_text(
         "# References\n\n```{bibliography}\n:all:\n```\n\n(cite-this)=\n## Cite this\n\nSo.\n"

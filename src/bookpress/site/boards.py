@@ -15,8 +15,8 @@ from bookpress.site.page import badge, badges, proof_badge, table_row
 
 #: Stands over the claims that no paper makes.
 OWN = (
-    "These claims are the book's own: no paper makes them, and the counts above leave them out. *Proved here* means that "
-    "the proof is on the claim's page, and that we ran what can be run of it."
+    "These claims are the book's own: no paper makes them, and the counts above leave them out. *Proved here* means "
+    "that the proof is on the claim's page, and that we ran what can be run of it."
 )
 
 _COLUMNS = [
@@ -83,12 +83,12 @@ def scoreboard_page(book: Book) -> str:
         "# Scoreboard",
         "",
         "Every numbered item of the papers, with the verdict that its notebook computed. Nobody types a verdict: it "
-        "follows from checks that could have failed and from controls that did fail. [How we decide](/deciding.md) explains "
-        "the words. The claims of the book's own come last; the first table leaves them out.",
+        "follows from checks that could have failed and from controls that did fail. [How we decide](/deciding.md) "
+        "explains the words. The claims of the book's own come last; the first table leaves them out.",
         "",
         "We show one measured number per claim, next to the paper's number where there is one; brackets hold an "
-        "interval. The seconds are those of the whole page. Where the paper's own size is too large for a laptop, the last "
-        "column has the verdict of our full-size run, if there is one.",
+        "interval. The seconds are those of the whole page. Where the paper's own size is too large for a laptop, the "
+        "last column has the verdict of our full-size run, if there is one.",
         "",
         "```{include} summary.md\n:start-line: 3\n```",
         "",
@@ -196,8 +196,8 @@ def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) ->
     lines = [
         "# Errata",
         "",
-        "Every error that we found, with its correction: one page per paper, the most serious first. Each entry gives the "
-        "place, the paper's words, the run in which they fail, and what is right. We judge a statement and its proof "
+        "Every error that we found, with its correction: one page per paper, the most serious first. Each entry gives "
+        "the place, the paper's words, the run in which they fail, and what is right. We judge a statement and its proof "
         "separately. Each page prints as a sheet that can be sent to the authors.",
         "",
         table_row(["", *(f"[{paper.short_title}](errata-{paper.name}.md)" for paper in papers)]),
@@ -216,8 +216,8 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
         "",
         f"Errors that we found in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the most serious first.",
         "",
-        "We read the text as extracted from a PDF, which can lose a sign, an index or a transpose. Entries marked so may be "
-        "errors of the extraction and not of the paper.",
+        "We read the text as extracted from a PDF, which can lose a sign, an index or a transpose. Entries marked so may "
+        "be errors of the extraction and not of the paper.",
     ]
     for number, (name, meaning, _) in enumerate(GRAVITY):
         entries = [entry for grave, entry in wrong if grave == number]
