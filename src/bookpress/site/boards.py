@@ -197,8 +197,8 @@ def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) ->
         "# Errata",
         "",
         "Every error that we found, with its correction: one page per paper, the most serious first. Each entry gives "
-        "the place, the paper's words, the run in which they fail, and what is right. We judge a statement and its proof "
-        "separately. Each page prints as a sheet that can be sent to the authors.",
+        "the place, the paper's words, the run in which they fail, and what is right. We judge a statement and its "
+        "proof separately. Each page prints as a sheet that can be sent to the authors.",
         "",
         table_row(["", *(f"[{paper.short_title}](errata-{paper.name}.md)" for paper in papers)]),
         table_row(["---", *["---:"] * len(papers)]),
@@ -216,8 +216,8 @@ def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
         "",
         f"Errors that we found in *{paper.title}* by {paper.authors} {{cite}}`{paper.cite}`, the most serious first.",
         "",
-        "We read the text as extracted from a PDF, which can lose a sign, an index or a transpose. Entries marked so may "
-        "be errors of the extraction and not of the paper.",
+        "We read the text as extracted from a PDF, which can lose a sign, an index or a transpose. Entries marked so "
+        "may be errors of the extraction and not of the paper.",
     ]
     for number, (name, meaning, _) in enumerate(GRAVITY):
         entries = [entry for grave, entry in wrong if grave == number]
