@@ -138,7 +138,7 @@ claim.verdict()
 #
 # With $H = 2$ heads, contexts of $n = 2$ tokens of width $d = 3$ and whole entries, all in general position, $Z$ has
 # the rank $Hd = 6$ for tokens drawn freely, $H(d-1)+1 = 5$ where the entries of every token have one sum, and
-# $d+(H-1)(d-\lceil d/n\rceil) = 4$, the least there is, where the two tokens of each context differ by a multiple of
+# $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each context differ by a multiple of
 # one vector.
 #
 # </blockquote>
