@@ -7,12 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Bridge 5 · Open questions
-# *What the five papers and this book leave open, each with the smallest case that is not settled.*
+# # Bridge 5 · Open questions, between what is needed and what is built
+# *What the five papers and this book leave open, each with the smallest case that we could not settle.*
 #
-# A book that runs every statement comes across statements that nobody has made. Some of them are proved in this
-# chapter. This page has the others: what is asked, what is known on either side, the smallest case that is open, and
-# how it was seen. What can be settled next to a question is a claim of its own, and stands before it.
+# A book that runs every statement meets questions that nobody has answered. Most of ours have the same form. A
+# construction shows that some size is enough, a count shows that some smaller size is needed, and the truth is
+# somewhere between. We prove what we can from either side, and say exactly where we stop, so that you can go on.
 
 # %%
 import math
@@ -33,20 +33,60 @@ from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
-
-# %% tags=["parameters"]
-cells = 4  # W of the tapes that are all gone through, from 2 to 6
-draws = 5  # draws of whole tokens, from 2 to 20
-seed = 0  # seed of every draw, at least 0
-
-# %%
-require(cells=(cells, 2, 6), draws=(draws, 2, 20), seed=(seed, 0, None))
-source = generator(seed)
+from bookpress.claims import schematic
 
 # %% [markdown]
-# ## How narrow can a universal layer be?
-# The layer of Lemma 2.2 has three rows for each cell of its tape. All that it knows of its tokens is $G = \sum_i
-# z_iz_i^\top$, a matrix of $d^2$ numbers. Could a tape of $W$ cells not lie in $\sqrt W$ rows?
+# ## A tiny example
+# A layer of linear attention runs Turing machines on a tape of two cells, each 0 or 1. There are four tapes. A machine
+# that changes nothing must print its tape again, so the layer has to remember which of the four it was. How wide must
+# its tokens be?
+#
+# All that the layer remembers of its tokens is a table of sums. Let tokens be one number wide, either −1, 0 or 1. The
+# table is then a single number, which counts the tokens that are not 0. After 13 tokens it can be 0, 1, …, 13. These
+# are 14 values, and we need only four. So counting does not exclude width 1. The construction of Lemma 2.2 has width
+# 51.
+#
+# With 256 cells there are $2^{256}$ tapes. Now counting excludes all widths up to 6, and the construction has 813.
+
+
+# %%
+def gap(height: float, cells_of_tape: int, needed: int, built_width: int) -> None:
+    """Draw a row: the width that is needed, the width that is built, and the open range between them."""
+    low, high = (3.0 + 3 * math.log10(value) for value in (needed, built_width))
+    axis.plot([low, high], [height, height], color=schematic.QUIET, lw=7, alpha=0.3, solid_capstyle="butt")
+    for at, value, colour in ((low, needed, schematic.BLUE), (high, built_width, schematic.VERMILION)):
+        axis.plot(at, height, "o", color=colour, markersize=8)
+        schematic.text(axis, (at, height + 0.45), str(value), colour)
+    schematic.text(axis, ((low + high) / 2, height + 0.4), "open", schematic.QUIET, 9)
+    schematic.text(axis, (2.3, height), f"{cells_of_tape} cells", align="right")
+
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.6)
+for height, row in ((3.8, (2, 1, 51)), (2.6, (16, 2, 93)), (1.4, (256, 7, 813))):
+    gap(height, *row)
+schematic.text(axis, (3.0, 4.9), "needed", schematic.BLUE)
+schematic.text(axis, (8.1, 4.9), "built", schematic.VERMILION)
+axis.plot([3.0, 12.0], [0.6, 0.6], color=schematic.QUIET, lw=1)
+for power in range(4):
+    axis.plot(3.0 + 3 * power, 0.6, "|", color=schematic.QUIET)
+    schematic.text(axis, (3.0 + 3 * power, 0.2), f"{10**power}", schematic.QUIET, 9)
+schematic.text(axis, (2.3, 0.6), "width d", size=9, align="right")
+show.figure(
+    fig,
+    name="gap",
+    caption="How wide must the tokens of a universal layer be? Blue: counting excludes all smaller widths. Orange: the "
+    "width of Lemma 2.2. The scale is logarithmic.",
+    alt="Three rows on a logarithmic scale of widths from 1 to 1000. With 2 cells, 1 is needed and 51 built; with 16 "
+    "cells, 2 and 93; with 256 cells, 7 and 813. The range between is marked open.",
+)
+
+# %% [markdown]
+# We see that both ends move to the right with the tape, and that the upper one is far ahead.
+#
+# ## What we prove
+# We write a tape of $W$ cells over $\Sigma$ letters, and tokens of width $d$. After the tokens $z_1,\dots,z_c$ the
+# layer's table is $G=\sum_i z_iz_i^\top$.
 #
 # <!-- claim bridges/bridge-5-1 -->
 # <blockquote>
@@ -61,6 +101,12 @@ source = generator(seed)
 # </blockquote>
 # <!-- /claim -->
 #
+# ## Why it is true
+# In the second step a machine that never moves and never changes a letter prints its whole tape again. The layer
+# computes each new token from two things only, $G$ and the last token. Two tapes that agree in both would be printed
+# alike. Therefore we need at least as many pairs as there are tapes, and we can count the pairs: $G$ is symmetric, and
+# its entries are whole numbers from $-c$ to $c$.
+#
 # <details><summary>Proof of Bridge 5.1</summary>
 #
 # Take the machine that never moves and never changes a letter. For each of its $\Sigma^W$ tapes the layer prints this
@@ -70,6 +116,21 @@ source = generator(seed)
 # $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ of them, and $3^d$ last tokens. $\square$
 #
 # </details>
+#
+# ## See it run
+
+# %% tags=["parameters"]
+cells = 4  # W of the tapes that are all gone through, from 2 to 6
+draws = 5  # draws of whole tokens, from 2 to 20
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(cells=(cells, 2, 6), draws=(draws, 2, 20), seed=(seed, 0, None))
+source = generator(seed)
+
+# %% [markdown]
+# We let the layer of Lemma 2.2 run this machine for one step on every tape of four cells, and collect $G$ and the last
+# token.
 
 # %%
 universal = CompactMachine(1, 2, cells, 2)
@@ -80,14 +141,16 @@ after = universal.run(prompts, 1).long()
 memories = after.mT @ after
 states = torch.cat([memories.flatten(1), after[:, -1]], dim=1)
 different = len(states.unique(dim=0))
+print(f"{len(tapes)} tapes, {different} different memories")
+
 
 # %% [markdown]
-# And what the count allows for longer tapes, beside what is built:
+# Then we compare the width that the count allows with the width that is built, for longer and longer tapes.
 
 
 # %%
 def least_width(letters, tape, tokens):
-    """The least d that the counting allows."""
+    """The smallest d that the counting allows."""
     bits = tape * math.log2(letters)
     fits = (d for d in range(1, 10_000) if d * (d + 1) / 2 * math.log2(2 * tokens + 1) + d * math.log2(3) >= bits)
     return next(fits)
@@ -99,16 +162,20 @@ def built(tape):
     return compact_width(1, 2, tape, 2), 2 + tape + machine.tokens_until(1, tape)
 
 
-# %% [markdown]
-# Between the two lies a gap that grows:
-
-# %%
 sizes = [2, 4, 16, 64, 256]
 gaps = {tape: (least_width(2, tape, built(tape)[1]), built(tape)[0]) for tape in sizes}
-show.table(["cells W", "least d by counting", "d of Lemma 2.2's heads"], [[tape, *both] for tape, both in gaps.items()])
+show.table(["cells W", "smallest d by counting", "d of Lemma 2.2"], [[tape, *both] for tape, both in gaps.items()])
 
 # %% [markdown]
-# The control says that the two meet.
+# The construction spends three rows of every token on each cell, so its width grows like $W$. A table of $d^2$ numbers
+# could hold the tape in about $\sqrt W$ rows.
+#
+# **Open.** Is there a universal layer with entries in $\{-1,0,1\}$ and $d$ below order $W$? *Smallest case:* two cells,
+# two letters, two steps. We know $1\le d\le51$.
+#
+# ## How we checked
+# All tapes must leave different memories, and the count must allow the width that is built. As a control we claim that
+# the two widths meet.
 
 # %%
 claim = Claim("bridges/bridge-5-1")
@@ -119,17 +186,15 @@ claim.control.at_most("d as built over the least d by counting, W = 256", gaps[2
 claim.verdict()
 
 # %% [markdown]
-# **Open.** Is there a universal layer with such entries and $d$ below order $W$? *Smallest case:* tapes of two cells
-# and two letters for two steps; the table has what counting asks and what is built. *Seen* when the sizes of Bridge 1
-# were set side by side: the tape of a looped transformer lies in columns, and its width does not grow with it.
-#
-# ## What is general position worth for tuples?
-# The paper on memorization conjectures a bound of order $Hd$, in place of $Hn$, where all tokens are in general
-# position (Appendix I.1). At order 2 nothing is left open. For *almost all* examples with contexts of their own the
-# rank is $Hd$ from $n = 2$ on (Bridge 3.3). For *all* examples in general position it is at least
-# $d+(H-1)(d-\lceil d/n\rceil)$ with the best heads, and on some no larger, as
-# {claim:ref}`the page of the conjecture <memorization/conjecture-i-1>` proves. Between them lie the data of the paper's
-# Proposition 5: where the entries of every token have one sum, the rank is at most $H(d-1)+1$.
+# ## Also on this page
+# ### What is general position worth for tuples?
+# The paper on memorization conjectures that a layer of $H$ heads memorises a number of examples of order $Hd$ if all
+# tokens are in *general position*, which means that every $d$ of them are independent (Appendix I.1). Their number is
+# the rank of a matrix $Z$, whose rows are the weighted means of tokens that the heads compute. For *almost all*
+# examples we know the rank: it is $Hd$ (Bridge 3.3). For *all* examples in general position the best heads reach at
+# least $d+(H-1)(d-\lceil d/n\rceil)$, and on some examples no more, as {claim:ref}`the page of the conjecture
+# <memorization/conjecture-i-1>` proves. Between the two are the data of the paper's Proposition 5, where the entries of
+# every token have the same sum.
 #
 # <!-- claim bridges/bridge-5-2 -->
 # <blockquote>
@@ -138,7 +203,7 @@ claim.verdict()
 #
 # With $H = 2$ heads, contexts of $n = 2$ tokens of width $d = 3$ and whole entries, all in general position, $Z$ has
 # the rank $Hd = 6$ for tokens drawn freely, $H(d-1)+1 = 5$ where the entries of every token have one sum, and
-# $d+(H-1)(d-\lceil d/n\rceil) = 4$, the least there is, where the two tokens of each context differ by a multiple of
+# $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each context differ by a multiple of
 # one vector.
 #
 # </blockquote>
@@ -165,7 +230,7 @@ def in_general_position(queries, contexts):
 
 
 # %% [markdown]
-# Draws that are not in general position are drawn again.
+# We draw whole tokens of each kind, and draw again when they are not in general position.
 
 
 # %%
@@ -183,8 +248,8 @@ def ranks_of_draws(kind):
 free, one_sum, one_direction = (ranks_of_draws(kind) for kind in ("free", "one sum", "one direction"))
 
 # %% [markdown]
-# Where the tokens of a context differ by a multiple of one vector, the means of two heads do so too: the first head has
-# three columns, and each further one adds a single one.
+# In the last kind, the means of two heads also differ by a multiple of the one vector. The first head has three
+# columns, and the second adds a single one.
 
 # %%
 claim = Claim("bridges/bridge-5-2")
@@ -198,17 +263,21 @@ claim.verdict()
 
 # %% [markdown]
 # **Open.** What takes the place of $d+(H-1)(d-\lceil d/n\rceil)$ for HyperAttention, whose heads weigh tuples?
-# *Smallest case:* order 3, two heads, contexts of two tokens, $d = 3$. Data of one direction $\delta$ have at most
-# $d^2 + (H-1)(2d-1) = 14$ there, since the means of two heads differ by an element of $\delta \otimes \mathbb R^d +
-# \mathbb R^d \otimes \delta$; almost all data have $H\,d^2 = 18$, and whether others have fewer than 14 is not known.
-# *Seen* when the features of HyperAttention were counted, of which order 2 is ordinary attention.
+# *Smallest case:* order 3, two heads, contexts of two tokens, $d=3$. Almost all data have rank $H\,d^2=18$. If the
+# tokens of each context differ by a multiple of one vector $\delta$, we can show at most $d^2+(H-1)(2d-1)=14$, because
+# the means of two heads differ by an element of $\delta\otimes\mathbb R^d+\mathbb R^d\otimes\delta$. We do not know
+# whether other data have fewer.
 #
-# ## What do features lose on too few tokens?
-# Bridge 2.1 asks for as many tokens as the order. With fewer, the features over all tuples lose rank only if the
-# tokens are fewer than the width too, and it can be said how much. The invertible matrices of width $d$ act on the
-# space of the features, which falls into irreducible parts $S_\mu$, named by partitions $\mu$. A partition is drawn as
-# rows of cells; $\mathrm{hook}(i,j)$ is one more than the number of cells to the right of the cell $j$ of row $i$ and
-# below it.
+# ### What do features lose on too few tokens?
+# Linear HyperAttention of order $s$ is linear in $\psi_s$ features of its input, which is a query among $n$ tokens
+# (Bridge 2.1). For this count we need $n\ge s$ tokens. How many features are left with fewer? Take $d=s=3$ and two
+# tokens. Then $G=z_1z_1^\top+z_2z_2^\top$, and its columns lie in the plane of the two tokens, as does the query. So
+# the determinant of two columns of $G$ and the query is zero. We can choose the columns in three ways, and lose three
+# of 63 features.
+#
+# In general we use a theorem on symmetry. A *partition* of a number is drawn as rows of cells, and $\mathrm{hook}(i,j)$
+# is one more than the number of cells to the right of the cell $j$ of row $i$ and below it. Each partition $\mu$ stands
+# for one part $S_\mu$ of the features, which is either reached as a whole or lost as a whole.
 #
 # <!-- claim bridges/bridge-5-3 -->
 # <blockquote>
@@ -251,8 +320,9 @@ claim.verdict()
 #
 # </details>
 #
-# For order 3 the partitions are $(5)$, $(4, 1)$, $(3, 2)$ and $(2, 2, 1)$. The last is out of reach of two tokens. The
-# ranks are exact, those of a few more random inputs than there are features:
+# At order 3 the partitions are $(5)$, $(4,1)$, $(3,2)$ and $(2,2,1)$. The last has three parts and is out of reach of
+# two tokens; for $d=3$ its dimension is the 3 that we lost above. We compute exact ranks on a few more random inputs
+# than there are features.
 
 
 # %%
@@ -270,6 +340,9 @@ show.table(
     [[*case, hyper_feature_count(*case[:2]), rank_on_tokens(*case), rank] for case, rank in found.items()],
 )
 
+# %% [markdown]
+# The last two columns agree. We also check that all partitions together give $\psi_s$.
+
 # %%
 every = [(width, order) for width in range(1, 7) for order in range(2, 7)]
 wholes = {str(case): sum(shape_dimension(one, case[0]) for one in feature_shapes(case[1])) for case in every}
@@ -278,9 +351,6 @@ full = sum(
     for case in every
     for tokens in range(1, case[1] + 2)
 )
-
-# %% [markdown]
-# The formula against the exact ranks, and its sum over all partitions against $\psi_s$:
 
 # %%
 claim = Claim("bridges/bridge-5-3")
@@ -291,14 +361,16 @@ claim.control.equal("d = s = 3, two tokens: rank", found[3, 3, 2], hyper_feature
 claim.verdict()
 
 # %% [markdown]
-# **Open.** What is the rank of ordered sums for $n < s$? There the parts come several times, and the argument does not
-# reach. *Smallest case:* order 4 and two tokens. (At order 3 two tokens have $d\binom{d+3}{4} + D\binom{d+2}{3} -
-# \binom{d+4}{5}$: the features split by their degree in the first token, and two spaces meet in the symmetric tensors.)
-# *Seen* in the ranks of Bridge 2.
+# **Open.** What is the rank of sums over ordered tuples for $n<s$? There a part can come several times, and our
+# argument fails. *Smallest case:* order 4 and two tokens. For order 3 and two tokens we know it: with $D=d(d+1)/2$ it
+# is $d\binom{d+3}{4}+D\binom{d+2}{3}-\binom{d+4}{5}$. The features split by their degree in the first token, and two of
+# the spaces meet in the symmetric tensors.
 #
-# ## How long must a program without pointers be?
-# Bridge 1.1 has a SUBLEQ program of $QW(3\Sigma-1)+5$ instructions, and says that $W$ are needed. There the head is in
-# the counter. It can be in memory as well. No address can be computed, but a number can be searched for.
+# ### How long must a program without pointers be?
+# SUBLEQ has one instruction, which subtracts and branches, and no pointers. Bridge 1.1 runs a Turing machine with $Q$
+# states in SUBLEQ by at most $QW(3\Sigma-1)+5$ instructions, and shows that $W$ are needed. That program keeps the head
+# in its counter: it has a copy of the rules for every cell. We can also keep the number of the cell in memory, and
+# *search* for it by halving.
 #
 # <!-- claim bridges/bridge-5-4 -->
 # <blockquote>
@@ -348,7 +420,8 @@ jobs = [
 runs = [short_run(job) for job in jobs]
 
 # %% [markdown]
-# In the control the integers have four bits, from $-8$ to 7, and the tapes 17 cells.
+# We run 24 random machines. In the control the integers have four bits, from −8 to 7, which is too few to number 17
+# cells.
 
 # %%
 claim = Claim("bridges/bridge-5-4")
@@ -358,9 +431,6 @@ claim.at_most("cycles of a step above the bound", max(cycles for _, _, cycles in
 claim.control.equal("right with integers of 4 bits", sum(short_run(job, 4)[0] for job in jobs), len(jobs))
 claim.verdict()
 
-# %% [markdown]
-# The two programs side by side, and how many instructions are needed:
-
 # %%
 lengths = [(states, letters, tape) for states, letters, tape in ((1, 2, 2), (2, 2, 4), (6, 3, 10), (6, 3, 100))]
 show.table(
@@ -369,34 +439,48 @@ show.table(
 )
 
 # %% [markdown]
-# **Open.** Can a program have both, a length of order $Q+W$ and steps whose number of instructions does not grow with
-# $Q$ and $W$, up to factors that depend on $\Sigma$? It is open for two letters already. *Seen* when the incrementer
-# was compiled.
+# With 100 cells we save most of the program, and pay with up to 31 cycles per step where Bridge 1.1 has 4.
 #
-# ## Others, from the chapters
+# **Open.** Can we have both, a length of order $Q+W$ and steps whose number of cycles does not grow with $Q$ and $W$,
+# up to factors that depend on $\Sigma$? *Smallest case:* two letters.
+#
+# ### Open questions of other pages
 # - *The depth of a computer.* SUBLEQ runs in
-#   {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`. Is there a machine of three? Nothing that
-#   excludes two is known to the book.
-# - *One head, few samples.* The certificate of Lemma 4.1 speaks for any number of heads. In
-#   {doc}`its table </notebooks/linear-attention/lemma_4_1_certificate>` all fits of one head agree at $d = 2$ and
-#   $N = 4$ already, where it is silent. How many samples determine one head? The smallest case is that one: forty
-#   starts agree, and no proof does.
-# - *Conditioning.* Bridge 3.2 says that the bound is met, and not how well. The fit in floating point
-#   {doc}`on its page </notebooks/bridges/how_much_hyper_attention_memorises>` loses digits; how many it must lose, is
-#   open from order 2 and $d_h = 1$ on.
-# - *Data against size.* Whether the samples for executing automata grow as a power or an exponential of
-#   {doc}`states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>` is undecided there.
-# - *Rates.* Whether it matters for the choice of the rate if all matrices are trained or $W$ alone is undecided
-#   {doc}`on its page </notebooks/in-context-reasoning/appendix_d_rates>`.
-# - *A context for each example.* Whether the memorised fraction of trained models depends less on $n$ there than with
-#   one context is undecided in {doc}`Figure 4 </notebooks/memorization/figure_4_general_position>`.
+#   {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`. Do three suffice? We know nothing that
+#   excludes two.
+# - *One head, few samples.* The certificate of Lemma 4.1 speaks for any number of heads. For $d=2$ and $N=4$ samples
+#   {doc}`it fails </notebooks/linear-attention/lemma_4_1_certificate>`, and yet all our fits with one head agree. How
+#   many samples determine one head? We have forty starts for this case, and no proof.
+# - *Conditioning.* Bridge 3.2 says that a bound on the rank is met. How many digits must
+#   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` lose? This is open from order 2 and keys
+#   of width one on.
+# - *Data against size.* Does the number of samples for executing automata grow as a power or as an exponential of
+#   {doc}`states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>`?
+# - *Rates.* Does the choice of the learning rate matter less if we train one matrix than if we train
+#   {doc}`all of them </notebooks/in-context-reasoning/appendix_d_rates>`?
 #
-# ## What was learned
-# Most open questions of this page are gaps between a construction and a count. The widest is that of the universal
-# layer, whose memory could hold a tape in far fewer rows than it uses. What features lose on few tokens is known for
-# all tuples, by the parts that their space falls into, and a program without pointers can be short or quick. Questions
-# about training are open for another reason: they are about curves, and the evidence of small runs does not reach.
+# ## What to remember
+# - Most of our open questions are gaps between a construction and a count.
+# - The widest is that of the universal layer: its memory could hold a tape in about $\sqrt W$ rows, and it uses $W$.
+# - A program without pointers can be short or quick. We do not know whether it can be both.
 #
-# ## To try
-# - Set `cells = 6`: all 64 tapes lead to different memories too.
-# - Set `draws = 20`: no draw of tokens in general position has another rank than those of Bridge 5.2.
+# ## Exercises
+#
+# 1. *By hand.* The construction uses $c=2W+9$ tokens for $W$ cells of two letters. From which $W$ on does Bridge 5.1
+#    exclude width 1?
+#    <details><summary>Solution</summary>
+#
+#    For $d=1$ the bound is $3(2c+1)=3(4W+19)\ge2^W$. At $W=7$ it is $141\ge128$, which is true, and at $W=8$ it is
+#    $153\ge256$, which is false. So width 1 is excluded from $W=8$ on.
+#
+#    </details>
+# 2. *Predict, then run.* Set `cells = 6`. How many different memories do you expect? And does the largest entry of $G$,
+#    divided by the number of tokens, change much?
+#    <details><summary>Solution</summary>
+#
+#    We find 64 memories, one per tape. The quotient rises from $9/17=0.53$ to $13/21=0.62$, and stays below the 1 that
+#    the proof allows.
+#
+#    </details>
+#
+# Next: [Bridge 1](one_machine_three_ways.ipynb), because two of these questions begin with its machines.
