@@ -10,30 +10,10 @@
 # # Lemma 2 · Adding in one layer
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 2 (Lemma 10), Appendices B.1 and F.1.*
 #
-# Whoever adds two numbers by hand works from right to left, since each place has to wait for the carry of the one
-# before it. For a transformer that would mean a layer for each bit. But there is no need to wait. Let $a$ and $b$ be
-# numbers of $d$ bits. Bit $i$ of their sum depends on the lowest $i$ bits of both, through the sum $s$ of these two
-# shorter numbers alone. It is 1 when $2^{i-1} \le s < 2^i$, or when $3\cdot 2^{i-1} \le s < 2^{i+1}$. On the integers
-# each of these windows is a difference of ReLUs, and $s$ is affine in the bits. So all bits come out of one hidden
-# layer at once, with no carry to wait for.
-#
-# <!-- claim looped-transformers/lemma-2 -->
-# <blockquote>
-#
-# **Lemma 2 (Binary addition in one layer)** *Appendices B.1 and F.1; also Lemma 10*
-#
-# **As printed.** The numbers may have any sum below $2^{d+1}$ (both statements); in the proof $a_i$ is the $i$-th
-# *most* significant bit, and the layer has $8d$ units, where Lemma 10 says $6d$.
-#
-# **Corrected.** One hidden ReLU layer adds two numbers of $d$ bits, **modulo $2^d$**. Bit $i$ of the sum is a function
-# of $s = a_{[i]} + b_{[i]}$, the sum of the lowest $i$ bits: it is 1 for $s \in [2^{i-1}, 2^i)$ and for $s \in [3\cdot
-# 2^{i-1}, 2^{i+1})$. That takes 6 units a bit, and 8 where the residual connection has to be cancelled.
-#
-# Below $2^d$, as the proof assumes: a sum from there on wraps around. $a_i$ is the $i$-th *least* significant bit. $6d$
-# units in a network by itself, $8d$ with the residual.
-#
-# </blockquote>
-# <!-- /claim -->
+# Add 1 to 0111 and all four digits change: a single bit on the far right can decide every bit to its left. By hand we
+# therefore work from right to left and pass a carry on. A transformer that copied us would spend one layer per bit. The
+# looped transformer of this paper adds in every cycle, to move its program counter and to subtract, and each addition
+# takes a single layer. How does the highest bit learn of a carry that nobody has computed?
 
 # %%
 import torch
@@ -44,6 +24,126 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# We add 7 and 5 in three bits. For each place we write down $s$, the sum of the two numbers that are left when we keep
+# only this place and the ones to its right:
+#
+# | | bit 3 | bit 2 | bit 1 | |
+# | --- | --- | --- | --- | --- |
+# | first number | 1 | 1 | 1 | 7 |
+# | second number | 1 | 0 | 1 | 5 |
+# | $s$ | 7 + 5 = 12 | 3 + 1 = 4 | 1 + 1 = 2 | |
+# | bit of the sum | 1 | 0 | 0 | 4, which is 12 modulo 8 |
+#
+# We can read the last row from $s$ alone. Bit 3 is 1 when $s$ is 4 to 7 or 12 to 15. Bit 2 is 1 when $s$ is 2, 3, 6 or
+# 7, and bit 1 when $s$ is 1 or 3. All three places of this sum carry. We passed no carry on, because each is already
+# contained in $s$.
+
+# %%
+fig, axis = schematic.canvas(7.0, 3.0)
+for bit, low_sum in ((3, 12), (2, 4), (1, 2)):
+    half, left, height = 2 ** (bit - 1), 1.7, 1.9 * bit - 1.2
+    spans = [(half, 2 * half - 1), (3 * half, 4 * half - 1)]
+    schematic.windows(axis, spans, 4 * half - 1, (left, height), 0.74, f"bit {bit}")
+    inside = any(low <= low_sum <= high for low, high in spans)
+    colour, at = schematic.BLUE if inside else schematic.VERMILION, left + 0.74 * low_sum
+    schematic.arrow(axis, (at, height + 1.0), (at, height + (0.55 if inside else 0.1)), colour=colour)
+    schematic.text(axis, (at, height + 1.15), f"s = {low_sum}, so bit {bit} is {int(inside)}", colour, 9)
+show.figure(
+    fig,
+    name="tiny",
+    caption="The two windows of each bit on the line of whole numbers. The arrows are at the sums $s$ of 7 + 5: blue "
+    "inside a window, orange outside.",
+    alt="Three number lines, from 0 to 15, 0 to 7 and 0 to 3, with two raised windows each: 4 to 7 and 12 to 15, 2 to "
+    "3 and 6 to 7, 1 and 3. An arrow points at 12 inside a window of bit 3, at 4 between the windows of bit 2, and at "
+    "2 between those of bit 1.",
+)
+
+# %% [markdown]
+# We see one picture at three sizes: the windows of a bit are twice as wide as those of the bit below. Each bit asks
+# only whether its own $s$ is in a window, and no bit waits for another.
+#
+# ## The paper states
+# <!-- claim looped-transformers/lemma-2 -->
+# <blockquote>
+#
+# **Lemma 2 (Binary addition in one layer)** *Appendices B.1 and F.1; also Lemma 10*
+#
+# **The paper states.** Given two $d$-dimensional binary vectors representing two non-negative integers, there exists a
+# 1-hidden layer feedforward network with ReLU activation, containing $8d$ activations in the hidden layer and $d$
+# neurons in the output layer, that can output the binary vector representation of their sum, as long as the sum is less
+# than $2^{d+1}$.
+#
+# **What is true.** One hidden ReLU layer adds two numbers of $d$ bits modulo $2^d$. Bit $i$ of the sum is a function of
+# $s = a_{[i]} + b_{[i]}$, the sum of the numbers formed by the lowest $i$ bits: it is 1 for $s \in [2^{i-1}, 2^i)$ and
+# for $s \in [3\cdot 2^{i-1}, 2^{i+1})$. That takes 6 units per bit, and 8 where the residual connection has to be
+# cancelled.
+#
+# **What changed.** $d$ output bits have no room for a sum of $d+1$ bits, and the proof assumes a sum below $2^d$.
+# Larger sums wrap around, which the machine needs for subtraction.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The proof calls $a_i$ the $i$-th *most* significant bit. It means the $i$-th *least* significant one, since in the
+#   same sentence $a_1$ is the least significant.
+# - Lemma 10 has $6d$ units, and the end of its proof $8d$. Alone the network needs $6d$, and $8d$ with the residual
+#   connection.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** If all input bits, written as $\pm1$, are right within $\delta$, bit $i$ of the sum is right
+# within $2\delta(2^i-1)$. The sum of 0 and $2^d-1$ attains this bound for small $\delta$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Cut both numbers after their lowest $i$ bits. What we cut off cannot influence bit $i$ of the sum. This bit is
+# therefore bit $i$ of $s=a_{[i]}+b_{[i]}$. Let $h=2^{i-1}$. Since $s<4h$, bit $i$ of $s$ is 1 in two cases only: $h\le
+# s<2h$, or $3h\le s$. On whole numbers these windows are
+#
+# $$[h\le s<2h]=\sigma(s-h+1)-\sigma(s-h)+\sigma(2h-s)-\sigma(2h-s-1)-1,\qquad [3h\le s]=\sigma(s-3h+1)-\sigma(s-3h),$$
+#
+# where $\sigma$ is the ReLU. The second window never has to end, because $s$ never reaches $4h$. We need six ReLUs per
+# bit. Each takes a weighted sum of the input bits, and none takes the output of another. One hidden layer is enough.
+#
+# <details><summary>Proof of Lemma 2</summary>
+#
+# Write $a=a_{[i]}+2^ia'$ and $b=b_{[i]}+2^ib'$. Then $a+b$ and $s=a_{[i]}+b_{[i]}$ differ by a multiple of $2^i$, and
+# so have the same bit $i$, which is $\lfloor s/h\rfloor\bmod2$ with $h=2^{i-1}$. As $0\le s\le2(2h-1)<4h$, it is 1 if
+# and only if $\lfloor s/h\rfloor$ is 1 or 3.
+#
+# For a whole number $k$ the difference $\sigma(s-k+1)-\sigma(s-k)$ is 0 for whole $s<k$ and 1 for $s\ge k$. In the same
+# way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. The sum of a step up at $h$ and a step down at
+# $2h$, less 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is
+# the bit.
+#
+# With bits $a_j\in\{0,1\}$, $s=\sum_{j\le i}2^{j-1}(a_j+b_j)$; with bits $\pm1$ it is affine in them as well. The
+# output layer adds the six units with signs $\pm1$. It computes the bits up to $d$ of $a+b$, which is $a+b$ modulo
+# $2^d$. In a layer with a residual connection two more units per bit, $\sigma(x)$ and $\sigma(-x)$, subtract the old
+# entry $x$. $\square$
+#
+# </details>
+#
+# <details><summary>Proof that noise grows as 2δ(2ⁱ - 1)</summary>
+#
+# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$ the sum of the windows has the
+# slope 0 or $\pm1$ everywhere. So if all input bits are right within $\delta$, bit $i$ of the sum is right within
+# $2\,\delta\,(2^i-1)$. Is this ever so bad? Where $s$ sits at the end of a window, nothing holds the result back on one
+# side: its slope is 1. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the bound is met with
+# equality.
+#
+# </details>
+#
+# ## See it run
+# We draw the two windows of the third bit for all real $s$, not only for whole numbers.
 
 # %% tags=["parameters"]
 bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
@@ -57,10 +157,6 @@ seed = 0  # seed of every draw, at least 0
 require(bits=(bits, 2, 9), wide_bits=(wide_bits, 2, 50), sums=(sums, 1, None))
 require(noise_bits=(noise_bits, 2, 40), noise=(noise, 1e-12, 1e-3), seed=(seed, 0, None))
 require(noise_of_the_last_bit=(noise * 2 ** (noise_bits + 1), 0.0, 1.0))
-
-# %% [markdown]
-# ## The windows
-# The windows of the third bit, as functions of $s$. It is to be 1 for $s$ from 4 to 7 and from 12 to 15.
 
 # %%
 s = torch.linspace(0, 15, 601)
@@ -78,15 +174,17 @@ show.figure(
     fig,
     name="windows",
     caption="The two windows for the third bit. Between integers they are ramps; every integer sits at the end of a "
-    "ramp or on a plateau. At the ends of a ramp there is no room for noise on one side.",
+    "ramp or on a plateau.",
     alt="Two trapezes over the sum s from 0 to 15, one from 4 to 7 and one from 12 on, with dots at 0 or 1 for "
     "the third bit of each integer, all on the curves.",
 )
 
 # %% [markdown]
-# ## Every pair
-# The layer adds all pairs of numbers, and random pairs of long ones. A second layer lacks the last two units of each
-# bit, the window that needs both carries.
+# We see the formula meet every dot. Between whole numbers it is a ramp, and some dots sit at the very end of one: there
+# you change the result at once if you move $s$ to one side.
+#
+# Next we build the layer. Bits enter and leave as $-1$ and $1$. A second layer lacks the last two units of each bit,
+# the window from $3h$ on.
 
 
 # %%
@@ -104,9 +202,6 @@ def total(a: torch.Tensor, b: torch.Tensor, length: int, last_pair: bool = True)
     return rows.of(layer.dense.feed_forward(torch.cat([to_bits(a, length), to_bits(b, length)], dim=1)), "a")
 
 
-# %% [markdown]
-# The control goes wrong only where some place carries, that is where both numbers have a 1.
-
 # %%
 a, b = (side.flatten() for side in torch.meshgrid(torch.arange(2**bits), torch.arange(2**bits), indexing="ij"))
 found = total(a, b, bits)
@@ -121,21 +216,18 @@ turned = (found.flip(1) != right).sum()
 as_they_are = (from_bits(found) == a + b)[beyond].sum()
 
 # %% [markdown]
-# ## Noise
-# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$ the sum of the windows has the
-# slope 0 or $\pm1$ everywhere. So if all input bits are right within $\delta$, bit $i$ of the sum is right within
-# $2\,\delta\,(2^i-1)$. Is this ever so bad? Where $s$ sits at the end of a window, nothing holds the result back on one
-# side: its slope is 1. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the bound is met with
-# equality.
+# All 4,096 sums of 6-bit numbers are right modulo 64, and so are 2,000 random sums of 40-bit numbers. With the two that
+# cancel the residual we use eight units per bit.
+#
+# ### The price: noise
+# Suppose that every input bit is wrong by a small $\delta$. We add 0 to $2^N-1$, which puts $s$ at the end of a window
+# in every place, and measure the error of each bit of the sum.
 
 # %%
 rows, layer = adder(noise_bits)
 zero = torch.cat([to_bits(0, noise_bits), to_bits(2**noise_bits - 1, noise_bits)])[None]
 error = (layer.dense.feed_forward(zero + noise) - layer.dense.feed_forward(zero)).abs()[0, :noise_bits]
 law = 2 * noise * (2**noise_bits - 1)
-
-# %% [markdown]
-# The error of each bit of this sum, on a logarithmic scale, is a straight line.
 
 # %%
 fig, axis = show.axes(width=7, height=2.8)
@@ -154,12 +246,13 @@ show.figure(
 )
 
 # %% [markdown]
-# ## What is printed, and what is meant
-# The statement allows every sum below $2^{d+1}$; $d$ bits come out, and the proof assumes a sum below $2^d$. From there
-# on the sum wraps around. The machine needs exactly that, since it computes $b - a$ as $b + (2^N - a)$. Nor is $a_i$
-# the $i$-th *most* significant bit, since the same sentence calls $a_1$ the least significant one. And the six units of
-# Lemma 10 are eight with the residual, as Lemma 2 says and the end of the proof too. So three printed words fail, and
-# what they mean holds.
+# We see a straight line on a logarithmic axis: the error doubles from bit to bit. The dots follow $2\delta(2^i-1)$, the
+# largest error that is possible.
+#
+# ## How we checked
+# We compare every bit with integer addition modulo $2^d$. As a control we drop the window from $3h$ on. A sum can reach
+# it only where both numbers have a 1 in the same place, so this layer should be wrong for some such pairs and for no
+# others.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")
@@ -177,13 +270,31 @@ claim.equal("pairs it gets wrong although no place carries", (~carries & (withou
 claim.verdict()
 
 # %% [markdown]
-# All pairs are added rightly modulo $2^d$, in one layer, with eight units a bit.
+# ## Where the paper differs
+# The lemma allows sums that its output has no room for. We obtain them modulo $2^d$, and the machine relies on it: it
+# computes $b-a$ as $b+(2^N-a)$. In three bits, for example, $5-3$ is $5+5=10$, which is 2 modulo 8.
 #
-# ## What was learned
-# Addition takes one hidden layer, because each bit of a sum is a function of one small integer. The result is the sum
-# modulo $2^d$, which is more useful than the lemma's wording, since it makes subtraction an addition. The price is
-# noise: errors of the input double from bit to bit, and the temperature of the whole machine has to pay for it.
+# ## What to remember
+# - Each bit of a sum is a function of one small whole number, so one hidden layer computes all bits at once.
+# - The result is exact modulo $2^d$, and with it subtraction is an addition.
+# - Errors of the input double from bit to bit, so the machine rounds its bits in every cycle
+#   ([Step 6](step_6_error_correction.ipynb)).
 #
-# ## To try
-# - Set `bits = 8`: sixteen times as many pairs, and none is wrong.
-# - Set `noise_bits = 28`: the error of the last bit is above a half, and nothing can round it any more.
+# ## Exercises
+#
+# 1. *By hand.* Add 6 and 3 in three bits with the windows: find $s$ for each place, then the bit.
+#    <details><summary>Solution</summary>
+#
+#    The sums are 0 + 1 = 1, 2 + 3 = 5 and 6 + 3 = 9. For bit 1, 1 is in a window. For bit 2, 5 is between 2–3 and 6–7.
+#    For bit 3, 9 is between 4–7 and 12–15. The result is 001, which is 1, and 9 modulo 8 is 1.
+#
+#    </details>
+# 2. *Predict, then run.* The machine rounds entries to $-1$, 0 or 1, so it can repair errors below ½. Let
+#    `noise = 1e-6`. How many bits may an adder have? Try `noise_bits = 17` and `noise_bits = 18`.
+#    <details><summary>Solution</summary>
+#
+#    Seventeen. The error of the last bit is $2\cdot10^{-6}(2^{17}-1)\approx0.26$ with 17 bits, and about 0.52 with 18.
+#
+#    </details>
+#
+# Next: [Lemmas 3 and 4](lemma_3_4_read_write.ipynb), because a machine that can add still has to fetch its operands.
