@@ -36,15 +36,19 @@ def blocks_of(functions: Collection[str], slope: float = 1e-7, sum_heads: int = 
     Raises:
         ParameterError: a function without a block.
     """
-    sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
-    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
+    blocks = _all_blocks(slope, sum_heads)
     require(functions=(Each(list(functions)), [block.name for block in blocks]))
     return [block for block in blocks if block.name in functions]
 
 
 def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
-    """The blocks that a program of matrix functions uses, with slope c of the product and 1 or 2 heads for a sum."""
-    return blocks_of(functions_of(program), slope, sum_heads)
+    """The blocks of the matrix functions in a program, with slope c of the product and 1 or 2 heads for a sum."""
+    return [block for block in _all_blocks(slope, sum_heads) if block.name in functions_of(program)]
+
+
+def _all_blocks(slope: float, sum_heads: int) -> list[FunctionBlock]:
+    sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
+    return [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
 
 
 class FleqMachine:

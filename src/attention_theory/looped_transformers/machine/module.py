@@ -171,5 +171,5 @@ def _places(written: Int[Tensor, " written"], size: int) -> Int[Tensor, " rows"]
 
 def _spread(result: Float[Tensor, "... written"], places: Int[Tensor, " rows"]) -> Float[Tensor, "... rows"]:
     """Results in their rows, zeros in all others."""
-    nothing = torch.zeros_like(result[..., :1])
+    nothing = torch.zeros_like(result[..., :1]) if result.shape[-1] else result.new_zeros((*result.shape[:-1], 1))
     return torch.cat([result, nothing], -1).index_select(-1, places)
