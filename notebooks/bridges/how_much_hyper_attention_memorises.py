@@ -313,11 +313,11 @@ print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; o
 # %% [markdown]
 # We fit the 17 examples up to rounding. With an eighteenth we miss by about one half.
 #
-# ### When the conditions fail
-# For one context we require independent tokens, and queries of which no two sets have the same sum. We violate this
-# with a query that appears twice, and with a token that is twice another. Different queries are not always enough. Of
-# $-q$, $0$ and $q$ the outer two have the sum of the middle one. With two tokens, a weight minus ½ only changes its
-# sign when $q$ does. On these three examples two heads then give us two dimensions, and not three.
+# ### When the conditions fail For one context we require independent tokens, and queries of which no two sets have
+# the same sum. We violate this with a query that appears twice, and with a token that is twice another. Distinct
+# queries are not always enough. Of $-q$, $0$ and $q$ the outer two have the sum of the middle one. With two tokens, a
+# weight minus ½ merely changes its sign when $q$ does. On these three examples two heads then give us two dimensions,
+# and not three.
 
 
 # %%

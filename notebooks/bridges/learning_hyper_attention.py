@@ -496,11 +496,10 @@ show.table(
 # condition is good for. Where the data are versatile, other sequences add no rank; where they are certified, no input
 # does.
 #
-# ### Against gradient descent
-# We choose four tasks. *Colliding agents*: each pays 1 for every agent within reach on a loop of heights (order 2,
-# one-hot). *Ternary synergies*: a random table says which triples of types are allied, another what a pair adds ($j<k$,
-# order 3, one-hot). The other two are teachers of one head on Gaussian tokens, of order 3 with ordered tuples and of
-# order 4 with all.
+# ### Against gradient descent We choose four tasks. *Colliding agents*: each pays 1 for every agent within reach on a
+# loop of heights (order 2, one-hot). *Ternary synergies*: a random table says which triples of types are allied,
+# another what a pair adds ($j<k$, order 3, one-hot). The other two are one-head teachers on Gaussian tokens: one of
+# order 3, summed over ordered tuples, and one of order 4, summed over all tuples.
 
 
 # %%

@@ -100,9 +100,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see three homes for the head: a token, the program counter, an address. Each has its price, which we can count. For
-# these four steps linear attention prints 46 tokens. The SUBLEQ program has 47 instructions and the FLEQ program 35. If
-# we put one more cell on the tape, SUBLEQ needs 14 instructions more, and FLEQ none.
+# We see three homes for the head: a token, the program counter, an address. Each has its price, which we can count.
+# For these four steps linear attention prints 46 tokens: six of work and the tape for each step, and the tape grows
+# by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program 35; both are compiled below. If we
+# put one more cell on the tape, SUBLEQ needs 14 instructions more, and FLEQ none.
 #
 # ## What we prove
 # A *SUBLEQ* instruction $(a,b,c)$ subtracts cell $a$ of the memory from cell $b$ and jumps to instruction $c$ if the
@@ -491,7 +492,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* After step $t$ linear attention writes six tokens of work and a tape that has grown by $t$ cells. How
+# 1. *By hand.* For step $t$ linear attention writes six tokens of work and a tape that has grown by $t$ cells. How
 #    many tokens does it write to add one to 11, with two blanks around the number? And to add one to $k$ ones?
 #    <details><summary>Solution</summary>
 #

@@ -69,8 +69,8 @@ require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 
 # | (1, 0, 1, 0) | (1, 0, 0, 1) | (0, 1, 1, 0) | (0, 1, 0, 1) |
 #
 # Add the first and the last: (1, 1, 1, 1). Add the two in the middle: (1, 1, 1, 1) again. Linear attention multiplies
-# all tokens of a sequence by the same matrix, so the outputs inherit this: first plus last equals the sum of the two in
-# the middle. Suppose that three outputs are 3, 5 and 4. Then you know the fourth, 5 + 4 − 3 = 6.
+# all tokens of a sequence by the same matrix, so the outputs inherit this: first plus last equals the sum of the two
+# in the middle. Suppose that the outputs of the first three are 3, 5 and 4. Then you know the fourth, 5 + 4 − 3 = 6.
 #
 # Now we want a product: each token is to count the tokens with its size *and* its shape. Equal sizes give a factor 1
 # and different ones 0, and the same for shapes. In a sequence of two small circles and one of each other kind, the
@@ -117,9 +117,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, a change of the shape adds 2, whatever the size. On the right it subtracts 1 from a small token and
-# nothing from a large one. This is what it means that two features are coupled, and the signed sum of four corners
-# detects it.
+# On the left, changing the shape adds 2, whatever the size. On the right it subtracts 1 from a small token and
+# nothing from a large one. This is what it means for two features to be coupled, and the signed sum of the four
+# corners detects it.
 #
 # ## The paper states
 # <!-- claim hyper-attention/remark-f-6 -->
@@ -150,10 +150,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# ## Why it is true
-# A layer of linear attention maps the sequence $X$, one token per row, to $XG$. The matrix $G$ depends on the whole
-# sequence, but it is the same for all tokens in it. More heads add up to another such matrix, a skip connection adds
-# the identity, and a further layer multiplies by one more. So every stack multiplies all tokens by one common matrix.
+# ## Why it is true A layer of linear attention maps the sequence $X$, one token per row, to $XG$ with $G=CX^\top XW$,
+# where $C$ holds the scores' weights and $W$ the values'. The matrix $G$ depends on the whole sequence, but it is the
+# same for all tokens in it. More heads add up to another such matrix, a skip connection adds the identity, and a
+# further layer multiplies by one more. So every stack multiplies all tokens by one common matrix.
 #
 # Write $x_{00}, x_{01}, x_{10}, x_{11}$ for our four tokens, the size first, and $Y_{00}$ to $Y_{11}$ for their
 # outputs. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$ becomes $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$. For a product

@@ -101,12 +101,11 @@ show.figure(
 # Three things could break this. A second word after *door* would collect votes as well. Codes that overlap would leak
 # votes to other words. And with a negative $\lambda$, ReLU attention sees nothing. We try all three below.
 #
-# ## The paper states
-# Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as the word before. All these codes are
-# orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input $x_h=E(z_h)+\tilde E(z_{h-1})$; the
-# sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$ acts on what attention collects, and
-# $U$ reads logits from it. The trigger is $q$, one of a set $\mathcal Q$. The output is $y$, and the bigram $(q,y)$
-# occurs $C_{q,y}$ times.
+# ## The paper states Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as the word before.
+# All these codes are orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input
+# $x_h=E(z_h)+\tilde E(z_{h-1})$; the sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$
+# acts on what attention collects, and $U$ reads logits from it. The last word is the trigger $q$, one of a set
+# $\mathcal Q$. The output is $y$, and the bigram $(q,y)$ occurs $C_{q,y}$ times.
 #
 # <!-- claim in-context-reasoning/lemma-3-1 -->
 # <blockquote>

@@ -164,6 +164,12 @@ show.figure(
 # input: adding the attention-weighted sum plays an important role. The ability to generalize to unseen output words is
 # unique to the fully-reparameterized models.
 #
+# <details><summary>Chosen after a run</summary>
+#
+# The bound of (c), which is the shift of ReLU attention, was set after first runs.
+#
+# </details>
+#
 # </blockquote>
 #
 # <blockquote>

@@ -624,8 +624,8 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # No threshold was set after a run. The constants 34, 17 and 4 follow from the proof; comparing them with the formulas
-# on a grid of bounds guards against an error of algebra. "On objects" means that we apply the paper's branches to
-# cells with letters and states, without the layer, so that nothing but the branches can be wrong.
+# on a grid of bounds guards against a mistake in the algebra. "On objects" means that we apply the paper's branches
+# to cells with letters and states, without the layer, so that nothing but the branches can be wrong.
 #
 # </details>
 #

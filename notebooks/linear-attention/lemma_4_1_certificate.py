@@ -48,8 +48,8 @@ from bookpress.claims import schematic
 # | $(1, 1)$ | 3 |
 # | $(2, 2)$ | 6 |
 #
-# The pair $a=1$, $b=2$ fits. The pair 2 and 1 fits as well, and so does 3 and 0. On the new input $(1, 0)$ they predict
-# 1, 2 and 3. The second point taught us nothing, because it lies on a line with the first. If we replace it by $(1, 2)$
+# The pair $(a,b)=(1,2)$ fits. The pairs $(2,1)$ and $(3,0)$ fit as well. On the new input $(1, 0)$ they predict 1, 2
+# and 3. The second point taught us nothing, because it lies on a line with the first. If we replace it by $(1, 2)$
 # with label 5, only $a=1$, $b=2$ remains.
 
 # %%
@@ -92,8 +92,8 @@ show.figure(
 #
 # where $z_{j\cdot}$ has the $j$-th entries of all tokens. Exchanging $j$ and $k$ changes nothing, so we list each
 # feature once, $\psi$ of them, in the vector $\mathcal{H}(Z)$. Output $a$ of the model is $\langle p_a(\Theta),
-# \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. Cubic in the tokens, the model is *linear in the
-# features*, as in the tiny example.
+# \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. Although the model is cubic in the tokens, it is
+# *linear in the features*, as in the tiny example.
 #
 # We write $\mathrm{MHLA}_\Theta$ for the model and $\Omega_H$ for all parameters with $H$ heads. The *empirical risk
 # minimisers* are the parameters with the smallest loss on the data.

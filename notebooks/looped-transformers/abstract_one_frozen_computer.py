@@ -305,10 +305,11 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A product adds an error of about $10^{-7}$ times its size. Some hundred passes on entries of size 10 or less make
-# this the bound of $10^{-4}$. For the calculator the interpreter evaluates the same sums of sigmoids as the machine,
-# so that we compare the machine and not the approximation of $1/x$ and $\sqrt x$. A padded program may take one pass
-# more: one that used to run into its halt first meets an idle instruction, which jumps there.
+# A product adds an error of about $10^{-7}$ times the square of its size. Over about a hundred passes, on entries of
+# size 10 or less, these errors add up to the bound of $10^{-4}$. For the calculator the interpreter evaluates the
+# same sums of sigmoids as the machine, so that we compare the machine and not the approximation of $1/x$ and $\sqrt
+# x$. A padded program may take one pass more: one that used to run into its halt first meets an idle instruction,
+# which jumps there.
 #
 # </details>
 #

@@ -104,10 +104,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# ## Why it is true
-# Cut both numbers after their lowest $i$ bits. What we cut off cannot influence bit $i$ of the sum. This bit is
-# therefore bit $i$ of $s=a_{[i]}+b_{[i]}$. Let $h=2^{i-1}$. Since $s<4h$, bit $i$ of $s$ is 1 in two cases only: $h\le
-# s<2h$, or $3h\le s$. On whole numbers these windows are
+# ## Why it is true Cut both numbers after their lowest $i$ bits. What we cut off cannot influence bit $i$ of the sum.
+# This bit is therefore bit $i$ of $s=a_{[i]}+b_{[i]}$. Let $h=2^{i-1}$. Since $s<4h$, bit $i$ of $s$ is 1 in two
+# cases only: $h\le s<2h$, or $3h\le s$. On whole numbers these windows, written as brackets that are 1 where the
+# condition holds and 0 elsewhere, are
 #
 # $$[h\le s<2h]=\sigma(s-h+1)-\sigma(s-h)+\sigma(2h-s)-\sigma(2h-s-1)-1,\qquad [3h\le s]=\sigma(s-3h+1)-\sigma(s-3h),$$
 #

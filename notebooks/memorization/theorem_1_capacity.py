@@ -152,7 +152,8 @@ show.figure(
 # logits 0, and *decided* on all earlier ones: one token, the *winner*, has the largest logit ({claim:ref}`Lemma 3
 # <memorization/lemma-3>`). A large $c$ pushes the earlier examples into corners ({claim:ref}`Lemma 4
 # <memorization/lemma-4>`), whatever $W^*$ is. We know these corners before we choose $W^*$, and choose the new rows
-# outside what the earlier ones span. Each head adds $r-1$ to the rank.
+# outside what the earlier ones span. Each head adds $r-1$ to the rank. One direction is lost because softmax weights
+# sum to 1, or, for narrow keys, because $W^+$ needs one of the $d_h$ dimensions.
 #
 # <details><summary>Proof of Proposition 1, with fixed blocks</summary>
 #
@@ -407,10 +408,10 @@ claim.verdict()
 #
 # </details>
 #
-# ### An exact certificate for Proposition 1
-# Above we read the rank from small singular values. We can also prove it. As $c$ grows, $Z$ tends to a limit. If the
-# tokens are whole numbers and the chosen weights are thousandths, then 1000 times the limit is a matrix of whole
-# numbers, whose rank modulo a prime is exact and never too large. Finite weights near the limit have at least its rank.
+# ### An exact certificate for Proposition 1 Above we read the rank from small singular values. We can also prove it.
+# As $c$ grows, $Z$ tends to a limit. If the tokens are whole numbers and the chosen weights are thousandths, then
+# 1000 times the limit is a matrix of whole numbers, whose rank modulo a prime is exact and never too large. With
+# finite weights close enough to the limit, $Z$ has at least the rank of the limit.
 #
 # <details><summary>Proof that the rank of the limit is enough</summary>
 #
@@ -658,13 +659,12 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    For $d_h=3$ we have $r=3$: head 1 owns examples 1 to 3, head 2 owns 4 and 5, head 3 owns 6 and 7, and
-#    $3\cdot2+1=7$. For $d_h=10$ we have $r=4$: examples 1 to 4, 5 to 7 and 8 to 10. Wider keys than $n=4$ add nothing
+#    $3\cdot2+1=7$. For $d_h=10$ we have $r=4$: examples 1 to 4, 5 to 7 and 8 to 10. Keys wider than $n=4$ add nothing
 #    to the bound.
 #
 #    </details>
-# 2. *Predict, then run.* Set `head_width = 8`. How many examples does the page build for, and how long are the steps of
-#    the staircase?
-#    <details><summary>Solution</summary>
+# 2. *Predict, then run.* Set `head_width = 8`. For how many examples does the page now construct weights, and how
+#    long are the steps of the staircase? <details><summary>Solution</summary>
 #
 #    Now $r=8$. Each head after the first owns seven examples instead of fifteen, and $T=8\cdot7+1=57$ instead of 121.
 #    The residuals stay at the level of rounding. In Proposition 1 the slip in Eq. 9 no longer shows, because seven

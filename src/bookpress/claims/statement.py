@@ -86,10 +86,11 @@ def parts(entry: Entry) -> list[tuple[str, str]]:
     return [(AS_PRINTED, printed), ("As run here" if entry.kind.is_measured else "Corrected", right)]
 
 
-def slips(entry: Entry) -> tuple[str, str] | None:
-    """The title of the fold with a claim's slips, and the slips as a list; None where there are none."""
+def folds(entry: Entry) -> list[tuple[str, str]]:
+    """What is folded below a claim, with titles: its slips as a list, and a threshold that was chosen after a run."""
     listed = "\n".join(f"- {' '.join(slip.split())}" for slip in entry.slips)
-    return (f"Slips ({len(entry.slips)})", listed) if entry.slips else None
+    told = {f"Slips ({len(entry.slips)})": listed, "Chosen after a run": " ".join((entry.set_after or "").split())}
+    return [(title, text) for title, text in told.items() if text]
 
 
 def _beside(entry: Entry, printed: str) -> tuple[str, str]:
@@ -107,12 +108,9 @@ def statement_markdown(claim: str, entry: Entry) -> str:
     texts += [f"**{name}.** {text}" if name else text for name, text in parts(entry)]
     # A formula may break over lines inside these tags, which it may not after the '>' of a quotation.
     inner = ["<blockquote>", *map(_wrapped, texts)]
-    if fold := slips(entry):
-        inner += [
-            f"<details><summary>{fold[0]}</summary>",
-            "\n".join(map(_wrapped_slip, fold[1].split("\n"))),
-            "</details>",
-        ]
+    for title, text in folds(entry):
+        wrapped = "\n".join(map(_wrapped_slip, text.split("\n")))
+        inner += [f"<details><summary>{title}</summary>", wrapped, "</details>"]
     inner += ["</blockquote>"]
     if entry.beyond:
         inner += ["<blockquote>", _wrapped(f"**{BEYOND}.** {entry.beyond.strip()}"), "</blockquote>"]

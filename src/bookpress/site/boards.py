@@ -9,7 +9,7 @@ from collections import Counter
 from bookpress.claims.evidence import Item, Part, Role, Settled, format_bound, format_number
 from bookpress.claims.panel import IN_WORDS, breaking, set_label, set_number
 from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
-from bookpress.claims.statement import STATES, heading, parts, place, slips
+from bookpress.claims.statement import STATES, folds, heading, parts, place
 from bookpress.site.book import Book
 from bookpress.site.page import badge, badges, proof_badge, table_row
 
@@ -252,8 +252,8 @@ def _wrong_and_right(entry: Entry, why: list[str]) -> list[str]:
         return [f"**The paper states.** {wrong}", "", *why, f"**What is right.** {right}", ""]
     told = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
     lines = [line for name, text in told for line in (f"**{name}.** {text}", "")]
-    fold = slips(entry)
-    return [*lines, *why, *([f"**{fold[0]}.**", "", fold[1], ""] if fold else [])]
+    listed = [line for title, text in folds(entry) for line in (f"**{title}.**", "", text, "")] if entry.slips else []
+    return [*lines, *why, *listed]
 
 
 def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:

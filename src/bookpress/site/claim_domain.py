@@ -32,12 +32,12 @@ from bookpress.claims.statement import (
     STATES,
     TRUE,
     anchor,
+    folds,
     heading,
     other_labels,
     parts,
     place,
     short_label,
-    slips,
 )
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Finding, Findings
@@ -82,9 +82,9 @@ class ClaimDirective(SphinxDirective):
             box += nodes.paragraph("", where, classes=["claim-place"])
         for name, text in parts(entry):
             box += self._part(name, text)
-        if fold := slips(entry):
-            box += nodes.raw("", f'<details class="claim-slips"><summary>{fold[0]}</summary>', format="html")
-            box += [self._part("", fold[1]), nodes.raw("", "</details>", format="html")]
+        for title, text in folds(entry):
+            box += nodes.raw("", f'<details class="claim-slips"><summary>{title}</summary>', format="html")
+            box += [self._part("", text), nodes.raw("", "</details>", format="html")]
         beyond = [nodes.admonition("", nodes.title("", BEYOND), self._part("", entry.beyond))] if entry.beyond else []
         for more in beyond:
             more["classes"].append("claim-beyond")

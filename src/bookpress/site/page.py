@@ -5,6 +5,7 @@ the site, the badges under the title come from the record, and figures, tables a
 Sphinx numbers, captions and links, each with a line on the run behind it.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -22,7 +23,7 @@ from bookpress.claims.registry import ProofMark, Registry, Verdict
 from bookpress.claims.statement import BLOCK
 from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
-from bookpress.layout import Layout
+from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
 from bookpress.site.package import CodeCells
 
@@ -216,7 +217,7 @@ def _picture_options(details: dict[str, str], class_option: str, svg: Path | Non
     head = svg.read_text(encoding="utf-8")[:2000] if svg else ""
     sizes = re.findall(r'\b(width|height)="([\d.]+)pt"', head)
     return [
-        f":alt: {' '.join(details['alt'].split())}",
+        f":alt: {json.dumps(' '.join(details['alt'].split()), ensure_ascii=False)}",  # quoted: '#' begins a comment
         f":{class_option}: {kind}",
         *(f":{side}: {round(float(points) * 4 / 3)}" for side, points in sizes),
     ]
@@ -255,7 +256,8 @@ def badges(claims: list[Settled]) -> str:
 
 def _run_line(record: Record, full_size: str) -> str:
     where = record.environment.get("device", "CPU")
-    run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}`."
+    option = "" if record.profile == LAPTOP else f" --profile {record.profile}"
+    run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}{option}`."
     return run + (f" Full size: {full_size}" if full_size else "")
 
 

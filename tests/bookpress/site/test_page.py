@@ -40,7 +40,7 @@ def test_the_page_carries_badge_statement_figure_table_and_panel(bound: Any) -> 
     assert "::::::{claim} demo/lemma-1\n::::::" in text
     assert "<!-- claim" not in text
     assert "{figure} /figures/demo/good-line.svg" in text
-    assert ":alt: a rising line" in text
+    assert ':alt: "a rising line"' in text
     assert "| 1 | 0.5 |" in text
     assert "| Control | four is less | 4 | < | 3 | fails, as it must |" in text
     assert bound.layout.figure("demo/good-line").read_text().startswith("<?xml")
@@ -86,7 +86,7 @@ def test_scoreboard_and_errata_lead_to_the_claim(bound: Any, edit: Edit) -> None
     bind_book(bound.layout, "laptop")
     errata = (bound.layout.generated / "errata-demo.md").read_text()
     assert "{verdict}`holds <demo/lemma-1>`" in errata
-    assert "{claim:ref}`The run, with the proof where there is one <demo/lemma-1>`" in errata
+    assert "{claim:ref}`The run, with a proof where there is one <demo/lemma-1>`" in errata
     assert "| [Demonstration](errata-demo.md) |" in (bound.layout.generated / "errata.md").read_text()
     contents = yaml.safe_load((bound.layout.book / "_toc.yml").read_text())
     assert {"file": "generated/errata", "sections": [{"file": "generated/errata-demo"}]} in contents["parts"][0][
