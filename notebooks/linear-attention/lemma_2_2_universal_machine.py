@@ -642,6 +642,7 @@ claim.verdict()
 #   the only numbers.
 #
 # ## Exercises
+#
 # 1. *By hand.* In the tiny example, write down what WRITE, LEAVE and ARRIVE hold in the second step. Then add up what
 #    is stored under cell 1.
 #    <details><summary>Solution</summary>

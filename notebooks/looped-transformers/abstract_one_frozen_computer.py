@@ -319,6 +319,7 @@ claim.verdict()
 # - The weights depend on the size of a program and on nothing else, so padding makes programs share a machine.
 #
 # ## Exercises
+#
 # 1. *By hand.* Change the program of the tiny example so that it ends with $t=9$ in two passes. How many columns do
 #    you change?
 #    <details><summary>Solution</summary>

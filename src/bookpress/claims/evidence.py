@@ -206,7 +206,8 @@ def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
     if not about:
         return ProofMark.NOT_CHECKED if entry.kind.has_proof else None
     judged, broken = _outcomes(about)
-    is_right = bool(judged) and all(judged)
+    controlled = not any(item.role is Role.CONTROL and item.passed is not False for item in about)
+    is_right = bool(judged) and all(judged) and controlled
     if broken & {Role.PRINTED, Role.COUNTEREXAMPLE}:
         return ProofMark.REPAIRED if is_right else ProofMark.FAILS
     if not is_right:
@@ -215,14 +216,15 @@ def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
 
 
 def weakness(entry: Entry, evidence: list[Item]) -> str | None:
-    """Why the evidence is inconclusive, or ``None``.
+    """Why the evidence of the statement is inconclusive, or ``None``.
 
     That is: no check, a control that did not fail, nothing that was seen to fail, or nothing but denials of the checks.
     """
     tried = {Role.CHECK, Role.PRINTED} if entry.kind.is_measured else {Role.CHECK}
-    if not any(item.role in tried and item.of is Part.STATEMENT for item in evidence):
+    about = [item for item in evidence if item.of is Part.STATEMENT]
+    if not any(item.role in tried for item in about):
         return "no check was given"
-    if held := [item for item in evidence if item.role is Role.CONTROL and item.passed is not False]:
+    if held := [item for item in about if item.role is Role.CONTROL and item.passed is not False]:
         return "a control did not fail: " + "; ".join(map(describe, held))
     failed = [item for item in evidence if item.role.must_fail and item.passed is False]
     if not failed:

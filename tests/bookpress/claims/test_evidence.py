@@ -92,6 +92,12 @@ def test_inconclusive_evidence_is_refused(give: Give, message: str) -> None:
         claim.settle()
 
 
+def controlled_proof(claim: Claim, broken: float) -> None:
+    """A step of the proof that passes, with a control that should fail."""
+    claim.below("a step", 1, 2, of="proof")
+    claim.control.below("the step with an assumption broken", broken, 2, of="proof")
+
+
 @pytest.mark.parametrize(
     ("give", "mark"),
     [
@@ -101,6 +107,8 @@ def test_inconclusive_evidence_is_refused(give: Give, message: str) -> None:
         (lambda c: c.printed.below("a step", 3, 2, of="proof"), ProofMark.FAILS),
         (lambda c: mended(c, c.printed), ProofMark.REPAIRED),
         (lambda c: mended(c, c.misprint), ProofMark.MISPRINTED),
+        (lambda c: controlled_proof(c, 3), ProofMark.AS_PRINTED),
+        (lambda c: controlled_proof(c, 1), ProofMark.NOT_CHECKED),
     ],
 )
 def test_the_proof_has_a_mark_apart_from_the_verdict(give: Give, mark: ProofMark) -> None:

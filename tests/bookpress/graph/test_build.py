@@ -187,7 +187,7 @@ def test_bad_notebooks_stop_no_other_and_are_named_last(book: Any, edit: Edit) -
 
 
 def test_pages_are_not_bound_during_a_build(book: Any) -> None:
-    book.layout.build.mkdir()
+    book.layout.build.mkdir(exist_ok=True)
     with (book.layout.build / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = press(book, "bind")

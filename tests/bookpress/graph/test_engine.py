@@ -117,7 +117,7 @@ def test_an_interrupt_of_this_process_alone_ends_its_jobs(start: Start) -> None:
     assert lines[-1] == "KeyboardInterrupt"
     assert "interrupted: what has finished is kept, the same command goes on from here" in lines
     assert not any("failed" in line for line in lines)
-    assert not job.is_running()
+    assert not job.is_running() or job.status() == psutil.STATUS_ZOMBIE  # its parent has gone
 
 
 def test_a_job_that_is_killed_while_nobody_reads_ends_the_run(start: Start) -> None:
@@ -146,7 +146,7 @@ def test_a_display_in_a_terminal_says_how_many_are_done_and_what_runs(start: Sta
         while True:
             shown += os.read(terminal, 4096).decode()
     assert "interrupted: " in shown
-    assert not job.is_running()
+    assert not job.is_running() or job.status() == psutil.STATUS_ZOMBIE  # its parent has gone
     assert run
 
 
