@@ -233,9 +233,10 @@ show.figure(
 # fixed length along the gradient (*normalised descent*), at two learning rates, of which we keep the better one. With
 # noise we take $\alpha=0.2$ and $0.5$, and keep the worse result.
 #
-# We report the fraction of the gap that remains. It is 1 for a model that knows the task but not the output, and 0 at
-# the lowest possible loss. For unseen words we report how far their loss is from that of trained words, in the same
-# unit. A model that is equally bad on both is therefore at 0, and has a tick in the paper.
+# We report the fraction of the gap that remains. The task has four output words, so the gap is $(1-\alpha)\ln4$: a
+# model that knows the task but not the output has fraction 1, and the lowest possible loss has fraction 0. For unseen
+# words we report how far their loss is from that of trained words, in the same unit. A model that is equally bad on
+# both is therefore at 0, and has a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -584,13 +585,12 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Take $N=30$ words, softmax attention, $V$ fixed and no noise. What is the largest probability that the
-#    output can get, and how low can the loss be?
-#    <details><summary>Solution</summary>
+# 1. *By hand.* Take a vocabulary of 30 words, softmax attention, $V$ fixed and no noise. What is the largest
+#    probability that the output can get, and how low can the loss be? <details><summary>Solution</summary>
 #
-#    The logit of the output is at most 1 and the others are at least 0. So the probability is at most $e/(e+29)\approx
-#    0.086$, and the loss at least $\ln(1+29/e)\approx 2.46$. In the table above this is 1.77, because $2.46/\ln
-#    4\approx1.77$.
+#    The logit of the output is at most 1 and the others are at least 0. So the probability is at most
+#    $e/(e+29)\approx 0.086$, and the loss at least $\ln(1+29/e)\approx 2.46$. In the table above this is 1.77,
+#    because the gap without noise is $\ln4$ and $2.46/\ln 4\approx1.77$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `fillers = "neutral"`, so that the answer is the only output word of a sentence. Which row
