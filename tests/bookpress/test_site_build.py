@@ -38,7 +38,6 @@ def set_up(toy: Any) -> None:
     """A toy book with all pages that the contents name."""
     run(toy.add("good"), layout=toy.layout)
     write_pairs(toy.layout)
-    bind_book(toy.layout, "laptop")
     book = toy.layout.book
     shutil.copy(ROOT / "_config.yml", toy.layout.root)
     shutil.copytree(ROOT / "book" / "static", book / "static")
@@ -52,6 +51,7 @@ def set_up(toy: Any) -> None:
     (book / "index.md").write_text(
         "# index\n\n{count}`claims` claims, {count}`demo/holds` of them: {tally}`all`, {verdict-of}`demo/lemma-1`.\n"
     )
+    bind_book(toy.layout, "laptop")  # last: the contents name what is there
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_page_shows_its_claim_its_table_and_its_run(site: Site) -> None:
     assert '<a class="reference internal" href="#claim-demo-lemma-1"' in page
     assert '<span class="verdict verdict-holds">Lemma 1: holds</span></a>' in page
     assert '<td class="text-right"><p>0.5</p></td>' in page
-    assert '<p class="run-line">Ran in' in page
+    assert '<p class="run-line">1 min to read. Ran in' in page
     box = page[page.index('id="claim-demo-lemma-1"') :]
     assert box.index("Lemma 1 (One is less)") < box.index('class="claim-stated')
 
