@@ -41,8 +41,8 @@ AVOIDED = {
 }
 _PATTERNS = {re.compile(pattern): better for pattern, better in AVOIDED.items()}
 
-#: Sentences in a thousand, words in a sentence: what the measures are in books that are read with pleasure.
-ANCHORS = {"QuantEcon": (360, 20, 130), "Annotated Transformer": (420, 100, 104), "Distill": (240, 60, 81)}
+#: Of a thousand sentences those with *we*, with an example and with a passive, counted in books that read well.
+ANCHORS = {"QuantEcon": (356, 102, 133), "Annotated Transformer": (423, 18, 117), "Distill": (240, 39, 81)}
 
 _PROOF = re.compile(r"<details>\s*<summary>[^<]*[Pp]roof.*?</details>", re.DOTALL)
 _SCAFFOLD = re.compile(r"^(?:`{3,}|:{3,}).*$|^:[\w-]+:.*$|^\|.*$|<[^>]+>|^#+ .*$|^\([\w-]+\)=$", re.MULTILINE)
