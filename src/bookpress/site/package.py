@@ -37,6 +37,11 @@ class CodeCells:
         names = set().union(*(used | changed for _, used, changed in self._cells[number]))
         return bool(names & (self._dotted.keys() | self._own | {"Claim", "claim"}))
 
+    def draws_a_schematic(self, number: int) -> bool:
+        """Whether a cell draws by hand: it uses the schematic drawings, and neither the package nor a claim."""
+        names = set().union(*(used | changed for _, used, changed in self._cells[number]))
+        return "schematic" in names and not names & (self._dotted.keys() | {"Claim", "claim"})
+
     def functions(self, number: int) -> list[str]:
         """The dotted names from the package that a cell's values come from, through the statements before it too."""
         wanted: set[str] = set()

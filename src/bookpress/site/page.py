@@ -127,7 +127,8 @@ class _Page:
         """
         shown = [(output["data"], text) for output in code.outputs if (text := self._lifted(output.get("data", {})))]
         draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
-        if self._origins.only_imports(number) or (draws and not self._origins.computes_or_judges(number)):
+        drawn = self._origins.draws_a_schematic(number) or (draws and not self._origins.computes_or_judges(number))
+        if drawn or self._origins.only_imports(number):
             code.metadata["tags"] = ["hide-input"]
         ours = {CLAIM_MIME, FIGURE_MIME, "text/markdown"}
         code.outputs = [output for output in code.outputs if ours.isdisjoint(output.get("data", {}))]

@@ -72,3 +72,9 @@ def test_a_cells_functions_are_found_through_the_cells_before_it() -> None:
 def test_what_computes_or_judges_is_told_from_what_draws() -> None:
     assert [ORIGINS.computes_or_judges(number) for number in range(1, 7)] == [True, True, False, True, True, True]
     assert [ORIGINS.only_imports(number) for number in range(3)] == [True, False, False]
+
+
+def test_a_cell_that_draws_by_hand_is_told_from_one_that_computes() -> None:
+    imports = "from attention_theory.rows import Rows\nfrom bookpress.claims import schematic"
+    cells = CodeCells([imports, "fig, axis = schematic.canvas()", "schematic.text(axis, (0, 0), str(Rows(x=1)))"])
+    assert [cells.draws_a_schematic(number) for number in (1, 2)] == [True, False]
