@@ -1,6 +1,5 @@
 """Additions of the book to Sphinx: claims, formulas without a network, instruments, own notebooks as downloads."""
 
-import importlib.util
 import json
 import os
 import re
@@ -15,10 +14,7 @@ from sphinx.environment import BuildEnvironment
 
 from bookpress.files import write_manifest
 from bookpress.layout import Layout
-from bookpress.site import claim_domain, instruments
-
-#: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
-_MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+from bookpress.site import claim_domain, instruments, maths
 
 #: Extensions that do not declare themselves safe for parallel reading, and do nothing while a page is read.
 _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
@@ -37,11 +33,12 @@ _MENDED = {
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
+    maths.setup(app)
     app.connect("config-inited", _use_no_other_host, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
-    app.connect("html-page-context", _complete_page, priority=900)  # after Sphinx has added MathJax
+    app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _copy_files)
     app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
@@ -52,7 +49,6 @@ def _layout(app: Sphinx) -> Layout:
 
 
 def _use_no_other_host(_: Sphinx, config: Config) -> None:
-    config.mathjax_path = "mathjax/tex-mml-chtml.js"
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
 
@@ -90,9 +86,6 @@ def _complete_page(
     """Mend a page's markup, lead to how the book is cited, and load the instruments on a page that has one."""
     for written, mended in _MENDED.items():
         context["body"] = re.sub(written, mended, context.get("body", ""))
-    if 'class="math' not in context["body"]:
-        scripts = context.get("script_files", [])  # the builder's list, to which a script of this page is added later
-        scripts[:] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
     citation = context["pathto"]("references").rstrip("#")
     context["theme_extra_footer"] = f'<a href="{citation}#cite-this">Cite this book</a>'
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
@@ -104,25 +97,10 @@ def _complete_page(
 
 
 def _copy_files(app: Sphinx, failure: Exception | None) -> None:
-    """Copy what of MathJax is used, and the repository's notebooks: a page's download is one of them, which runs."""
+    """Copy the repository's notebooks: a page's download is one of them, which runs."""
     if failure or app.builder.name != "html":
         return
-    source, target = _mathjax_folder(), Path(app.outdir, "_static", "mathjax")
-    for name in _MATHJAX:
-        if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
-        else:
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source / name, target / name)
     downloads = Path(app.outdir, "_sources", "notebooks")
     for page in downloads.rglob("*.ipynb"):
         notebook = page.relative_to(downloads).with_suffix("").as_posix()
         shutil.copyfile(_layout(app).source(notebook).with_suffix(".ipynb"), page)
-
-
-def _mathjax_folder() -> Path:
-    """The folder of MathJax in its wheel, whose name has dashes, which an import statement cannot write."""
-    found = importlib.util.find_spec("sphinx-mathjax-offline")
-    if found is None or found.origin is None:
-        raise RuntimeError("sphinx-mathjax-offline is not installed: formulas would need the network")
-    return Path(found.origin).parent / "static" / "mathjax"

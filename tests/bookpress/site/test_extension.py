@@ -1,6 +1,7 @@
 """Additions to Sphinx: what a page loads, where it leads, and when a site is whole."""
 
 import io
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,7 +68,25 @@ def test_an_instrument_is_loaded_on_a_page_without_formulas(tmp_path: Path) -> N
     page = (tmp_path / "_build" / "html" / "index.html").read_text()
     assert f"_static/{instruments.LOADER}" in page
     assert f"_static/{instruments.STYLE}" in page
-    assert "mathjax" not in page
+    assert "maths.css" not in page
+
+
+def test_formulas_are_set_when_the_site_is_built_and_have_mathml(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n\n:math:`a < b` and\n\n.. math:: \\sum_i x_i\n")
+    page = (tmp_path / "_build" / "html" / "index.html").read_text()
+    assert page.count("<mjx-container") == page.count("<math ") == 2
+    assert "<mo>&lt;</mo>" in page
+    assert "\\(" not in page
+    assert "\\sum" not in page
+    style = tmp_path / "_build" / "html" / "_static" / "maths" / "maths.css"
+    fonts = set(re.findall(r'url\("\./([^"]+)"\)', style.read_text()))
+    assert set() < fonts <= {path.name for path in style.parent.glob("*.woff")}
+
+
+@pytest.mark.parametrize("formula", [r"\frac{1", r"\nosuch x"])
+def test_a_formula_that_cannot_be_read_ends_the_build_and_is_named(tmp_path: Path, formula: str) -> None:
+    with pytest.raises(Exception, match="index[.]html: "):
+        build(tmp_path, f"Front\n=====\n\n:math:`{formula}`\n")
 
 
 @pytest.mark.parametrize("name", ["html/index.html", "html/searchindex.js", ".doctrees/environment.pickle"])
