@@ -2,13 +2,14 @@
 
 import json
 import os
+import pickle
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
@@ -40,6 +41,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _copy_files)
+    app.connect("build-finished", _keep_what_the_search_knows)
     app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -70,6 +72,15 @@ def _work_in_parallel(app: Sphinx, _env: BuildEnvironment, _names: list[str]) ->
 def _begin_site(app: Sphinx) -> None:
     """Count the site as not whole while it is built."""
     _layout(app).site_manifest.unlink(missing_ok=True)
+
+
+def _keep_what_the_search_knows(app: Sphinx, failure: Exception | None) -> None:
+    """Pickle the environment once more: Sphinx does before pages are written, and their index entries come then.
+
+    Without this a build of some pages leaves the entries of all others out of the search.
+    """
+    if failure is None:
+        Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
 
 
 def _end_site(app: Sphinx, failure: Exception | None) -> None:

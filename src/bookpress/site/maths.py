@@ -6,6 +6,7 @@ MathJax makes of it, with MathML for screen readers. A page with formulas loads 
 
 import importlib.util
 import shutil
+import subprocess
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
 
 
 def _choose_renderer(_: Sphinx, config: Config) -> None:
-    config.html_math_renderer = "set_at_build"  # type: ignore[attr-defined]
+    config.html_math_renderer = "set_at_build"
 
 
 def _load_style(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
@@ -43,14 +44,10 @@ def _set_formulas(app: Sphinx, failure: Exception | None) -> None:
     source, target = _mathjax(), Path(app.outdir, "_static", STYLE).parent
     shutil.copytree(source / _FONTS, target, dirs_exist_ok=True)
     with as_file(files(__package__) / "maths.js") as program:
-        done = node(
-            [str(program), str(source), str(app.outdir), str(target / Path(STYLE).name)],
-            return_completed_process=True,
-            capture_output=True,
-            text=True,
-        )
+        arguments = [str(path) for path in (program, source, app.outdir, target / Path(STYLE).name)]
+        done = node(arguments, return_completed_process=True, stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        raise RuntimeError(f"the formulas could not be set: {done.stderr.strip()}")
+        raise RuntimeError(f"the formulas could not be set: {str(done.stderr).strip()}")
 
 
 def _mathjax() -> Path:
