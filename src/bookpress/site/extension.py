@@ -5,9 +5,11 @@ import os
 import pickle
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pathspec
 from docutils import nodes
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
@@ -16,6 +18,9 @@ from sphinx.environment import BuildEnvironment
 from bookpress.files import write_manifest
 from bookpress.layout import Layout
 from bookpress.site import claim_domain, instruments, maths
+
+#: The archive of the sources, among the static files.
+_SOURCES = "sources.zip"
 
 #: Extensions that do not declare themselves safe for parallel reading, and do nothing while a page is read.
 _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
@@ -35,7 +40,7 @@ _MENDED = {
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
     maths.setup(app)
-    app.connect("config-inited", _use_no_other_host, priority=900)
+    app.connect("config-inited", _overrule_defaults, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
@@ -50,9 +55,10 @@ def _layout(app: Sphinx) -> Layout:
     return Layout(Path(app.srcdir).parent)
 
 
-def _use_no_other_host(_: Sphinx, config: Config) -> None:
+def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
+    config.numfig = False  # a numbered figure is a paper's
 
 
 def _drop_thebe(app: Sphinx) -> None:
@@ -97,8 +103,12 @@ def _complete_page(
     """Mend a page's markup, lead to how the book is cited, and load the instruments on a page that has one."""
     for written, mended in _MENDED.items():
         context["body"] = re.sub(written, mended, context.get("body", ""))
-    citation = context["pathto"]("references").rstrip("#")
-    context["theme_extra_footer"] = f'<a href="{citation}#cite-this">Cite this book</a>'
+    leads = {
+        f"{context['pathto']('references').rstrip('#')}#cite-this": "Cite this book",
+        context["pathto"]("genindex").rstrip("#"): "Index",
+        context["pathto"](f"_static/{_SOURCES}", resource=True): "Sources (zip)",
+    }
+    context["theme_extra_footer"] = " · ".join(f'<a href="{link}">{words}</a>' for link, words in leads.items())
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
         layout = _layout(app)
         sizes = json.dumps(instruments.kilobytes(layout))
@@ -108,10 +118,25 @@ def _complete_page(
 
 
 def _copy_files(app: Sphinx, failure: Exception | None) -> None:
-    """Copy the repository's notebooks: a page's download is one of them, which runs."""
+    """Copy the sources, and the repository's notebooks: a page's download is one of them, which runs."""
     if failure or app.builder.name != "html":
         return
+    _pack_sources(_layout(app).root, Path(app.outdir, "_static", _SOURCES))
     downloads = Path(app.outdir, "_sources", "notebooks")
     for page in downloads.rglob("*.ipynb"):
         notebook = page.relative_to(downloads).with_suffix("").as_posix()
         shutil.copyfile(_layout(app).source(notebook).with_suffix(".ipynb"), page)
+
+
+def _pack_sources(root: Path, archive: Path) -> None:
+    """Pack all files of the repository that git does not ignore; git itself need not be there."""
+    rules = root / ".gitignore"
+    lines = rules.read_text(encoding="utf-8").splitlines() if rules.is_file() else []
+    ignored = pathspec.GitIgnoreSpec.from_lines([".git", *lines])
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for folder, folders, files in os.walk(root):
+            where = Path(folder).relative_to(root)
+            folders[:] = sorted(name for name in folders if not ignored.match_file(f"{(where / name).as_posix()}/"))
+            for name in sorted(files):
+                if not ignored.match_file((where / name).as_posix()):
+                    packed.write(root / where / name, Path(Path(_SOURCES).stem, where, name))
