@@ -14,19 +14,33 @@ import torch
 
 from attention_theory.data.photographs import patches
 from attention_theory.encodings import rotate
+from attention_theory.hyper_attention.interactions.approximation import best_residual
 from attention_theory.hyper_attention.interactions.flow import flow_limit
-from attention_theory.hyper_attention.interactions.fourier import dtfs, synthesis
+from attention_theory.hyper_attention.interactions.fourier import dtfs, position_code, synthesis
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions, represent
-from attention_theory.hyper_attention.interactions.projections import largest_inner_product, missed_agreements
+from attention_theory.hyper_attention.interactions.projections import (
+    agreements,
+    largest_inner_product,
+    missed_agreements,
+)
 from attention_theory.hyper_attention.interactions.versatility import versatility
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
-from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
+from attention_theory.hyper_attention.layers.hyper_feature_attention import (
+    HyperFeatureAttention,
+    hyper_feature_parameters,
+    score_features,
+)
+from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, shared_factors_of
 from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.hyper_attention.worlds.collisions import simulate
+from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead, Factor, Weight, layer_of
+from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
 from attention_theory.hyper_attention.worlds.grids import product_code
-from attention_theory.hyper_attention.worlds.vision import convolve
+from attention_theory.hyper_attention.worlds.parallelogram import parallelogram_defect
+from attention_theory.hyper_attention.worlds.vision import convolve, count_at_offsets, pattern_score
 from attention_theory.in_context_reasoning.closed_form import (
     bayes_risk,
     noiseless_loss,
@@ -217,6 +231,28 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("patch", lambda: patches(ones(1, 3, 4, 4), 3)),
     ("rows", lambda: missed_agreements(ones(3, 2), 2, 2)),
     ("symbols", lambda: versatility(torch.tensor([[0, 5]]), 3)),
+    ("restarts", lambda: best_residual(ones(3, 3, 1), 2, restarts=0, steps=10, seed=0)),
+    ("values and features", lambda: agreements(13, 2)),
+    ("period", lambda: position_code(7)),
+    ("embed_dim", lambda: HyperAttention(8, 3)),
+    ("embed_dim", lambda: HyperFeatureAttention(12, 5)),
+    ("embed_dim", lambda: hyper_feature_parameters(768, [1] * 5)),
+    ("embed_dim / num_heads", lambda: HyperFeatureAttention(12, 3, [1, 2, 3])),
+    ("factors", lambda: score_features([])),
+    ("tensor", lambda: shared_factors_of(torch.arange(8.0).reshape(2, 2, 2))),
+    ("score and value", lambda: linear_hyper_attention(ones(4, 3), ones(3, 3, 3), ones(3, 2))),
+    ("keys and values", lambda: tuple_attention(ones(2, 2), [ones(2, 2)] * 8, [ones(2, 2)] * 8)),
+    ("keys and values", lambda: tuple_attention(ones(2, 2), [ones(2, 2)] * 2, [ones(2, 2)])),
+    ("head", lambda: layer_of(CoupledHead([], []), [2])),
+    ("head", lambda: layer_of(CoupledHead([Factor(0, 0, EYE)], [Weight(0, ones(3))] * 2), [3])),
+    ("dictionary", lambda: activation_score({1: [7]}, 5)),
+    ("activators of allele 1", lambda: activation_score({1: [2, 2]}, 5)),
+    ("activators of allele 1", lambda: activation(torch.tensor([1, 2]), {1: [2, 2]}, 5)),
+    ("corners", lambda: parallelogram_defect(ones(6, 1), range(3))),
+    ("corners", lambda: parallelogram_defect(ones(6, 1), range(5))),
+    ("offsets", lambda: pattern_score(4, 4, [(0, 0), (0, 0)])),
+    ("offsets", lambda: pattern_score(1, 1, [])),
+    ("offsets", lambda: count_at_offsets(ones(4, 4), [])),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 0, 4))),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 3, 5))),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(4))),

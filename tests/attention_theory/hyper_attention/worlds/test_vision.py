@@ -29,13 +29,6 @@ def test_layer_and_shifts_and_loop_agree() -> None:
                 assert count[row, column] == expected
 
 
-def test_an_offset_given_twice_is_refused() -> None:
-    with pytest.raises(ParameterError, match="distinct"):
-        pattern_score(4, 4, [(0, 0), (0, 0)])
-    with pytest.raises(ParameterError, match="offsets"):
-        count_at_offsets(torch.ones(4, 4, dtype=torch.float64), [])
-
-
 def test_a_convolution_is_the_weighted_sum_around_each_pixel() -> None:
     images, kernel = normal(2, 4, 5, seed=0), normal(3, 3, seed=1)
     ours = convolve(images, kernel)
