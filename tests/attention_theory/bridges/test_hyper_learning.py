@@ -8,7 +8,6 @@ from attention_theory.bridges.hyper_learning import alternate, descend, learn_hy
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 SCORE, VALUE = normal(2, 2, 2, seed=0), normal(2, 2, 1, seed=1)
 
@@ -60,12 +59,6 @@ def test_alternating_with_enough_heads_is_the_regression() -> None:
     enough, one = (alternate(matrix, normal(2, heads, 4, seed=6), labels[:, 0], 2) for heads in (4, 1))
     assert ((enough - labels[:, 0]).square().mean(dim=1) / least).tolist() == pytest.approx([1, 1])
     assert ((one - labels[:, 0]).square().mean(dim=1) > 1.001 * least).all()
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    tokens = normal(2, 3, 2, seed=0)
-    with pytest.raises(ParameterError, match="tokens"):
-        learn_hyper_attention(tokens[:0, -1], tokens[:0], tokens[:0, -1], 3)
 
 
 def test_the_rate_falls_to_a_hundredth_over_the_steps() -> None:

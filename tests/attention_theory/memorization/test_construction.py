@@ -37,11 +37,6 @@ def test_any_labels_are_memorised(
         assert report.one_hot_error <= report.distance
 
 
-def test_more_examples_than_promised_are_refused() -> None:
-    with pytest.raises(ParameterError, match="examples"):
-        build_heads(sample_examples(14, 4, 8), heads=4, head_width=8)
-
-
 def test_weak_queries_with_a_limit() -> None:
     examples = with_query_span(sample_examples(capacity(3, 2, 8), 4, 8, seed=0), 2, seed=1)
     built = build_heads(examples, 3, 8, rank_limit=2)

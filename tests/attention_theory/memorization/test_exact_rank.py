@@ -17,7 +17,6 @@ from attention_theory.memorization.exact_rank import (
 from attention_theory.memorization.examples import integer_vectors
 from attention_theory.numerics import PRIME, modular_rank, numerical_rank
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 
 def small(shared: bool, seed: int = 3) -> tuple[torch.Tensor, ...]:
@@ -73,11 +72,6 @@ def test_block_ranks_are_the_ranks_of_the_first_columns() -> None:
     expected = [modular_rank(matrix[:, :columns]) for columns in (3, 6, 9, 12)]
     assert modular_ranks_of_blocks(matrix, 3) == expected == [3, 4, 4, 4]
     assert int(numerical_rank(matrix.double())) == 4
-
-
-def test_columns_that_make_no_blocks_are_refused() -> None:
-    with pytest.raises(ParameterError, match="width"):
-        modular_ranks_of_blocks(integer_vectors(3, 4, 1), 3)
 
 
 @settings(max_examples=30)
