@@ -50,7 +50,7 @@ from attention_theory.in_context_reasoning.closed_form import (
     noisy_slope,
     odds,
 )
-from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless, normalised_step
+from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless, descend_noisy, normalised_step
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
 from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
