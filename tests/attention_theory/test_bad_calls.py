@@ -277,6 +277,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("starts", lambda: simulate(torch.zeros(0, 2, 2, dtype=torch.int64), 5, 1)),
     ("codes", lambda: product_code()),
     ("kernel", lambda: convolve(ones(5, 5), ones(2, 2))),
+    ("kernel", lambda: convolve(ones(5, 5), ones(3, 5))),
     ("features", lambda: rotate(ones(2, 3))),
     ("keys", lambda: attention(ones(2, 3), ones(2, 4), ones(2, 3))),
     ("values", lambda: attention(ones(2, 3), ones(2, 3), ones(4, 3))),

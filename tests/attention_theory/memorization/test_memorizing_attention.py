@@ -15,6 +15,7 @@ from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.memorizing_attention import MemorizingAttention
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
+from modules import close, copies
 
 
 def layer(dtype: torch.dtype = torch.float64, **options: Any) -> MemorizingAttention:
@@ -24,10 +25,6 @@ def layer(dtype: torch.dtype = torch.float64, **options: Any) -> MemorizingAtten
 
 def inputs(examples: int = 6, tokens: int = 4, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     return normal(examples, tokens, 8, seed=1, dtype=dtype), normal(examples, 8, seed=2, dtype=dtype)
-
-
-def close(ours: Any, theirs: Any, atol: float = 1e-12) -> None:
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=atol)
 
 
 def test_it_is_the_layer_of_the_paper() -> None:
@@ -72,9 +69,7 @@ def test_copies_types_devices_and_transforms(tmp_path: Path) -> None:
     module, (contexts, queries) = layer(), inputs()
     out = module(contexts, queries)
     other = MemorizingAttention(8, 3, 2, head_dim=5, value_dim=4, dtype=torch.float64)
-    other.load_state_dict(module.state_dict())
-    torch.save(module, tmp_path / "module.pt")
-    for same in (other, copy.deepcopy(module), torch.load(tmp_path / "module.pt", weights_only=False)):
+    for same in copies(module, other, tmp_path):
         assert torch.equal(same(contexts, queries), out)
     close(copy.deepcopy(module).float()(contexts.float(), queries.float()).double(), out, atol=1e-5)
     assert layer(device="meta")(contexts.to("meta"), queries.to("meta")).shape == out.shape

@@ -1,13 +1,11 @@
 """The machines at the door: state in, state out, as modules of torch, and right on random programs."""
 
 import copy
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -22,6 +20,7 @@ from attention_theory.looped_transformers.fleq.language import interpret as inte
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
+from modules import close, copies, in_onnx
 
 SUBTRACT = "x = 7\ny = 9 -3\nagain: y -= x if <= 0 goto end\ngoto again\nend: halt"
 FLEQ = "y = add(a, x)\ny = sub(y, x) if y <= 0 goto end\ny = transpose(y)\nend: halt"
@@ -68,10 +67,6 @@ PLAIN = list({case.name: case for case in reversed(CASES)}.values())[::-1]
 plain_machines = pytest.mark.parametrize("case", PLAIN, ids=str)
 
 
-def close(ours: Any, theirs: Any, atol: float = 1e-12) -> None:
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=atol)
-
-
 # As modules of torch
 
 
@@ -81,9 +76,7 @@ def test_state_dict_copies_and_pickles_round_trip(case: Case, tmp_path: Path) ->
     states = case.states(module)
     for weights in other.state_dict().values():
         weights.zero_()
-    other.load_state_dict(module.state_dict())
-    torch.save(module, tmp_path / "module.pt")
-    for same in (other, copy.deepcopy(module), torch.load(tmp_path / "module.pt", weights_only=False)):
+    for same in copies(module, other, tmp_path):
         assert torch.equal(same(states), module(states))
         assert same.run(case.inputs).steps == module.run(case.inputs).steps > 0
 
@@ -158,15 +151,6 @@ def test_gradients_reach_the_state(case: Case) -> None:
 # Compiled and exported
 
 
-@pytest.fixture
-def unchecked_shapes() -> Iterator[None]:
-    """Leave out the checks of annotated shapes, which only tests have: a compiler cannot look into them."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
 @every_machine
@@ -189,16 +173,10 @@ def test_exports_with_any_batch(case: Case) -> None:
 
 @pytest.mark.slow
 @plain_machines
-def test_runs_in_onnx_with_any_batch(case: Case, tmp_path: Path) -> None:
-    runtime, path = pytest.importorskip("onnxruntime"), str(tmp_path / "machine.onnx")
+def test_runs_in_onnx_with_any_batch(case: Case) -> None:
     module = case.build()
     states = case.states(module)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(module, (states,), path, dynamo=True, dynamic_shapes=({0: "batch"},), verbose=False)
-    session = runtime.InferenceSession(path)
-    (out,) = session.run(None, {session.get_inputs()[0].name: states[:2].numpy()})
-    close(torch.from_numpy(out), module(states[:2]), atol=1e-9)
+    close(in_onnx(module, (states,), {0: "batch"}, (states[:2],)), module(states[:2]), atol=1e-9)
 
 
 # Right on random programs
