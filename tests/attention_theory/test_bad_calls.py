@@ -105,6 +105,7 @@ from attention_theory.memorization.saturation import mean_entropy, saturation
 from attention_theory.memorization.single_head import fit_targets, saturating_scale, silent_direction
 from attention_theory.memorization.sweeps import sweep
 from attention_theory.memorization.transformer import random_layer
+from attention_theory.nn import FleqTransformer
 from attention_theory.numerics import least_norm_solution, numerical_rank, relative_error
 from attention_theory.rows import Rows
 from attention_theory.trends import exponent, increments, line_of_the_mean, linear_fit_r2, slope
@@ -260,6 +261,11 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("labels", lambda: memorize(ones(2, 3, 4), ones(2, 4), ones(3, 1), 1)),
     ("queries", lambda: memorize(ones(3, 4), ones(0, 4), ones(0, 1), 1)),
     ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
+    ("source", lambda: SubleqTransformer.compile("x = 7\nhalt").run({"x": 1000})),
+    ("steps", lambda: SubleqTransformer(program([1], [])).run(steps=-1)),
+    ("functions", lambda: FleqTransformer.compile("halt", {}, 3, functions=("add", "cube"))),
+    ("letters", lambda: UniversalTransformer.compile("a 0 -> a 1 L\na _ -> a _ L", letters=2)),
+    ("words", lambda: UniversalTransformer.compile("a _ -> a _ L", 2).run("____")),
     ("inputs", lambda: SubleqTransformer(program([1], [])).run({"x": 1})),
     ("places", lambda: UniversalTransformer(parse_machine("a _ -> a _ L")).load("_", place=1)),
     ("attn_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), attn_mask=torch.ones(3, 3))),
@@ -320,6 +326,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("every model", lambda: sweep([(1, 2, 100)], 4, 1, 5, 8, 1e-2)),
     ("vectors", lambda: kruskal_rank(integer_vectors(8, 6, seed=0, largest=10_000))),
     ("count", lambda: sample_texts("a few words", "gpt2", 5, 10, lambda text: [1, 2], seed=0)),
+    ("count", lambda: sample_texts("a " * 5000, "gpt2", 5, 10, lambda text: [1] * len(text.split()), seed=0)),
     ("source", lambda: sample_texts(" " * 10_000, "gpt2", 5, 10, lambda text: [], seed=0)),
     ("key_padding_mask", lambda: MemorizingAttention(4)(torch.ones(2, 4), torch.ones(4), torch.ones(3).bool())),
     ("coefficients", lambda: hyper_heads(ones(1, 5), 2, 2)),

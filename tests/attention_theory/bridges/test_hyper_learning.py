@@ -35,22 +35,6 @@ def test_too_few_samples_are_seen_to_be_too_few() -> None:
     assert model.determined(tokens[:, -1], tokens).all()
 
 
-def test_descent_lowers_the_loss_of_every_start() -> None:
-    tokens = normal(30, 4, 2, seed=4)
-    matrix, labels = score_value_features(tokens[:, -1], tokens, 3, "le"), teacher(tokens)[:, 0]
-    found = descend(
-        lambda scores, values: torch.einsum("nuv,su,sv->sn", matrix, scores, values),
-        normal(3, 8, seed=5),
-        normal(3, 4, seed=6),
-        labels,
-        steps=50,
-        rate=0.05,
-        every=25,
-    )
-    assert found.losses.shape == (3, 3)
-    assert (found.losses[-1] < found.losses[0]).all()
-
-
 def test_alternating_with_enough_heads_is_the_regression() -> None:
     tokens, labels = normal(40, 4, 2, seed=4), normal(40, 1, seed=5)
     matrix = score_value_features(tokens[:, -1], tokens, 3, "le")

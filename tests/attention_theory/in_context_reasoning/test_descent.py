@@ -87,11 +87,3 @@ def test_known_noise_walks_the_line() -> None:
     assert (path - 0.1 * torch.arange(51)).abs().max() < 1e-5
     plain = descend_noisy(torch.tensor([1.0], dtype=torch.float64), 0.2, 0.1, 500, 58, normalised=False)
     assert 0 < plain[-1] < math.log(500 * 58)
-
-
-def test_no_rate_leaves_the_scales_where_they_are() -> None:
-    law = torch.tensor([1.0], dtype=torch.float64)
-    assert descend_noiseless(law[None], 0.0, 1, 1).tolist() == [[0], [0]]
-    assert descend_noisy(law, 0.2, 0.0, 1, 1).tolist() == [0, 0]
-    assert balanced_exponent([1], 0.0) == 0
-    assert balanced_exponent([1, 1], 1.0) == pytest.approx(0.5**0.5)

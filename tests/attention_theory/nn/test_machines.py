@@ -19,7 +19,6 @@ from attention_theory.looped_transformers.fleq.conformance import random_fleq_pr
 from attention_theory.looped_transformers.fleq.language import interpret as interpret_fleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 from modules import close, copies, in_onnx
 
 SUBTRACT = "x = 7\ny = 9 -3\nagain: y -= x if <= 0 goto end\ngoto again\nend: halt"
@@ -249,19 +248,3 @@ def test_the_maximum_must_be_sharp_enough() -> None:
     }
     soft = at.nn.SubleqTransformer.compile(SUBTRACT, inverse_temperature=0.1)
     assert soft.run({"y": [30, 1]}, steps=20).memory != {"x": 7, "y": [-5, 1]}
-
-
-def test_bad_calls_are_refused_in_words() -> None:
-    computer = at.nn.SubleqTransformer.compile(SUBTRACT)
-    with pytest.raises(ParameterError, match=r"each of inputs must be one of .*'y'.*, got 'z'"):
-        computer.run({"z": 1})
-    with pytest.raises(ParameterError, match="source must have memory from -128 to 127"):
-        computer.run({"x": 1000})
-    with pytest.raises(ParameterError, match="steps must be"):
-        computer.run(steps=-1)
-    with pytest.raises(ParameterError, match="functions must be one of"):
-        at.nn.FleqTransformer.compile(FLEQ, VARIABLES, 3, functions=("add", "cube"))
-    with pytest.raises(ParameterError, match="letters must be a whole number, at least 3, got 2"):
-        at.nn.UniversalTransformer.compile(FLIP, letters=2)
-    with pytest.raises(ParameterError, match="words must have at most 2 letters, got 4"):
-        at.nn.UniversalTransformer.compile(FLIP, 2).run("0000")

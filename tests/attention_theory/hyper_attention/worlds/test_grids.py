@@ -45,12 +45,6 @@ def test_labelled_agents_meet_as_the_congruences_say() -> None:
     torch.testing.assert_close(effect.reshape(32, 32), effect.reshape(32, 32).mT)
 
 
-def test_the_ends_of_the_ranges() -> None:
-    assert torch.equal(product_code(torch.eye(2)), torch.eye(2))
-    assert distance_effect(2, 0, 0).tolist() == [[10, 0, 10, 0], [0, 10, 0, 10]] * 2
-    assert labelled_effect(2).shape == (8, 8)
-
-
 def test_far_across_depends_on_whether_that_coordinate_loops() -> None:
     looped, straight = (distance_effect(6, 0, 3, looped_x=x).reshape(6, 6, 6, 6)[0, 0, :, 0] for x in (True, False))
     assert looped.tolist() == [1, 1, 1, 10, 1, 1]
