@@ -67,13 +67,6 @@ def test_a_duplicate_token_costs_one_for_each_head() -> None:
     assert modular_ranks_of_blocks(exact_features(contexts, queries, maps[0], maps[1]), 6) == [3, 5, 7]
 
 
-def test_block_ranks_are_the_ranks_of_the_first_columns() -> None:
-    matrix = integer_vectors(9, 4, 1) @ integer_vectors(4, 12, 2)
-    expected = [modular_rank(matrix[:, :columns]) for columns in (3, 6, 9, 12)]
-    assert modular_ranks_of_blocks(matrix, 3) == expected == [3, 4, 4, 4]
-    assert int(numerical_rank(matrix.double())) == 4
-
-
 @settings(max_examples=30)
 @given(
     rows=st.lists(st.lists(st.integers(0, 1), min_size=6, max_size=6), min_size=1, max_size=7),
