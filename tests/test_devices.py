@@ -50,7 +50,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
     "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},
-    "linear_attention.model.autoregression.history_entry": {"prompt_tokens": 1, "step": 1},
 }
 #: Functions that may do otherwise, and why.
 EXEMPT = {

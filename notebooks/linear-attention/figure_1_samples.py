@@ -61,7 +61,7 @@ from attention_theory.linear_attention.experiments.run_data import RunData, draw
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
 from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
 from attention_theory.linear_attention.learning.regression import learn_every_position
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
@@ -112,7 +112,10 @@ def regression(tasks, unseen):
         inputs, labels = tasks.tokens[run].float(), tasks.labels[run, ..., None].float()
         learned = learn_every_position(inputs, labels, rtol=1e-6).heads
         exact = Heads(learned.values.double(), learned.queries.double())
-        both = [(one.labels[run], mhla_causal(exact, one.tokens[run])[..., 0]) for one in (tasks, unseen)]
+        both = [
+            (one.labels[run], mhla_every_token(exact, one.tokens[run], is_causal=True)[..., 0])
+            for one in (tasks, unseen)
+        ]
         found.append([((outputs - known).square().mean() / known.square().mean()) for known, outputs in both])
     return torch.tensor(found, dtype=torch.float64).clamp(min=FLOOR)
 

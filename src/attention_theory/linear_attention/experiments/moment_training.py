@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from attention_theory.linear_attention.model.features import causal_certificate_features, psi
+from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.linear_attention.model.parameters import coefficients_of_matrix
+from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.training import Adam
 
 #: Sequences whose features are held in memory at once.
@@ -31,7 +31,7 @@ class SequenceMoments:
 
     def __init__(self, tokens: Float[Tensor, "runs sequences tokens width"]) -> None:
         self.runs, self.sequences, length, width = tokens.shape
-        parts = (causal_certificate_features(part) for part in tokens.flatten(0, 1).split(_AT_ONCE))
+        parts = (certificate_features(part, is_causal=True) for part in tokens.flatten(0, 1).split(_AT_ONCE))
         moments = torch.cat([part.mT @ part / length for part in parts])
         self._size = psi(width)
         self._place: Tensor | None = None
@@ -74,7 +74,7 @@ def train_by_moments(
     queries = start.queries.reshape(runs * kinds, heads, width**2).clone()
     of_values, of_queries = torch.empty_like(values).mT.contiguous(), torch.empty_like(queries)
     of_entries = torch.eye(width**3, dtype=values.dtype, device=values.device).unflatten(1, (width, -1))
-    fold = coefficients_of_matrix(of_entries).squeeze(1)  # (d³, ψ)
+    fold = coefficients(of_entries).squeeze(1)  # (d³, ψ)
     back = 2 * fold.mT
     wanted = target.expand(runs, kinds, -1).flatten(0, 1)
     gap, pull = torch.empty_like(wanted), torch.empty_like(wanted)

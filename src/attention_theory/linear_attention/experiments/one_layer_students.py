@@ -19,8 +19,8 @@ from attention_theory.linear_attention.experiments.convergence import pass_means
 from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, TeacherTask
-from attention_theory.linear_attention.model.features import causal_certificate_features, pairs
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
+from attention_theory.linear_attention.model.features import certificate_features, pairs
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import Seed, generator
 from attention_theory.training import Parameters, train_many
@@ -100,7 +100,9 @@ class CoefficientErrors:
         gaps = self.gap(heads).mT
         size = max(1, _ENTRIES_AT_ONCE // (self._shape[2] * gaps.shape[1]))
         errors = [
-            torch.cat([(causal_certificate_features(part) @ gap).square().mean(dim=1) for part in tokens.split(size)])
+            torch.cat(
+                [(certificate_features(part, is_causal=True) @ gap).square().mean(dim=1) for part in tokens.split(size)]
+            )
             for tokens, gap in zip(self._tokens, gaps, strict=True)
         ]
         return torch.stack(errors).mT
@@ -197,7 +199,7 @@ def train_literally(
 
     def loss(models: Parameters, step: int) -> Tensor:
         rows = batches[min(step, len(batches) - 1)]
-        outputs = mhla_causal(Heads(models["values"][0], models["queries"][0]), task.tokens[rows])
+        outputs = mhla_every_token(Heads(models["values"][0], models["queries"][0]), task.tokens[rows], is_causal=True)
         return (outputs - task.labels[rows]).square().mean()[None]
 
     begin = {"values": start.values[None], "queries": start.queries[None]}

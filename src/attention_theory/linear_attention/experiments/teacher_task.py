@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token, random_heads
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require, require_some
 
@@ -51,7 +51,7 @@ def teacher_task(width: int, sequences: int, tokens: int, seed: Seed, scale: Sca
     draws = generator(seed)
     teacher = random_heads(1, width, draws, out=1, scale=width**power)
     inputs = tokens**power * normal(sequences, tokens, width, seed=draws)
-    return TeacherTask(teacher, inputs, mhla_causal(teacher, inputs))
+    return TeacherTask(teacher, inputs, mhla_every_token(teacher, inputs, is_causal=True))
 
 
 @dataclass(frozen=True)

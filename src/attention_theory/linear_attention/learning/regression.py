@@ -14,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import (
-    causal_certificate_features,
     certificate_features,
     psi,
 )
@@ -101,7 +100,7 @@ def statistics(
     cross = tokens.new_zeros(out, psi(width))
     samples = leading.numel()
     for part, answers in _parts(tokens, labels, causal):
-        features = (causal_certificate_features(part) if causal else certificate_features(part)).flatten(0, -2)
+        features = (certificate_features(part, is_causal=True) if causal else certificate_features(part)).flatten(0, -2)
         moment.addmm_(features.mT, features)
         cross.addmm_(answers.flatten(0, -2).mT, features)
     return Statistics(moment / samples, cross / samples, labels.square().sum().item() / samples, samples)
@@ -173,7 +172,7 @@ def learn_every_position(
     """
     width = tokens.shape[-1]
     scale = lift_scale(width, tokens.device).to(tokens.dtype)
-    features = causal_certificate_features(tokens).flatten(0, 1)
+    features = certificate_features(tokens, is_causal=True).flatten(0, 1)
     return heads_of(least_squares(features * scale, labels.flatten(0, 1), rtol) * scale, width)
 
 

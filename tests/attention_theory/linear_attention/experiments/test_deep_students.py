@@ -17,7 +17,7 @@ from attention_theory.linear_attention.experiments.mini_batches import batches_o
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, train_by_coefficients
 from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import normal
 from attention_theory.training import Parameters
 
@@ -43,8 +43,8 @@ def test_layers_add_to_their_input(width: int, heads: int, layers: int) -> None:
     for place in range(2):
         stream = tokens[place]
         for number in range(layers - 1):
-            stream = stream + mhla_causal(layer(models, place, number), stream)
-        expected = mhla_causal(layer(models, place, layers - 1), stream)[..., 0]
+            stream = stream + mhla_every_token(layer(models, place, number), stream, is_causal=True)
+        expected = mhla_every_token(layer(models, place, layers - 1), stream, is_causal=True)[..., 0]
         torch.testing.assert_close(outputs[place], expected)
 
 

@@ -11,7 +11,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
 )
 from attention_theory.linear_attention.experiments.run_data import draw_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, TeacherTask, teacher_tasks
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.validation import ParameterError
 
 
@@ -53,7 +53,7 @@ def test_errors_on_sequences_are_those_of_the_outputs(length: int) -> None:
     errors = CoefficientErrors(tasks).of_sequences(students)
     for run in range(2):
         for kind, heads in enumerate([1, 4]):
-            outputs = mhla_causal(one_of(students, run, kind, heads), tasks.tokens[run])[..., 0]
+            outputs = mhla_every_token(one_of(students, run, kind, heads), tasks.tokens[run], is_causal=True)[..., 0]
             direct = (outputs - tasks.labels[run]).square().mean(dim=1)
             torch.testing.assert_close(errors[run, kind], direct, rtol=1e-9, atol=0)
 

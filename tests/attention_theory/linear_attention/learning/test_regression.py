@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 import torch
 
@@ -11,12 +13,11 @@ from attention_theory.linear_attention.learning.regression import (
     statistics,
 )
 from attention_theory.linear_attention.model.features import (
-    causal_certificate_features,
     certificate_features,
     psi,
 )
 from attention_theory.linear_attention.model.literal import literal_regression, separate_regressions
-from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, random_heads, stack_lengths
+from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, random_heads, stack_lengths
 from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix, lift
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
@@ -76,9 +77,9 @@ def test_on_too_few_samples_the_matrix_has_the_least_norm(width: int) -> None:
 def test_every_position_is_a_sample_in_the_causal_form() -> None:
     tokens = normal(9, 5, 2, seed=0)
     teacher = random_heads(1, 2, seed=3, out=1)
-    labels = mhla_causal(teacher, tokens)
+    labels = mhla_every_token(teacher, tokens, is_causal=True)
     data = statistics(tokens, labels, causal=True)
-    rows = causal_certificate_features(tokens).flatten(0, 1)
+    rows = certificate_features(tokens, is_causal=True).flatten(0, 1)
     assert data.samples == 45
     assert relative_error(data.second_moment, second_moment(rows)) < 1e-13
     learned = learn_causal(tokens, labels)
@@ -102,7 +103,10 @@ def test_what_the_data_do_not_say_is_answered_by_zero() -> None:
 
 @pytest.mark.parametrize("every_token", [False, True])
 def test_the_fitted_block_is_the_teacher_on_new_sequences(every_token: bool) -> None:
-    teacher, form = random_heads(2, 3, seed=0, out=4), mhla_causal if every_token else mhla
+    teacher, form = (
+        random_heads(2, 3, seed=0, out=4),
+        partial(mhla_every_token, is_causal=True) if every_token else mhla,
+    )
     tokens, others = normal(100, 5, 3, seed=1), normal(20, 9, 3, seed=2)
     student = fit_linear_attention(tokens, form(teacher, tokens))
     torch.testing.assert_close(student(others), form(teacher, others), rtol=1e-9, atol=1e-9)
