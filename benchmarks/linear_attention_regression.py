@@ -12,7 +12,7 @@ from functools import partial
 
 import torch
 
-from attention_theory.linear_attention.learning.regression import learn_causal
+from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.literal import literal_regression
 from attention_theory.linear_attention.model.mhla import mhla_every_token, random_heads, stack_lengths
 from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix
@@ -31,7 +31,7 @@ def main() -> None:
         tokens = normal(SEQUENCES, POSITIONS, width, seed=source) / POSITIONS**0.5
         labels = mhla_every_token(teacher, tokens, is_causal=True)
 
-        learned, fast = timed(partial(learn_causal, tokens, labels))
+        learned, fast = timed(partial(learn, tokens, labels))
         _row(width, "fast", SEQUENCES * POSITIONS, fast, distance(learned.heads, teacher).item())
 
         prefixes = [sequence[: t + 1] for sequence in tokens[:LITERAL_SEQUENCES] for t in range(POSITIONS)]

@@ -48,7 +48,7 @@ from attention_theory.training import train_many
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "in_context_reasoning.experiments.curves.rate_of": {"high": 2.0, "low": -9.0},
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
-    "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
+    "linear_attention.learning.quadratic.Quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},
 }
 #: Functions that may do otherwise, and why.

@@ -60,7 +60,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import Coe
 from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
 from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
-from attention_theory.linear_attention.learning.regression import learn_every_position
+from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
@@ -110,7 +110,7 @@ def regression(tasks, unseen):
     found = []
     for run in range(len(tasks.tokens)):
         inputs, labels = tasks.tokens[run].float(), tasks.labels[run, ..., None].float()
-        learned = learn_every_position(inputs, labels, rtol=1e-6).heads
+        learned = learn(inputs, labels, rtol=1e-6).heads
         exact = Heads(learned.values.double(), learned.queries.double())
         both = [
             (one.labels[run], mhla_every_token(exact, one.tokens[run], is_causal=True)[..., 0])

@@ -64,7 +64,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
 from attention_theory.linear_attention.experiments.run_data import draw_runs
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
 from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
-from attention_theory.linear_attention.learning.regression import learn_every_position
+from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
@@ -195,7 +195,7 @@ def regression(tasks, dtype):
     """The relative error of Algorithm 1 on each run: solved in an arithmetic, measured in float64."""
     errors = []
     for inputs, labels in zip(tasks.tokens, tasks.labels, strict=True):
-        learned = learn_every_position(inputs.to(dtype), labels[..., None].to(dtype)).heads
+        learned = learn(inputs.to(dtype), labels[..., None].to(dtype)).heads
         outputs = mhla_every_token(Heads(learned.values.double(), learned.queries.double()), inputs, is_causal=True)
         errors.append((outputs[..., 0] - labels).square().mean() / labels.square().mean())
     return torch.stack(errors)

@@ -44,7 +44,6 @@ from attention_theory.linear_attention.learning.kernel import kernel_fit, prefix
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import (
     fit_linear_attention,
-    heads_of,
     learn,
     least_squares,
     statistics,
@@ -142,7 +141,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("x", lambda: LinearAttention(4, last_token=True)(torch.ones(0, 4))),
     ("key_padding_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), torch.ones(3))),
     ("attn_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), attn_mask=torch.ones(3, 3).bool())),
-    ("row", lambda: heads_of(ones(1, 5), 3)),
     ("features", lambda: least_squares(ones(0, 3), ones(0, 1))),
     ("labels", lambda: least_squares(ones(4, 3), ones(3, 1))),
     ("labels", lambda: fit_many(ones(4, 18), ones(3, 3), HEADS)),

@@ -129,6 +129,13 @@ class KernelFit:
         """The part of each input's features in the span of the samples, in the orthonormal coordinates of L."""
         return torch.linalg.solve_triangular(self.factor, cross[:, self.basis].mT, upper=False).mT
 
+    def heads(self, samples: Float[Tensor, "samples tokens width"]) -> Heads:
+        """The model as ``rank · n`` heads: ``V = α_i z_tᵀ``, ``Q = z_t z_nᵀ`` for every token of every basis sample."""
+        basis = samples[self.basis]
+        values = self.dual[:, None, :, None] * basis[:, :, None, :]
+        queries = basis[:, :, :, None] * basis[:, -1:, None, :]
+        return Heads(values.flatten(0, 1), queries.flatten(0, 1))
+
 
 def kernel_fit(
     gram: Float[Tensor, "samples samples"], labels: Float[Tensor, "samples out"], rtol: float = 1e-9
@@ -225,17 +232,6 @@ def learn_runs(runs: Float[Tensor, "runs tokens width"], first: int, rtol: float
         gram = prefix_kernel(runs, runs, lengths, lengths)
         parts.append((lengths, kernel_fit(gram, runs[:, lengths].flatten(0, 1), rtol)))
     return KernelModel(runs, parts)
-
-
-def kernel_heads(fit: KernelFit, samples: Float[Tensor, "samples tokens width"]) -> Heads:
-    """The learned model as heads: ``V = α_i z_tᵀ``, ``Q = z_t z_nᵀ`` for every token of every basis sample.
-
-    They are ``rank · n`` heads; a singular value decomposition makes at most d² of them where there are more.
-    """
-    basis = samples[fit.basis]
-    values = fit.dual[:, None, :, None] * basis[:, :, None, :]
-    queries = basis[:, :, :, None] * basis[:, -1:, None, :]
-    return Heads(values.flatten(0, 1), queries.flatten(0, 1))
 
 
 def _solve(rows: Float[Tensor, "samples rank"], labels: Float[Tensor, "samples out"]) -> Float[Tensor, "rank out"]:

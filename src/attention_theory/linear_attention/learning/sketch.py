@@ -20,7 +20,7 @@ from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
-class Sketched:
+class _Sketched:
     """Coefficients after every number of steps, the first of them 0, and the triangle that preconditioned them.
 
     ``columns`` are those of the features that are independent; the coefficients of the others are 0.
@@ -31,7 +31,7 @@ class Sketched:
     columns: Int[Tensor, " rank"]
 
 
-def sparse_embedding(
+def _sparse_embedding(
     features: Float[Tensor, "batch psi"], rows: int, nonzeros: int, seed: Seed
 ) -> Float[Tensor, "rows psi"]:
     """A sketch ``S A``: each row of A is added, with a random sign, to one random row in each of ``nonzeros`` blocks.
@@ -58,7 +58,7 @@ def sketched_regression(
     oversampling: int = 8,
     nonzeros: int = 4,
     preconditioned: bool = True,
-) -> Sketched:
+) -> _Sketched:
     """Least squares by conjugate gradients from 0, for every output by itself, on features preconditioned by a sketch.
 
     Args:
@@ -78,8 +78,8 @@ def sketched_regression(
     columns = torch.arange(every, device=features.device)
     triangle = torch.eye(every, dtype=features.dtype, device=features.device)
     if preconditioned:
-        sketch = sparse_embedding(features, oversampling * every, nonzeros, seed)
-        columns = independent_columns(sketch)
+        sketch = _sparse_embedding(features, oversampling * every, nonzeros, seed)
+        columns = _independent_columns(sketch)
         triangle = torch.linalg.qr(sketch[:, columns], mode="r").R
     features, count = features[:, columns], len(columns)
 
@@ -100,10 +100,10 @@ def sketched_regression(
         gradient = following
     coefficients = features.new_zeros(steps + 1, labels.shape[1], every)
     coefficients[..., columns] = torch.stack(found).mT
-    return Sketched(coefficients, triangle, columns)
+    return _Sketched(coefficients, triangle, columns)
 
 
-def independent_columns(matrix: Float[Tensor, "rows columns"], tolerance: float = 1e-10) -> Int[Tensor, " rank"]:
+def _independent_columns(matrix: Float[Tensor, "rows columns"], tolerance: float = 1e-10) -> Int[Tensor, " rank"]:
     """Columns that are independent and span the others, whatever their scales, in their order.
 
     Args:

@@ -5,7 +5,6 @@ from torch import Tensor
 from attention_theory.linear_attention.learning.kernel import (
     kernel,
     kernel_fit,
-    kernel_heads,
     learn_runs,
     prefix_kernel,
     sectors,
@@ -72,7 +71,7 @@ def test_the_fit_is_algorithm_1(samples: int) -> None:
     predicted = fit.predict(kernel(fresh, inputs))
     assert fit.rank == min(samples, psi(3))
     assert relative_error(predicted, mhla(learned.heads, fresh)) < 1e-10
-    assert relative_error(mhla(kernel_heads(fit, inputs), fresh), predicted) < 1e-10
+    assert relative_error(mhla(fit.heads(inputs), fresh), predicted) < 1e-10
 
 
 def test_what_is_outside_the_span_is_told_as_by_the_features() -> None:
