@@ -33,7 +33,7 @@ from attention_theory.linear_attention.experiments.teacher_task import teacher_t
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
-from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
@@ -165,7 +165,7 @@ def universal_machine() -> Callable[[], Any]:
     machine = UniversalMachine(2, 2, 3, 2)
     inputs = random_tables(4, 2, 2, seed=0), *random_inputs(4, 2, 3, seed=1)
     assert machine.layer
-    return lambda: compare_with_simulator(machine, *inputs)
+    return lambda: machine.compare(*inputs)
 
 
 def compact_machine() -> Callable[[], Any]:

@@ -21,16 +21,13 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead
-from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, STAY
+from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, RULE, STAY
 from attention_theory.rows import Rows
 from attention_theory.validation import FORMS, Form, require
 
 #: The tokens of a block.
-LOAD, LOOKUP, SELECT, EMIT = range(4)
+_LOAD, _LOOKUP, _SELECT, EMIT = range(4)
 BLOCK = 4
-
-#: The parts of a rule δ(q, a), in the order of a transition table.
-RULE = ("state", "letter", "move")
 
 _NEIGHBOURS = {"left": -1, "here": 0, "right": 1}
 
@@ -75,9 +72,9 @@ class UniversalHeads:
             for cell in range(self.window):
                 block = names[((step - 1) * self.window + cell) % len(names)]
                 yield from self._load(block, step, cell)
-                yield from self._lookup(block, self._at(step, cell, LOAD))
-                yield from self._select(block, self._at(step, cell, LOOKUP))
-                yield from self._emit(block, self._at(step, cell, SELECT))
+                yield from self._lookup(block, self._at(step, cell, _LOAD))
+                yield from self._select(block, self._at(step, cell, _LOOKUP))
+                yield from self._emit(block, self._at(step, cell, _SELECT))
 
     def place(self, step: int, cell: int, token: int) -> int:
         """The number of the token that holds a cell after ``step`` steps, or does the work of its block."""
@@ -122,7 +119,7 @@ class UniversalHeads:
         return self.rows.indices("position")[place : place + 1]
 
     def _load(self, block: str, step: int, cell: int) -> Iterator[BlockHead]:
-        now = self.place(step, cell, LOAD) - 1
+        now = self.place(step, cell, _LOAD) - 1
         asking = self.rows.indices("position")[now : now + 1]
         for side, offset in _NEIGHBOURS.items():
             if 0 <= cell + offset < self.window:
