@@ -24,7 +24,6 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
 )
 from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
-from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
 from attention_theory.linear_attention.model.mhla import Heads
 
 RUNS, SEQUENCES, PASSES = 3, 256, 100
@@ -58,13 +57,11 @@ def stacked_step(data: RunData, width: int) -> float:
 def literal_step(data: RunData, width: int, heads: int) -> float:
     """CPU seconds of one step of one student, after a warm-up."""
     tasks = data.tasks.to(torch.float32)
-    teacher = Heads(tasks.teachers.values[0], tasks.teachers.queries[0])
-    task = TeacherTask(teacher, tasks.tokens[0], tasks.labels[0, ..., None])
     drawn = students_start(width, [heads], data.seeds)
     start = Heads(drawn.values[0, 0].float(), drawn.queries[0, 0].float())
     batches = data.batches[:LITERAL_STEPS, 0]
-    train_literally(task, start, batches[:1], 0.01)
-    return seconds(lambda: train_literally(task, start, batches, 0.01)) / (LITERAL_STEPS + 1)
+    train_literally(tasks, start, batches[:1], 0.01)
+    return seconds(lambda: train_literally(tasks, start, batches, 0.01)) / (LITERAL_STEPS + 1)
 
 
 def main() -> int:

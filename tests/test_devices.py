@@ -23,12 +23,12 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import (
     CoefficientErrors,
     students_start,
     train_by_coefficients,
 )
+from attention_theory.linear_attention.experiments.run_data import batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.compact import CompactMachine
@@ -218,8 +218,8 @@ def one_layer_students() -> Callable[[], Any]:
         found = []
         for tasks, start, batches in runs:
             errors = CoefficientErrors(tasks)
-            trained = train_by_coefficients(start, errors, batches, 0.1)
-            found += [trained.heads, errors.of_sequences(trained.heads)]
+            trained, _ = train_by_coefficients(start, errors, batches, 0.1)
+            found += [trained, errors.of_sequences(trained)]
         return found
 
     return run

@@ -211,10 +211,7 @@ for size in sizes:
     drawn = random_tables(10, size[0], size[1], seed), *random_inputs(10, size[1], size[2], seed + 1)
     result, tokens = many.compare(*drawn)
     exact_everywhere += result.machines
-    formulas_hold += (many.width, len(many.heads)) == (
-        UniversalMachine.width_formula(*size),
-        UniversalMachine.heads_formula(*size[1:]),
-    )
+    formulas_hold += (many.width, len(many.heads)) == (many.width_formula(*size), many.heads_formula(*size[1:]))
     largest = max(largest, int(tokens.abs().max()))
     terabytes = 2 * 8 * len(many.heads) * many.width**2 / 1e12
     table.append([*size, many.width, len(many.heads), many.tokens, f"{result.machines} of 10", terabytes])

@@ -45,7 +45,12 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors, first_below
+from attention_theory.linear_attention.experiments.convergence import (
+    best_settings,
+    final_errors,
+    first_below,
+    rounding_floor,
+)
 from attention_theory.linear_attention.experiments.deep_students import (
     linear_layers,
     linear_layers_start,
@@ -56,7 +61,7 @@ from attention_theory.linear_attention.experiments.deep_students import (
 )
 from attention_theory.linear_attention.experiments.one_layer_students import run_heads
 from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.measure import entries_touched
 from attention_theory.randomness import streams

@@ -48,17 +48,21 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors, first_below
+from attention_theory.linear_attention.experiments.convergence import (
+    best_settings,
+    final_errors,
+    first_below,
+    rounding_floor,
+)
 from attention_theory.linear_attention.experiments.deep_students import (
     errors_on_sequences,
     linear_layers,
     linear_layers_start,
     train_stack,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, run_heads
-from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs, draw_runs
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
 from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token

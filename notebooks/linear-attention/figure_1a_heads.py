@@ -53,7 +53,7 @@ from itertools import pairwise, product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors
+from attention_theory.linear_attention.experiments.convergence import best_settings, final_errors, rounding_floor
 from attention_theory.linear_attention.experiments.one_layer_students import (
     CoefficientErrors,
     run_heads,
@@ -62,8 +62,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_literally,
 )
 from attention_theory.linear_attention.experiments.run_data import draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
-from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
@@ -129,13 +128,11 @@ search_seed, runs_seed, trial_seed = streams(seed, 3)
 size = {"sequences": sequences, "tokens": tokens, "batch": batch}
 trial = draw_runs(widths[0], 1, trial_seed, passes=10, **size)
 student = students_start(widths[0], heads[:2], trial.seeds)
-by_coefficients = train_by_coefficients(student, CoefficientErrors(trial.tasks), trial.batches, rates[0]).history
+_, by_coefficients = train_by_coefficients(student, CoefficientErrors(trial.tasks), trial.batches, rates[0])
 
-teacher = Heads(trial.tasks.teachers.values[0], trial.tasks.teachers.queries[0])
-its_task = TeacherTask(teacher, trial.tasks.tokens[0], trial.tasks.labels[0, :, :, None])
 its_start = Heads(student.values[0, 1], student.queries[0, 1])
-ordinary = train_literally(its_task, its_start, trial.batches[:, 0], rates[0]).history
-agreement = (by_coefficients[:, 0, 1] / ordinary[:, 0, 0] - 1).abs().max().item()
+_, ordinary = train_literally(trial.tasks, its_start, trial.batches[:, 0], rates[0])
+agreement = (by_coefficients[:, 0, 1] / ordinary - 1).abs().max().item()
 print(f"errors of the batches over {len(ordinary)} steps, largest relative difference: {agreement:.1g}")
 
 # %% [markdown]

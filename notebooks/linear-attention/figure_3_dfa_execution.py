@@ -40,7 +40,7 @@ import torch
 
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import TARGET, Training, data_sets, one_pass
+from attention_theory.linear_attention.experiments.dfa_training import TARGET, DecoderTraining, data_sets, one_pass
 from attention_theory.linear_attention.experiments.growth import bend, growth_line, simulated_bends
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
@@ -138,7 +138,7 @@ panels = {
     "L": [StringForm(fixed_states, fixed, size) for size in sizes_word],
     "V": [StringForm(fixed_states, size, fixed) for size in sizes_alphabet],
 }
-training, seeds = Training(batch, rate, tested=tested), streams(seed, runs)
+training, seeds = DecoderTraining(batch, rate, tested=tested), streams(seed, runs)
 
 
 def train(form):

@@ -455,6 +455,7 @@ show.table(["states", "letters", "word", "steps", "heads", "d", "H", "tokens", "
 # the lemma's $O(\cdot)$.
 
 # %%
+d_of, h_of = CompactMachine.width_formula, CompactMachine.heads_formula
 large = [(3, 3, 6, 6), (4, 4, 12, 60), (10, 10, 100, 1000)]
 show.table(
     ["states", "letters", "word", "steps", "d", "d / order", "the paper's d", "H", "H / order", "the paper's H"],
@@ -462,11 +463,11 @@ show.table(
         [
             *(q, a, n, phi),
             *(
-                CompactMachine.width_formula(q, a, n, phi),
-                CompactMachine.width_formula(q, a, n, phi) / (n * phi * a * max(a, q)),
+                d_of(q, a, n, phi),
+                d_of(q, a, n, phi) / (n * phi * a * max(a, q)),
             ),
             UniversalMachine.width_formula(q, a, n + phi, phi),
-            *(CompactMachine.heads_formula(a, n, phi), CompactMachine.heads_formula(a, n, phi) / (n * phi * a)),
+            *(h_of(a, n, phi), h_of(a, n, phi) / (n * phi * a)),
             UniversalMachine.heads_formula(a, n + phi, phi),
         ]
         for q, a, n, phi in large
@@ -498,8 +499,8 @@ show.table(
     [
         [
             *size,
-            CompactMachine.width_formula(*size),
-            CompactMachine.heads_formula(*size[1:]),
+            d_of(*size),
+            h_of(*size[1:]),
             len(run.kept),
             run.machines,
             int(run.kept.sum()),
@@ -550,14 +551,13 @@ print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the 
 
 # %%
 bounds = list(product((1, 2, 3, 5, 9), (1, 2, 3, 5, 9), (1, 2, 4, 16, 64), (1, 2, 4, 16, 64, 256)))
-of_width = max(CompactMachine.width_formula(q, a, n, phi) / (n * phi * a * max(a, q)) for q, a, n, phi in bounds)
-of_heads = max(CompactMachine.heads_formula(a, n, phi) / (n * phi * a) for _, a, n, phi in bounds)
+of_width = max(d_of(q, a, n, phi) / (n * phi * a * max(a, q)) for q, a, n, phi in bounds)
+of_heads = max(h_of(a, n, phi) / (n * phi * a) for _, a, n, phi in bounds)
 timing = CompactMachine(1, 1, 20, 400)
 of_tokens = max(timing.tokens_until(t, n) / ((n + t) * t) for n in range(1, 21) for t in range(1, 401))
 built = [CompactMachine(*size) for size in sizes]
 formulas_hold = sum(
-    (one.width, len(one.heads)) == (CompactMachine.width_formula(*size), CompactMachine.heads_formula(*size[1:]))
-    for one, size in zip(built, sizes, strict=True)
+    (one.width, len(one.heads)) == (d_of(*size), h_of(*size[1:])) for one, size in zip(built, sizes, strict=True)
 )
 weights = torch.cat([head.weights for one in built for head in one.heads]).unique().tolist()
 in_v = " and ".join(map(str, weights))
@@ -590,7 +590,7 @@ show.table(
 
 # %%
 wrong = sum(len(run.kept) - run.machines for run in drawn.values())
-d_there, h_there = CompactMachine.width_formula(3, 3, 6, 6), CompactMachine.heads_formula(3, 6, 6)
+d_there, h_there = d_of(3, 3, 6, 6), h_of(3, 6, 6)
 kept = sum(run.kept.sum() for run in drawn.values())
 shown = {
     "random machines whose head is on the tape to the end": kept,
@@ -598,8 +598,8 @@ shown = {
     "H at the same size": h_there,
 }
 same_size = (staying.width, len(staying.heads)) == (
-    CompactMachine.width_formula(*at_edge),
-    CompactMachine.heads_formula(*at_edge[1:]),
+    d_of(*at_edge),
+    h_of(*at_edge[1:]),
 )
 
 # %%

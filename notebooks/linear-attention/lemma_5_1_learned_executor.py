@@ -458,7 +458,7 @@ unrounded, summed = {}, {}
 for count, outputs in zip(counts, learning_curve(known, judges, first, counts), strict=True):
     summed[count] = (outputs - judges[:, first:]).square().sum(dim=-1).mean(dim=0).sum().item()
     model = learn_runs(known[:count], first)
-    outside = torch.stack([model.outside(prefix) > OUTSIDE for prefix in prefixes], dim=1).any(dim=1)
+    outside = torch.stack([model.with_outside(prefix)[1] > OUTSIDE for prefix in prefixes], dim=1).any(dim=1)
     own = autoregress(model, judges[:, :first], len(prefixes))
     rounded = autoregress(model, judges[:, :first], len(prefixes), torch.round)
     exact = (own - judges).abs().amax(dim=(1, 2)) <= 1e-9

@@ -1,7 +1,7 @@
-"""What of this paper can be written to a file: the heads of the universal Turing machine.
+"""Files of this paper: the heads of the universal Turing machine.
 
-``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
-their defaults, and which gives, for each ending of a file's name, what makes its content.
+``EXPORTS`` has for each name a function of the options, which gives for each ending of a file's name a function that
+makes the content.
 """
 
 import json

@@ -1,8 +1,7 @@
 """One-layer students trained by second moments of their batches, forth and back by hand (Figure 1).
 
-The error of a student with coefficients p on a batch with the second moment Λ is ``(p − p*) Λ (p − p*)ᵀ``. Students
-are so small that an ordinary training loop spends its time on the bookkeeping of gradients. Here the chain is written
-out: from heads to the head matrix, by a fixed matrix to p, and back by its transpose.
+The chain is written out: from heads to the head matrix, by a fixed matrix to the coefficients p, and back by its
+transpose. The error on a batch with the second moment Λ is ``(p − p*) Λ (p − p*)ᵀ``.
 """
 
 import torch
@@ -22,8 +21,7 @@ _AT_ONCE = 256
 class SequenceMoments:
     """The mean of ``H_t H_tᵀ`` over the positions of every sequence, of which batches take means.
 
-    Most of a step is reading them from memory, so only the upper triangles are kept, where the matrices are symmetric
-    to the last bit. That hangs on their size and type; where they are not, all is kept, so that no rounding changes.
+    Only the upper triangles are kept where all matrices are symmetric to the last bit, which depends on size and type.
 
     Args:
         tokens: the data of every run.

@@ -4,13 +4,9 @@ The feature matrix of an input is ``𝒳(Z) = G ⊗ z_n`` with ``G = Z Zᵀ``, s
 
     ``<𝒳(Z), 𝒳(Z')> = <G, G'> <z_n, z'_n> = ‖Zᵀ Z'‖_F² <z_n, z'_n>``,
 
-which costs the products of the tokens, at any width. The matrix Ŵ of least norm is a combination of the features of the
-samples, and all that it predicts is a combination of such inner products. Every prefix of a run is a sample here, as in
-the data set D of Lemma 5.1. Prefixes whose last tokens share no coordinate have inner product 0: the regression falls
-into *sectors*, each solved by itself.
-
-The Gram matrix has the rank of Λ_D and tells, for every single input, whether the data determine the output there. What
-it cannot give is the certificate of Lemma 4.1 from fewer than ψ samples: that one then fails, whatever the samples.
+at any width. Every prefix of a run is a sample, as in the data set D of Lemma 5.1. Prefixes whose last tokens share no
+coordinate have inner product 0: the regression falls into *sectors*, solved one by one. The Gram matrix has the rank of
+Λ_D and shows, for every single input, whether the data determine the output there.
 """
 
 from bisect import bisect_right
@@ -46,8 +42,8 @@ def prefix_kernel(
 ) -> Float[Tensor, "prefixes others_prefixes"]:
     """The kernel between prefixes: the first ``lengths`` tokens of each left run, the first ``others`` of each right.
 
-    The prefixes of a run follow one another. Tokens are multiplied position by position, in the coordinates alone that
-    are used at both: the memory is that of the result, and the time is that of what is not zero.
+    The prefixes of a run follow one another. Tokens are multiplied position by position, in the coordinates used at
+    both.
 
     Raises:
         ParameterError: no length, one that the runs do not have, or lengths that do not rise.
@@ -170,7 +166,7 @@ def kernel_fit(
 
 @dataclass(frozen=True)
 class KernelModel:
-    """What Algorithm 1 learns from runs: a function of the tokens, ``Σ_i α_i k(Z_i, Z)`` over all sectors.
+    """The function of the tokens that Algorithm 1 learns from runs: ``Σ_i α_i k(Z_i, Z)`` over all sectors.
 
     Attributes:
         runs: the training runs.
@@ -192,14 +188,10 @@ class KernelModel:
             output += fit.predict(cross)
         return output
 
-    def outside(self, tokens: Float[Tensor, "inputs tokens width"]) -> Float[Tensor, " inputs"]:
-        """The squared part of each input's features outside the span of the data, as :meth:`KernelFit.outside`."""
-        return self.with_outside(tokens)[1]
-
     def with_outside(
         self, tokens: Float[Tensor, "inputs tokens width"]
     ) -> tuple[Float[Tensor, "inputs width"], Float[Tensor, " inputs"]]:
-        """The outputs and :meth:`outside`, from one computation of the kernel, which is most of the work."""
+        """The outputs, and the squared part of each input's features outside the span as :meth:`KernelFit.outside`."""
         output, inside = torch.zeros_like(tokens[:, -1]), tokens.new_zeros(())
         for fit, cross in self._met(tokens):
             output += fit.predict(cross)

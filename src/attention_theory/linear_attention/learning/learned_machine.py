@@ -11,7 +11,7 @@ from attention_theory.linear_attention.learning.kernel import KernelModel, kerne
 from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.validation import Each, require
 
-#: A part of the features outside the span of the data counts as rounding up to this, as a share of the square.
+#: A part of the features outside the span of the data counts as rounding up to this fraction of the square.
 OUTSIDE = 1e-9
 
 
@@ -20,10 +20,10 @@ class LearnedExecution:
     """How a learned model does on runs that were not in its data.
 
     Attributes:
-        tokens: what it wrote by itself, each output rounded before it became a token.
+        tokens: what it wrote on, each output rounded before it became a token.
         errors: by step, the mean squared error of the next token on the true histories.
         missed: by run and step, whether the rounded output on the true history is another token.
-        right: by run and step, whether the token that it wrote by itself is the true one.
+        right: by run and step, whether the token that it wrote is the true one.
         determined: by run and step, whether the data determine the output there, for every minimiser.
     """
 
@@ -45,7 +45,7 @@ class LearnedExecution:
 
     @property
     def mismatch(self) -> float:
-        """The share of runs that differ somewhere: what Eq. 24 bounds."""
+        """The fraction of runs that differ somewhere: Eq. 24 bounds it."""
         return 1 - self.exact.double().mean().item()
 
     @property
@@ -60,7 +60,7 @@ def execute_learned(
     first: int,
     rounding: Callable[[Float[Tensor, "runs width"]], Float[Tensor, "runs width"]],
 ) -> LearnedExecution:
-    """Compare a learned model with true histories: on their prefixes, and by itself from the first ``first`` tokens.
+    """Compare a learned model with true histories: on their prefixes, and alone from the first ``first`` tokens.
 
     Raises:
         ParameterError: ``first`` below 1, or histories that have no token behind it.
@@ -88,8 +88,7 @@ def learning_curve(
 ) -> Iterator[Float[Tensor, "others steps width"]]:
     """The outputs on the prefixes of held-out runs, learned from the first runs: one tensor for each of ``counts``.
 
-    It is :func:`.kernel.learn_runs` for each count, with the kernel computed once. A run that a rounded model makes by
-    itself is right exactly where it misses no output on the true history: up to the first mistake the two are one.
+    It is :func:`.kernel.learn_runs` for each count, with the kernel computed once.
 
     Raises:
         ParameterError: a count below 1 or above the number of runs.

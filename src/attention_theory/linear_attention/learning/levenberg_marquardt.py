@@ -34,10 +34,10 @@ def fit_many(
     start: Heads,
     steps: int = 200,
 ) -> Fits:
-    """Minimise the mean squared loss from every start by itself.
+    """Minimise the mean squared loss from every start.
 
     Args:
-        features: H(Z_i), one row a sample.
+        features: H(Z_i), one row for each sample.
         labels: y_i.
         start: the models to begin from, stacked along the first axis.
         steps: the number of damped steps, each accepted only where it lowers the loss.

@@ -1,8 +1,7 @@
 """Algorithm 1: learn linear attention by ordinary least squares, and read the heads off a singular value decomposition.
 
-The regression of Eq. 10 has d⁴ unknowns, of which the data can only ever determine d·ψ, so its minimiser is never
-unique, and the one of least norm is taken. Here it is solved in the ψ distinct features, scaled so that the norm is
-that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
+Of the minimisers of Eq. 10 the one of smallest norm is taken. It is solved in the ψ distinct features, scaled so that
+the norm is that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
 """
 
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ _ENTRIES_AT_ONCE = 8_000_000
 
 @dataclass(frozen=True)
 class Learned:
-    """What Algorithm 1 returns: at most d² heads, with the matrix Ŵ and the coefficients they stand for."""
+    """The result of Algorithm 1: at most d² heads, with the matrix Ŵ and the coefficients."""
 
     heads: Heads
     matrix: Float[Tensor, "out_width width_squared"]

@@ -46,7 +46,7 @@ def excess_risks(
         repetitions: fresh data sets for each N.
         seed: of all draws.
         labels: what is regressed on the features.
-        inputs: the law of the inputs.
+        inputs: the distribution of the inputs.
 
     Raises:
         ParameterError: an argument out of its range.

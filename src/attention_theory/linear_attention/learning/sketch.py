@@ -1,9 +1,8 @@
 """The regression of Algorithm 1 within the time of Theorem 2.1, whatever the scaling of the data.
 
-A sparse embedding adds the N rows of features up, with random signs, to a few times ψ rows, and changes the norm of no
-combination of the features by more than a factor. The triangle R of the sketch's QR factorisation then preconditions
-the features: those times ``R⁻¹`` have a small condition number, and conjugate gradients need a number of steps that is
-logarithmic in the accuracy. Columns that depend on others are left out before; the best fit stays the same.
+A sparse embedding adds the N rows of features up, with random signs, to a few times ψ rows. The triangle R of the
+sketch's QR factorisation preconditions the features, and conjugate gradients solve the regression. Columns that depend
+on others are left out before.
 """
 
 import math
@@ -59,7 +58,7 @@ def sketched_regression(
     nonzeros: int = 4,
     preconditioned: bool = True,
 ) -> _Sketched:
-    """Least squares by conjugate gradients from 0, for every output by itself, on features preconditioned by a sketch.
+    """Least squares by conjugate gradients from 0, for every output, on features preconditioned by a sketch.
 
     Args:
         features: A, one sample a row, of any rank.

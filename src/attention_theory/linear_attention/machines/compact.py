@@ -72,9 +72,8 @@ class CompactMachine:
     ) -> Num[Tensor, "machines tokens width"]:
         """Machines and words as prompts (Eqs. 59-61): the table's columns, ``#``, then the cells of the word.
 
-        Every machine starts with its head at the cell ``places``, in state 0 unless ``starts`` names another. Beside
-        the rows of the paper, the cell with the head holds its state once more as memory (``head``), and the last cell
-        starts the run (``go``).
+        Every machine starts with its head at the cell ``places``, in state 0 unless ``starts`` names another. The cell
+        with the head holds its state twice (rows ``state`` and ``head``), and the last cell starts the run (``go``).
 
         Raises:
             ParameterError: machines or words that do not fit this universal machine, a head off the word, or a start

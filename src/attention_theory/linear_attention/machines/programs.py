@@ -28,7 +28,7 @@ POSITION = "position"
 
 @dataclass(frozen=True)
 class Lookup:
-    """One lookup: the last token's ``source`` asks for a ``key``; the ``value`` found is written to ``destination``.
+    """One lookup: the last token's ``source`` is a query for a ``key``; its ``value`` is written to ``destination``.
 
     Attributes:
         query: B_Q, from source letters to key letters.

@@ -51,7 +51,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Configurations:
-    """What a machine's tape holds after 0, 1, 2, ... steps.
+    """The tape of a machine after 0, 1, 2, ... steps.
 
     Attributes:
         letters: the letter of every cell.

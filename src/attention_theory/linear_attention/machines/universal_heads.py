@@ -8,9 +8,8 @@ the machine is then a *block* of four tokens:
 * SELECT picks from each column the rule for the letter under the head;
 * EMIT writes the cell's new letter and state (Algorithm 7, as corrected in ``tape_program``).
 
-A block's working rows are its own, as in the paper. At a fixed table the layer is linear in the last token; a
-condition on letter *and* state compares the last token with itself, and what earlier blocks left in the same rows would
-answer as well.
+The working rows of each block are private, as in the paper: a condition on letter *and* state compares the last token
+with itself, and entries of earlier blocks in the same rows would answer as well.
 """
 
 from collections.abc import Iterator
@@ -60,7 +59,7 @@ class UniversalHeads:
             self._add_working_rows(block)
 
     def all(self) -> list[BlockHead]:
-        """Every head once. Blocks that share their working rows share the heads that do not ask for a position."""
+        """Every head once. Blocks that share their working rows share the heads without a position."""
         return list({_matrices(head): head for head in self._each()}.values())
 
     def _each(self) -> Iterator[BlockHead]:
@@ -168,6 +167,6 @@ class UniversalHeads:
 
 
 def _matrices(head: BlockHead) -> tuple[tuple[int, ...], ...]:
-    """What tells one head's matrices from another's."""
+    """The matrices of a head, as a key."""
     rows = (head.source, head.key, head.value, head.destination)
     return (*(tuple(part.tolist()) for part in rows), (head.weight,))

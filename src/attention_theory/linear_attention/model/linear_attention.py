@@ -167,8 +167,8 @@ def _chunked_read(
     """``G_i q`` for every query of token ``i``, with ``G_i`` the Gram matrix of the tokens up to ``i``.
 
     Within a chunk each query meets every token up to its own; the chunks before are in a running sum of their Gram
-    matrices. Time is linear in the tokens, and no Gram matrix of a single token is formed. What overflows or is not
-    a number reaches no earlier query.
+    matrices. Time is linear in the tokens, and no Gram matrix of a single token is formed. A token that is not
+    finite reaches no earlier query.
 
     Args:
         queries: the queries of the first token, of the second, ..., as many for each.

@@ -13,9 +13,8 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, train_by_coefficients
-from attention_theory.linear_attention.experiments.run_data import RunData
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import normal
@@ -111,9 +110,9 @@ def test_one_layer_here_and_in_the_space_of_coefficients_is_the_same_student() -
     models = linear_layers_start(2, 1, 3, [4, 5], EXACT)
     here = train_stack(linear_layers, models, DATA, 0.01, weight_decay=0.1, window=1)
     start = Heads(models["read"][:, None, :, None], models["queries"][:, :1])
-    there = train_by_coefficients(start, CoefficientErrors(TASKS), DATA.batches, 0.01, weight_decay=0.1)
-    torch.testing.assert_close(here.curves, there.history[..., 0] / TASKS.power, rtol=1e-8, atol=0)
-    errors = CoefficientErrors(TASKS).of_sequences(there.heads)[:, 0]
+    students, history = train_by_coefficients(start, CoefficientErrors(TASKS), DATA.batches, 0.01, weight_decay=0.1)
+    torch.testing.assert_close(here.curves, history[..., 0] / TASKS.power, rtol=1e-8, atol=0)
+    errors = CoefficientErrors(TASKS).of_sequences(students)[:, 0]
     torch.testing.assert_close(errors_on_sequences(linear_layers, here.parameters, TASKS, 4), errors, rtol=1e-7, atol=0)
 
 

@@ -3,12 +3,12 @@ import torch
 
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import Training, data_sets, one_pass
+from attention_theory.linear_attention.experiments.dfa_training import DecoderTraining, data_sets, one_pass
 from attention_theory.validation import ParameterError
 
 FORM = StringForm(4, 1, 1)
 SIZE = DecoderSize(FORM.vocabulary, 16, 2, 1)
-EASY = Training(batch=8, rate=0.01)
+EASY = DecoderTraining(batch=8, rate=0.01)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
@@ -44,7 +44,7 @@ def test_too_few_strings_reach_nothing() -> None:
 
 
 def test_what_gets_nowhere_is_given_up() -> None:
-    idle = Training(batch=64, rate=1e-7, patience=1000)
+    idle = DecoderTraining(batch=64, rate=1e-7, patience=1000)
     (reached,) = one_pass(FORM, SIZE, idle, 10**9, [0])
     assert reached.examples is None
 

@@ -155,10 +155,8 @@ def test_a_hundred_steps_and_many_machines() -> None:
 def test_sizes_are_the_formulas() -> None:
     for size in ((1, 1, 1, 1), (2, 3, 4, 5), (5, 2, 1, 7)):
         universal = CompactMachine(*size)
-        assert (universal.width, len(universal.heads)) == (
-            CompactMachine.width_formula(*size),
-            CompactMachine.heads_formula(*size[1:]),
-        )
+        formulas = universal.width_formula(*size), universal.heads_formula(*size[1:])
+        assert (universal.width, len(universal.heads)) == formulas
     assert (CompactMachine.width_formula(1, 1, 1, 1), CompactMachine.heads_formula(1, 1, 1)) == (34, 17)
     assert [CompactMachine(1, 1, 3, 3).tokens_until(step, 3) for step in range(4)] == [0, 10, 21, 33]
 
