@@ -22,7 +22,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     students_start,
     train_literally,
 )
-from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
+from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.model.mhla import Heads
 
@@ -70,7 +70,7 @@ def main() -> int:
     ratios, all_stacked, all_literal = {}, 0.0, 0.0
     print("seconds for one step of all students of a width\nwidth  students    stacked   one at a time   ratio")
     for width in FIGURE_1["width"]:
-        data = draw_runs(width, RUNS, 0, sequences=SEQUENCES, passes=PASSES)
+        data = RunData.draw(width, RUNS, 0, sequences=SEQUENCES, passes=PASSES)
         stacked = stacked_step(data, width)
         literal = each * sum(literal_step(data, width, heads) for heads in FIGURE_1["heads"])
         ratios[width] = literal / stacked

@@ -29,7 +29,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_by_coefficients,
 )
 from attention_theory.linear_attention.experiments.run_data import batches_of_runs
-from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
@@ -211,7 +211,7 @@ def students() -> Callable[[], Any]:
 
 def one_layer_students() -> Callable[[], Any]:
     runs = []
-    for tasks in (teacher_tasks(2, 4, 3, [0, 1]), teacher_tasks(2, 4, 9, [0, 1])):  # without the moments, and with them
+    for tasks in (Tasks.draw(2, 4, 3, [0, 1]), Tasks.draw(2, 4, 9, [0, 1])):  # without the moments, and with them
         runs.append((tasks, students_start(2, [1, 3], [0, 1]), batches_of_runs(4, 2, 2, [0, 1])))
 
     def run() -> list[Any]:

@@ -61,9 +61,9 @@ from attention_theory.linear_attention.experiments.deep_students import (
     train_stack,
 )
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, run_heads
-from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs, draw_runs
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
-from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
@@ -128,7 +128,7 @@ def regression(tasks, unseen):
 # Three teachers, with one sequence to four:
 
 # %%
-wide = teacher_tasks(8, 4 + fresh, 100, streams(data_seed, 3))
+wide = Tasks.draw(8, 4 + fresh, 100, streams(data_seed, 3))
 few = {count: regression(wide.part(0, count), wide.part(4)) for count in (1, 2, 3, 4)}
 show.table(
     ["N", "equations", "coefficients", "error on the data", "error on others"],
@@ -152,7 +152,7 @@ for width in widths:
     most, numbers = counts[-1], [1, width**2]
     per_pass = max(1, most // min(batch, most))
     size = {"sequences": most, "tokens": tokens, "batch": min(batch, most), "passes": max(1, steps // per_pass)}
-    data = draw_runs(width, searched, search_seed, **size).to(device)
+    data = RunData.draw(width, searched, search_seed, **size).to(device)
     tried = [(number, *setting) for number in numbers for setting in settings]
     errors = final_errors(run_heads(data, tried, window=WINDOW).curves, FLOOR).unflatten(1, (2, len(settings)))
     chosen = best_settings(errors, [rounding_floor(number) for number in numbers])
@@ -189,7 +189,7 @@ deep_counts = sorted({*counts[::2], counts[-1]})
 curves, unseen_errors, algorithm_1 = {}, {}, {}
 of_data, of_students, of_batches = (streams(one, runs) for one in streams(data_seed, 3))
 for width in sorted({*widths, *deep_widths}):
-    everything = teacher_tasks(width, counts[-1] + fresh, tokens, of_data)
+    everything = Tasks.draw(width, counts[-1] + fresh, tokens, of_data)
     unseen = everything.part(counts[-1]).to(device)
     for count in counts:
         part = everything.part(0, count)

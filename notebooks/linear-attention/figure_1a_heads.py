@@ -61,7 +61,7 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_by_coefficients,
     train_literally,
 )
-from attention_theory.linear_attention.experiments.run_data import draw_runs
+from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
@@ -126,7 +126,7 @@ require(decay=(decay, 0.0, 1.0), seed=(seed, 0, None), device=(device, {"cpu", "
 # %%
 search_seed, runs_seed, trial_seed = streams(seed, 3)
 size = {"sequences": sequences, "tokens": tokens, "batch": batch}
-trial = draw_runs(widths[0], 1, trial_seed, passes=10, **size)
+trial = RunData.draw(widths[0], 1, trial_seed, passes=10, **size)
 student = students_start(widths[0], heads[:2], trial.seeds)
 _, by_coefficients = train_by_coefficients(student, CoefficientErrors(trial.tasks), trial.batches, rates[0])
 
@@ -162,7 +162,7 @@ FLOOR = torch.finfo(torch.float32).eps ** 2
 taken = {}
 for width in widths:
     tried = [(number, *setting) for number in heads for setting in settings]
-    data = draw_runs(width, searched, search_seed, passes=passes, **size).to(device)
+    data = RunData.draw(width, searched, search_seed, passes=passes, **size).to(device)
     errors = final_errors(run_heads(data, tried).curves, FLOOR).unflatten(1, (len(heads), len(settings)))
     chosen = best_settings(errors, [rounding_floor(number) for number in heads])
     taken[width] = [(number, *settings[best]) for number, best in zip(heads, chosen, strict=True)]
@@ -204,7 +204,7 @@ def regression(tasks, dtype):
 
 # %%
 for width in widths:
-    data = draw_runs(width, runs, runs_seed, passes=long_passes, **size).to(device)
+    data = RunData.draw(width, runs, runs_seed, passes=long_passes, **size).to(device)
     part = data.first_runs(longer_runs)
     short = part.first_passes(passes)
     curves[width, ADAM] = run_heads(data.first_passes(passes), taken[width]).curves.cpu()

@@ -79,8 +79,7 @@ import math
 
 import torch
 
-from attention_theory.linear_attention.learning.kernel import learn_runs
-from attention_theory.linear_attention.learning.learned_machine import OUTSIDE, execute_learned, learning_curve
+from attention_theory.linear_attention.learning.learned_machine import OUTSIDE, learn_runs, learning_curve
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables, simulate
 from attention_theory.linear_attention.model.autoregression import autoregress
@@ -599,7 +598,7 @@ references = [
     simulate(*one, 2, start=state) for *one, state in zip(tables, tapes, places.tolist(), begin.tolist(), strict=True)
 ]
 models = {count: learn_runs(training[:count], first) for count in long_counts}
-executed = {count: execute_learned(model, truth, first, torch.round) for count, model in models.items()}
+executed = {count: model.execute(truth, first, torch.round) for count, model in models.items()}
 
 # %% [markdown]
 # For each number of machines and each step: the share of new machines whose tape is right, and the bound of the

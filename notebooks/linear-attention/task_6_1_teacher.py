@@ -41,7 +41,7 @@
 import torch
 
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, FIGURE_1_RUNS, outside
-from attention_theory.linear_attention.experiments.teacher_task import printed_labels, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
 from attention_theory.linear_attention.model.literal import mhla_by_sums
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.validation import require
@@ -64,7 +64,7 @@ require(teachers=(teachers, 10, None), seed=(seed, 0, None))
 # sequence in one pass. The reference goes through every prefix and adds up single products.
 
 # %%
-task = teacher_tasks(width, sequences, tokens, [seed])
+task = Tasks.draw(width, sequences, tokens, [seed])
 teacher, inputs = Heads(task.teachers.values[0], task.teachers.queries[0]), task.tokens[0, 0]
 direct = torch.stack([mhla_by_sums(teacher, inputs[: t + 1])[0] for t in range(tokens)])
 gap = ((task.labels[0, 0] - direct).abs().max() / direct.abs().max()).item()
@@ -84,7 +84,7 @@ scales = ("deviation", "variance")
 
 def power(scale, number, count):
     """The mean square of the labels of one teacher on some sequences."""
-    return teacher_tasks(width, count, tokens, [seed + number], scale).labels.square().mean()
+    return Tasks.draw(width, count, tokens, [seed + number], scale).labels.square().mean()
 
 
 spread = {scale: torch.stack([power(scale, number, 32) for number in range(teachers)]) for scale in scales}

@@ -16,12 +16,12 @@ from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.validation import require
 
 #: For each ending of a file's name, what makes the content.
-Forms = Mapping[str, Callable[[], bytes]]
+_Forms = Mapping[str, Callable[[], bytes]]
 
 
 def turing(
     states: int = 8, letters: int = 4, word: int = 12, steps: int = 60, edge: Literal["lost", "stays"] = "lost"
-) -> Forms:
+) -> _Forms:
     """The heads of Lemma 2.2, which run every Turing machine within the bounds.
 
     Args:
@@ -68,4 +68,4 @@ def _entries(
     return sorted(map(list, zip(row.tolist(), column.tolist(), weight.tolist(), strict=True)))
 
 
-EXPORTS: dict[str, Callable[..., Forms]] = {"turing": turing}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"turing": turing}

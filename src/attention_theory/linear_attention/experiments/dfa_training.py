@@ -37,6 +37,25 @@ _AT_ONCE = 32
 
 
 @dataclass(frozen=True)
+class _Reached:
+    """The end of a training.
+
+    Attributes:
+        examples: strings seen until the target was reached on the tables kept for stopping, or None if it was not.
+        history: fraction of right next tokens over the histories of the automata kept for the result.
+        states: the same over the states that have to be looked up.
+        other_tables: the same as ``history`` where the prompt shows another automaton's table, on half as many.
+        curve: examples seen and fraction of right history tokens at each test for stopping.
+    """
+
+    examples: int | None
+    history: float
+    states: float
+    other_tables: float
+    curve: list[tuple[int, float]]
+
+
+@dataclass(frozen=True)
 class DecoderTraining:
     """How decoders are trained, the same at every size of the automata.
 
@@ -61,93 +80,70 @@ class DecoderTraining:
         require(batch=(self.batch, 1, None), every=(self.every, 1, None), tested=(self.tested, 2, None))
         require(rate=(self.rate, 1e-7, 1.0), patience=(self.patience, 1, None))
 
+    def one_pass(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        most: int,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+    ) -> list[_Reached]:
+        """Train on examples drawn as they come, until strings of kept tables are continued right in 99 of 100 tokens.
 
-@dataclass(frozen=True)
-class _Reached:
-    """The end of a training.
+        Args:
+            form: the strings.
+            size: the decoders.
+            most: strings after which a run ends in any case.
+            seeds: the seed of each run.
+            device: where to train.
 
-    Attributes:
-        examples: strings seen until the target was reached on the tables kept for stopping, or None if it was not.
-        history: fraction of right next tokens over the histories of the automata kept for the result.
-        states: the same over the states that have to be looked up.
-        other_tables: the same as ``history`` where the prompt shows another automaton's table, on half as many.
-        curve: examples seen and fraction of right history tokens at each test for stopping.
-    """
+        Raises:
+            ParameterError: fewer strings than a batch, or no seed.
+        """
+        require(most=(most, self.batch, None))
+        sources = [_fresh(form, seed, self.batch) for seed in seeds]
+        return _Stack(form, size, self, seeds, device).train(sources, most)
 
-    examples: int | None
-    history: float
-    states: float
-    other_tables: float
-    curve: list[tuple[int, float]]
+    def data_sets(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        examples: Sequence[int],
+        epochs: int,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+    ) -> list[_Reached]:
+        """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
 
+        Args:
+            form, size, seeds, device: as in :meth:`one_pass`, but a test is made after each pass, and nothing is
+                given up before the last.
+            examples: the numbers N of examples to try; what is reached is one of them.
+            epochs: passes through the data; a training stops early at the target.
 
-def one_pass(
-    form: StringForm,
-    size: DecoderSize,
-    training: DecoderTraining,
-    most: int,
-    seeds: Sequence[int],
-    device: torch.device | str = "cpu",
-) -> list[_Reached]:
-    """Train on examples drawn as they come, until strings of kept tables are continued right in 99 of 100 tokens.
+        Raises:
+            ParameterError: no number of examples, a number or epochs below 1, or no seed.
+        """
+        require(examples=(Each(examples), 1, None), epochs=(epochs, 1, None))
+        require_some(seeds=seeds)
+        return [self._least_set(form, size, examples, epochs, seed, device) for seed in seeds]
 
-    Args:
-        form: the strings.
-        size: the decoders.
-        training: how they are trained.
-        most: strings after which a run ends in any case.
-        seeds: the seed of each run.
-        device: where to train.
-
-    Raises:
-        ParameterError: fewer strings than a batch, or no seed.
-    """
-    require(most=(most, training.batch, None))
-    sources = [_fresh(form, seed, training.batch) for seed in seeds]
-    return _Stack(form, size, training, seeds, device).train(sources, most)
-
-
-def data_sets(
-    form: StringForm,
-    size: DecoderSize,
-    training: DecoderTraining,
-    examples: Sequence[int],
-    epochs: int,
-    seeds: Sequence[int],
-    device: torch.device | str = "cpu",
-) -> list[_Reached]:
-    """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
-
-    Args:
-        form, size, training, seeds, device: as in :func:`one_pass`, but a test is made after each pass, and nothing is
-            given up before the last.
-        examples: the numbers N of examples to try; what is reached is one of them.
-        epochs: passes through the data; a training stops early at the target.
-
-    Raises:
-        ParameterError: no number of examples, a number or epochs below 1, or no seed.
-    """
-    require(examples=(Each(examples), 1, None), epochs=(epochs, 1, None))
-    require_some(seeds=seeds)
-    return [_least_set(form, size, training, examples, epochs, seed, device) for seed in seeds]
-
-
-def _least_set(
-    form: StringForm,
-    size: DecoderSize,
-    training: DecoderTraining,
-    examples: Sequence[int],
-    epochs: int,
-    seed: int,
-    device: torch.device | str,
-) -> _Reached:
-    for count in examples:
-        source = _passes(form, seed, count, training.batch, epochs)
-        by_pass = replace(training, every=count, patience=count * epochs)
-        (found,) = _Stack(form, size, by_pass, [seed], device).train([source], count * epochs)
-        if found.examples is not None:
-            return _Reached(count, found.history, found.states, found.other_tables, found.curve)
-    return found
+    def _least_set(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        examples: Sequence[int],
+        epochs: int,
+        seed: int,
+        device: torch.device | str,
+    ) -> _Reached:
+        for count in examples:
+            source = _passes(form, seed, count, self.batch, epochs)
+            by_pass = replace(self, every=count, patience=count * epochs)
+            (found,) = _Stack(form, size, by_pass, [seed], device).train([source], count * epochs)
+            if found.examples is not None:
+                return _Reached(count, found.history, found.states, found.other_tables, found.curve)
+        return found
 
 
 def _fresh(form: StringForm, seed: int, batch: int) -> Iterator[Int[Tensor, "batch length"]]:

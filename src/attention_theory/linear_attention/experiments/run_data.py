@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.randomness import Seed, generator, streams
 from attention_theory.validation import require, require_some
@@ -26,6 +27,36 @@ class RunData:
     tasks: Tasks
     batches: Int[Tensor, "steps runs batch"]
     seeds: Sequence[Seed]
+
+    @classmethod
+    def draw(
+        cls,
+        width: int,
+        runs: int,
+        seed: Seed,
+        sequences: int = 256,
+        tokens: int = 100,
+        batch: int = 32,
+        passes: int = 100,
+    ) -> Self:
+        """Draw runs by one seed; fewer runs by the same seed are the first ones.
+
+        Args:
+            width: d.
+            runs: how many.
+            seed: draws everything.
+            sequences: N, of each run.
+            tokens: T, the length of each sequence.
+            batch: sequences in a step.
+            passes: passes through the data, each of ``sequences // batch`` steps, or of one.
+
+        Raises:
+            ParameterError: a size below 1.
+        """
+        of_data, of_students, of_batches = (streams(one, runs) for one in streams(seed, 3))
+        steps = passes * max(1, sequences // batch)
+        tasks = Tasks.draw(width, sequences, tokens, of_data)
+        return cls(tasks, batches_of_runs(sequences, batch, steps, of_batches), of_students)
 
     @property
     def shape(self) -> torch.Size:
@@ -74,29 +105,6 @@ class RunData:
     def first_passes(self, count: int) -> "RunData":
         """The beginning of the same training."""
         return RunData(self.tasks, self.batches[: count * self.steps_each], self.seeds)
-
-
-def draw_runs(
-    width: int, runs: int, seed: Seed, sequences: int = 256, tokens: int = 100, batch: int = 32, passes: int = 100
-) -> RunData:
-    """Draw runs by one seed; fewer runs by the same seed are the first ones.
-
-    Args:
-        width: d.
-        runs: how many.
-        seed: draws everything.
-        sequences: N, of each run.
-        tokens: T, the length of each sequence.
-        batch: sequences in a step.
-        passes: passes through the data, each of ``sequences // batch`` steps, or of one.
-
-    Raises:
-        ParameterError: a size below 1.
-    """
-    of_data, of_students, of_batches = (streams(one, runs) for one in streams(seed, 3))
-    steps = passes * max(1, sequences // batch)
-    tasks = teacher_tasks(width, sequences, tokens, of_data)
-    return RunData(tasks, batches_of_runs(sequences, batch, steps, of_batches), of_students)
 
 
 def batches_of_runs(sequences: int, batch: int, steps: int, seeds: Sequence[Seed]) -> Int[Tensor, "steps runs batch"]:

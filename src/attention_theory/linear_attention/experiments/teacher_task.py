@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from jaxtyping import Float
@@ -30,6 +30,34 @@ class Tasks:
     tokens: Float[Tensor, "runs sequences tokens width"]
     labels: Float[Tensor, "runs sequences tokens"]
 
+    @classmethod
+    def draw(cls, width: int, sequences: int, tokens: int, seeds: Sequence[Seed], scale: _Scale = "deviation") -> Self:
+        """Draw a teacher and a data set for each seed.
+
+        Args:
+            width: d.
+            sequences: N.
+            tokens: T, the length of each sequence.
+            seeds: each draws a teacher first, then its inputs.
+            scale: how the two Gaussian distributions are read; ``1/√d`` is the scale of the entries of a teacher,
+                ``1/√T`` that of the inputs.
+
+        Raises:
+            ParameterError: a size below 1, an unknown reading, or no seed.
+        """
+        require(width=(width, 1, None), sequences=(sequences, 1, None), tokens=(tokens, 1, None))
+        require(scale=(scale, {"deviation", "variance"}))
+        require_some(seeds=seeds)
+        power = -0.5 if scale == "deviation" else -0.25
+        values, queries, inputs, labels = [], [], [], []
+        for draws in map(generator, seeds):
+            teacher = random_heads(1, width, draws, out=1, scale=width**power)
+            inputs.append(tokens**power * normal(sequences, tokens, width, seed=draws))
+            labels.append(mhla_every_token(teacher, inputs[-1], is_causal=True)[..., 0])
+            values.append(teacher.values)
+            queries.append(teacher.queries)
+        return cls(Heads(torch.stack(values), torch.stack(queries)), torch.stack(inputs), torch.stack(labels))
+
     @property
     def power(self) -> Float[Tensor, " runs"]:
         """The mean square of the labels: the error of a student that always answers zero."""
@@ -43,34 +71,6 @@ class Tasks:
     def part(self, first: int, last: int | None = None) -> "Tasks":
         """Some of the sequences of every run: those from ``first`` up to and without ``last``."""
         return Tasks(self.teachers, self.tokens[:, first:last], self.labels[:, first:last])
-
-
-def teacher_tasks(width: int, sequences: int, tokens: int, seeds: Sequence[Seed], scale: _Scale = "deviation") -> Tasks:
-    """Draw a teacher and a data set for each seed.
-
-    Args:
-        width: d.
-        sequences: N.
-        tokens: T, the length of each sequence.
-        seeds: each draws a teacher first, then its inputs.
-        scale: how the two Gaussian distributions are read; the entries of a teacher have scale ``1/√d``, those of the
-            inputs ``1/√T``.
-
-    Raises:
-        ParameterError: a size below 1, an unknown reading, or no seed.
-    """
-    require(width=(width, 1, None), sequences=(sequences, 1, None), tokens=(tokens, 1, None))
-    require(scale=(scale, {"deviation", "variance"}))
-    require_some(seeds=seeds)
-    power = -0.5 if scale == "deviation" else -0.25
-    values, queries, inputs, labels = [], [], [], []
-    for draws in map(generator, seeds):
-        teacher = random_heads(1, width, draws, out=1, scale=width**power)
-        inputs.append(tokens**power * normal(sequences, tokens, width, seed=draws))
-        labels.append(mhla_every_token(teacher, inputs[-1], is_causal=True)[..., 0])
-        values.append(teacher.values)
-        queries.append(teacher.queries)
-    return Tasks(Heads(torch.stack(values), torch.stack(queries)), torch.stack(inputs), torch.stack(labels))
 
 
 def printed_labels(teacher: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "tokens 1"]:

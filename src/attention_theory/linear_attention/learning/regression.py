@@ -28,7 +28,7 @@ _ENTRIES_AT_ONCE = 8_000_000
 
 
 @dataclass(frozen=True)
-class Learned:
+class _Learned:
     """The result of Algorithm 1: at most d² heads, with the matrix Ŵ and the coefficients."""
 
     heads: Heads
@@ -148,7 +148,7 @@ def least_squares(
 
 def learn(
     tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch *positions out"], rtol: float = 1e-10
-) -> Learned:
+) -> _Learned:
     """Algorithm 1 with the minimiser Ŵ of smallest norm, by :func:`least_squares`.
 
     Args:
@@ -168,7 +168,7 @@ def learn(
     features = certificate_features(tokens, is_causal).flatten(0, -2)
     row = least_squares(features * scale, labels.flatten(0, -2), rtol) * scale
     matrix = lift(row, width)
-    return Learned(heads_from_matrix(matrix), matrix, row)
+    return _Learned(heads_from_matrix(matrix), matrix, row)
 
 
 def fit_linear_attention(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "..."]) -> LinearAttention:

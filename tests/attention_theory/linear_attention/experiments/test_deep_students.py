@@ -15,13 +15,13 @@ from attention_theory.linear_attention.experiments.deep_students import (
 )
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, train_by_coefficients
 from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import normal
 from attention_theory.training import Parameters
 
 EXACT = torch.float64
-TASKS = teacher_tasks(2, 6, 9, [0, 1])
+TASKS = Tasks.draw(2, 6, 9, [0, 1])
 DATA = RunData(TASKS, batches_of_runs(6, 3, 10, [8, 9]), [8, 9])
 
 

@@ -8,8 +8,8 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_by_coefficients,
     train_literally,
 )
-from attention_theory.linear_attention.experiments.run_data import batches_of_runs, draw_runs
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.validation import ParameterError
 
@@ -28,7 +28,7 @@ def one_of(heads: Heads, run: int, kind: int, count: int) -> Heads:
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_mini_batch_training_is_that_of_an_ordinary_loop(length: int, decay: float) -> None:
     """The steps, the errors of the batches, and the students at the end: one literal run for each of the stack."""
-    tasks = teacher_tasks(3, 12, length, [5, 6])
+    tasks = Tasks.draw(3, 12, length, [5, 6])
     start = students_start(3, [1, 4], [7, 8])
     batches = batches_of_runs(12, 5, 25, [1, 2])
     rates = torch.tensor([[0.01, 0.002], [0.01, 0.002]], dtype=torch.float64)
@@ -46,7 +46,7 @@ def test_mini_batch_training_is_that_of_an_ordinary_loop(length: int, decay: flo
 
 @pytest.mark.parametrize("length", [10, 20])
 def test_errors_on_sequences_are_those_of_the_outputs(length: int) -> None:
-    tasks = teacher_tasks(3, 4, length, [5, 6])
+    tasks = Tasks.draw(3, 4, length, [5, 6])
     students = students_start(3, [1, 4], [7, 8])
     errors = CoefficientErrors(tasks).of_sequences(students)
     for run in range(2):
@@ -57,7 +57,7 @@ def test_errors_on_sequences_are_those_of_the_outputs(length: int) -> None:
 
 
 def test_students_keep_their_own_number_of_heads() -> None:
-    tasks = teacher_tasks(2, 8, 10, [5])
+    tasks = Tasks.draw(2, 8, 10, [5])
     start = students_start(2, [1, 4], [7])
     trained, _ = train_by_coefficients(start, CoefficientErrors(tasks), batches_of_runs(8, 4, 20, [0]), 0.01)
     assert trained.values[0, 0, 1:].abs().max() == 0
@@ -71,7 +71,7 @@ def test_the_same_student_is_drawn_whatever_follows_it() -> None:
 
 
 def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_own_scale() -> None:
-    data = draw_runs(2, 3, seed=0, sequences=8, tokens=10, batch=4, passes=3)
+    data = RunData.draw(2, 3, seed=0, sequences=8, tokens=10, batch=4, passes=3)
     kinds = [(1, 0.01, 1.0), (2, 0.01, 1.0), (2, 0.001, 1.0), (2, 0.01, 0.5)]
     found = run_heads(data, kinds, torch.float64)
     assert found.curves.shape == (3, 3, 4)
@@ -87,7 +87,7 @@ def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_ow
 
 
 def test_float32_is_trained_in_and_the_result_is_given_in_float64() -> None:
-    data = draw_runs(2, 2, seed=0, sequences=8, tokens=10, batch=4, passes=3)
+    data = RunData.draw(2, 2, seed=0, sequences=8, tokens=10, batch=4, passes=3)
     single, double = (run_heads(data, [(2, 0.01, 1.0)], dtype) for dtype in (torch.float32, torch.float64))
     assert single.heads.values.dtype == single.curves.dtype == torch.float64
     assert torch.equal(single.heads.values, single.heads.values.float().double())

@@ -1,13 +1,13 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.teacher_task import printed_labels, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.validation import ParameterError
 
 
 def test_labels_are_the_sums_over_the_past() -> None:
-    tasks = teacher_tasks(3, 2, 7, [1])
+    tasks = Tasks.draw(3, 2, 7, [1])
     value, query = tasks.teachers.values[0, 0, 0], tasks.teachers.queries[0, 0]
     for sequence, labels in zip(tasks.tokens[0], tasks.labels[0], strict=True):
         for t in range(7):
@@ -16,15 +16,15 @@ def test_labels_are_the_sums_over_the_past() -> None:
 
 
 def test_the_two_readings_differ_by_their_scales() -> None:
-    small, large = (teacher_tasks(2, 3, 16, [0], scale) for scale in ("deviation", "variance"))
+    small, large = (Tasks.draw(2, 3, 16, [0], scale) for scale in ("deviation", "variance"))
     ratio = (large.labels / small.labels).flatten()
     assert torch.allclose(ratio, torch.full_like(ratio, 2**0.5 * 16**0.75))
 
 
 def test_stacked_tasks_are_single_tasks_side_by_side() -> None:
-    tasks = teacher_tasks(3, 4, 6, [2, 5])
+    tasks = Tasks.draw(3, 4, 6, [2, 5])
     for run, seed in enumerate([2, 5]):
-        alone = teacher_tasks(3, 4, 6, [seed])
+        alone = Tasks.draw(3, 4, 6, [seed])
         assert torch.equal(alone.tokens[0], tasks.tokens[run])
         assert torch.equal(alone.labels[0], tasks.labels[run])
         assert torch.equal(alone.teachers.values[0], tasks.teachers.values[run])
@@ -35,7 +35,7 @@ def test_stacked_tasks_are_single_tasks_side_by_side() -> None:
 
 
 def test_the_printed_formula_has_no_meaning() -> None:
-    tasks = teacher_tasks(2, 1, 5, [0])
+    tasks = Tasks.draw(2, 1, 5, [0])
     teacher = Heads(tasks.teachers.values[0], tasks.teachers.queries[0])
     with pytest.raises(RuntimeError, match="shape"):
         printed_labels(teacher, tasks.tokens[0, 0])
@@ -43,4 +43,4 @@ def test_the_printed_formula_has_no_meaning() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="seeds"):
-        teacher_tasks(2, 1, 5, [])
+        Tasks.draw(2, 1, 5, [])
