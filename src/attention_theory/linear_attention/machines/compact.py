@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Int, Num
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.compact_heads import WORK, CompactHeads
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
 from attention_theory.linear_attention.machines.turing import (
@@ -27,7 +26,7 @@ from attention_theory.validation import Each, refuse_unless, require, require_sh
 _AT_ONCE = 250
 
 
-class CompactMachine:
+class CompactMachine(CompactHeads):
     """One set of heads that runs every machine and word within its bounds (Lemma 2.2), a cell more each step.
 
     Weights lie in {-1, 0, 1}, and so do all entries of all tokens. The tape is bounded on the left: a head that leaves
@@ -44,14 +43,6 @@ class CompactMachine:
     Raises:
         ParameterError: a bound below 1.
     """
-
-    def __init__(
-        self, states: int, letters: int, word: int, steps: int, take_back: bool = True, stays: bool = False
-    ) -> None:
-        plan = CompactHeads(states, letters, word, steps, take_back, stays)
-        self.states, self.letters, self.word, self.steps, self.stays = states, letters, word, steps, stays
-        self.rows = plan.rows
-        self.heads: list[BlockHead] = plan.all()
 
     @property
     def width(self) -> int:

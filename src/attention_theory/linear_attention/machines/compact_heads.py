@@ -48,22 +48,22 @@ _Answer = tuple[_Where, _Where, int]
 
 
 class CompactHeads:
-    """The named rows and the heads for given bounds; the arguments are those of ``CompactMachine``.
+    """The named rows and the heads of a ``CompactMachine``, with its arguments.
 
     Raises:
         ParameterError: a bound below 1.
     """
 
-    def __init__(self, states: int, letters: int, word: int, steps: int, take_back: bool, stays: bool = False) -> None:
+    def __init__(
+        self, states: int, letters: int, word: int, steps: int, take_back: bool = True, stays: bool = False
+    ) -> None:
         require(states=(states, 1, None), letters=(letters, 1, None), word=(word, 1, None), steps=(steps, 1, None))
-        self.states, self.letters, self.cells = states, letters, word + steps
+        self.states, self.letters, self.word, self.steps, self.cells = states, letters, word, steps, word + steps
         self.take_back, self.stays = take_back, stays
         self.rows = Rows()
         self._add_rows()
-
-    def all(self) -> list[BlockHead]:
-        """Every head: ``cells + 2 * letters + 13``."""
-        return [*self._clock(), *self._memory(), *self._rules(), *self._moves(), *self._sweep()]
+        parts = (self._clock(), self._memory(), self._rules(), self._moves(), self._sweep())
+        self.heads: list[BlockHead] = [head for part in parts for head in part]
 
     def _add_rows(self) -> None:
         add = self.rows.add

@@ -4,7 +4,6 @@ Smaller heads, within the sizes of Lemma 2.2, are in :mod:`.compact`.
 """
 
 from functools import cached_property
-from typing import Literal
 
 import torch
 from jaxtyping import Int, Num
@@ -20,10 +19,10 @@ from attention_theory.linear_attention.machines.turing import (
 )
 from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, UniversalHeads
 from attention_theory.linear_attention.model.rounding import read_letter
-from attention_theory.validation import Form, require, require_shape
+from attention_theory.validation import require, require_shape
 
 
-class UniversalMachine:
+class UniversalMachine(UniversalHeads):
     """One set of heads that runs every machine within its bounds (Algorithms 6 and 7, repaired).
 
     Args:
@@ -35,22 +34,6 @@ class UniversalMachine:
         form: ``printed`` writes nothing for the state of a cell without the head, as Algorithm 7 does, where the
             correct form has a letter "no state". Nothing is read as no state, and cannot be looked up afterwards.
     """
-
-    def __init__(
-        self,
-        states: int,
-        letters: int,
-        window: int,
-        steps: int,
-        working_rows: Literal["private", "shared"] = "private",
-        form: Form = "correct",
-    ) -> None:
-        self._plan = UniversalHeads(states, letters, window, steps, working_rows, form)
-        self.form = form
-        self.states, self.letters, self.window, self.steps = states, letters, window, steps
-        self.prompt_tokens, self.tokens = self._plan.prompt_tokens, self._plan.tokens
-        self.rows = self._plan.rows
-        self.heads = self._plan.all()
 
     @property
     def width(self) -> int:
@@ -108,7 +91,7 @@ class UniversalMachine:
             ParameterError: a step outside 0 to the machine's steps.
         """
         require(step=(step, 0, self.steps))
-        return self.read_cells(history[:, [self._plan.place(step, cell, EMIT) for cell in range(self.window)]])
+        return self.read_cells(history[:, [self.place(step, cell, EMIT) for cell in range(self.window)]])
 
     def read_cells(self, tokens: Num[Tensor, "machines window width"]) -> Configurations:
         """Letter and state of given tokens, as :meth:`read`."""

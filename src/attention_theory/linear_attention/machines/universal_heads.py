@@ -32,7 +32,7 @@ _NEIGHBOURS = {"left": -1, "here": 0, "right": 1}
 
 
 class UniversalHeads:
-    """The named rows and the heads for given bounds; the arguments are those of ``UniversalMachine``.
+    """The named rows and the heads of a ``UniversalMachine``, with its arguments.
 
     Raises:
         ParameterError: a bound below 1, or an unknown kind of working rows.
@@ -44,23 +44,21 @@ class UniversalHeads:
         letters: int,
         window: int,
         steps: int,
-        working_rows: Literal["private", "shared"],
-        form: Form,
+        working_rows: Literal["private", "shared"] = "private",
+        form: Form = "correct",
     ) -> None:
         require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 1, None), steps=(steps, 1, None))
         require(working_rows=(working_rows, {"private", "shared"}), form=(form, FORMS))
         self.states, self.letters, self.window, self.steps = states, letters, window, steps
-        self._working_rows, self._form = working_rows, form
+        self._working_rows, self.form = working_rows, form
         self.prompt_tokens = states + window
         self.tokens = self.prompt_tokens + BLOCK * window * steps
         self.rows = Rows()
         self._add_shared_rows()
         for block in self._names():
             self._add_working_rows(block)
-
-    def all(self) -> list[BlockHead]:
-        """Every head once. Blocks that share their working rows share the heads without a position."""
-        return list({_matrices(head): head for head in self._each()}.values())
+        # Every head once: blocks that share their working rows share the heads without a position.
+        self.heads: list[BlockHead] = list({_matrices(head): head for head in self._each()}.values())
 
     def _each(self) -> Iterator[BlockHead]:
         """One head for the position, then those of each block."""
@@ -154,7 +152,7 @@ class UniversalHeads:
         arrivals = {"left": moves["left"][RIGHT], "right": moves["right"][LEFT], "here": moves["here"][STAY]}
         for side, move in arrivals.items():
             yield BlockHead(move, move, rows(f"{block} {side} chosen state"), state[:-1])
-        if self._form == "correct":  # empty before, or left just now, and nobody arrives
+        if self.form == "correct":  # empty before, or left just now, and nobody arrives
             yield BlockHead(here, here, empty, none)
             for move in (moves["here"][LEFT], moves["here"][RIGHT]):
                 yield BlockHead(move, move, move, none)
