@@ -61,11 +61,11 @@ from attention_theory.in_context_reasoning.task import Task, draw_labels, recove
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.layers import attention
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
-from attention_theory.linear_attention.learning.kernel import kernel_fit, prefix_kernel
+from attention_theory.linear_attention.learning.kernel import kernel_fit
+from attention_theory.linear_attention.learning.learned_machine import _prefix_kernel
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import (
     fit_linear_attention,
-    heads_of,
     learn,
     least_squares,
     statistics,
@@ -164,13 +164,12 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("x", lambda: LinearAttention(4, last_token=True)(torch.ones(0, 4))),
     ("key_padding_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), torch.ones(3))),
     ("attn_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), attn_mask=torch.ones(3, 3).bool())),
-    ("row", lambda: heads_of(ones(1, 5), 3)),
     ("features", lambda: least_squares(ones(0, 3), ones(0, 1))),
     ("labels", lambda: least_squares(ones(4, 3), ones(3, 1))),
     ("labels", lambda: fit_many(ones(4, 18), ones(3, 3), HEADS)),
     ("gram", lambda: kernel_fit(ones(2, 3), ones(2, 1))),
     ("labels", lambda: kernel_fit(ones(2, 2), ones(3, 1))),
-    ("lengths", lambda: prefix_kernel(ones(1, 3, 2), ones(1, 3, 2), [2, 1], [1])),
+    ("lengths", lambda: _prefix_kernel(ones(1, 3, 2), ones(1, 3, 2), [2, 1], [1])),
     ("tokens", lambda: mhla(HEADS, ones(0, 3))),
     ("tokens", lambda: mhla(HEADS, ones(2, 4))),
     ("tokens", lambda: mhla_every_token(HEADS, ones(2, 4))),
