@@ -25,7 +25,7 @@ from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
-from bookpress.site.package import CodeCells
+from bookpress.site.package import CodeCells, libraries
 
 #: The section whose evidence is folded; its first paragraph stays open.
 CHECKED = "## How we checked"
@@ -88,7 +88,7 @@ class _Page:
         self._ran = [cell for cell in run if cell not in self._injected]
         if self.source.code != code_of(self._ran):
             raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
-        self._origins = CodeCells([cell.source for cell in self._ran])
+        self._code = CodeCells([cell.source for cell in self._ran], libraries(layout))
 
     def cells(self) -> Iterator[NotebookNode]:
         """The source's cells with the run's outputs, and after each code cell what it shows."""
@@ -127,15 +127,14 @@ class _Page:
         """
         shown = [(output["data"], text) for output in code.outputs if (text := self._lifted(output.get("data", {})))]
         draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
-        drawn = self._origins.draws_a_schematic(number) or (draws and not self._origins.computes_or_judges(number))
-        if drawn or self._origins.only_imports(number):
+        if self._code.is_folded(number, draws):
             code.metadata["tags"] = ["hide-input"]
         ours = {CLAIM_MIME, FIGURE_MIME, "text/markdown"}
         code.outputs = [output for output in code.outputs if ours.isdisjoint(output.get("data", {}))]
         yield code
         for data, text in shown:
             if FIGURE_MIME in data or CLAIM_MIME in data:
-                functions = self._origins.functions(number)
+                functions = self._code.functions(number)
                 text += "\n\n" + origin_block(self.record, self.source.defaults, functions, self.layout)
             yield new_markdown_cell(text)
 
