@@ -179,6 +179,7 @@ class Client(NotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
     km: Any
+    kc: Any
     task_poll_for_reply: Any
 
     def __init__(self, notebook: NotebookNode, km: KernelManager, limits: Limits) -> None:
@@ -201,7 +202,7 @@ class Client(NotebookClient):
                 self._place, self._spent = _place(number + 1, cell), 0
                 self.execute_cell(cell, number)
                 self._note_use()
-            reply = self.wait_for_reply(self.kc.kernel_info())
+            reply: Any = self.wait_for_reply(self.kc.kernel_info())
             self.nb.metadata["language_info"] = reply["content"]["language_info"]
 
     def explained(self, name: str, error: Exception) -> RunFailed:

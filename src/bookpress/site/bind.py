@@ -13,13 +13,13 @@ from bookpress.graph.engine import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.site.boards import errata_pages, notebooks_list, scoreboard_page, summary_page
 from bookpress.site.book import FINDINGS, Book
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
 from bookpress.site.package import package_pages
 from bookpress.site.page import picture_block, without_html, write_page
+from bookpress.site.verdict_pages import errata_pages, notebooks_list, scoreboard_page, summary_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")

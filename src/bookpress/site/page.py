@@ -7,7 +7,7 @@ Sphinx numbers, captions and links, each with a line on the run behind it.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -180,9 +180,9 @@ def set_table(markdown: str) -> str:
     if rule is None:
         return markdown
     head, *body = ([cell.strip() for cell in _BAR.split(line)[1:-1]] for line in (lines[rule - 1], *lines[rule + 1 :]))
-    rules = ["---:" if _are_numbers(column) else "---" for column in zip(*body, strict=True)]
+    numbers = {place for place, column in enumerate(zip(*body, strict=True)) if _are_numbers(column)}
     cells = [[cell if set("`$") & set(cell) else set_powers(set_truth(cell)) for cell in row] for row in body]
-    return "\n".join([*lines[: rule - 1], *("| " + " | ".join(row) + " |" for row in (head, rules, *cells))])
+    return "\n".join([*lines[: rule - 1], markdown_table(head, cells, numbers)])
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
@@ -229,9 +229,11 @@ def without_html(markdown: str) -> str:
     return re.sub(r"^([ \t]*)<(?=[A-Za-z/!?])", r"\1\\<", joined, flags=re.MULTILINE)
 
 
-def table_row(cells: list[str]) -> str:
-    """A line of a Markdown table; what would end a line or a cell is put otherwise."""
-    return "| " + " | ".join(cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in cells) + " |"
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> str:
+    """A Markdown table, with the columns ``numbers`` to the right; what would end a line or a cell is put otherwise."""
+    rule = ["---:" if column in numbers else "---" for column in range(len(heads))]
+    lines = ([cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in row] for row in (heads, rule, *rows))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def claim_block(claim: str) -> str:

@@ -18,7 +18,15 @@ from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.book import FINDINGS, Finding, Findings
-from bookpress.site.page import StalePage, claim_block, figure_block, origin_block, set_table, table_row, without_html
+from bookpress.site.page import (
+    StalePage,
+    claim_block,
+    figure_block,
+    markdown_table,
+    origin_block,
+    set_table,
+    without_html,
+)
 
 Edit = Callable[[Path, str, str], None]
 
@@ -154,9 +162,9 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     layout.claims.mkdir(parents=True)
     (layout.claims / "demo.yaml").write_text(yaml.safe_dump({**paper, "claims": [entry | names | texts]}))
     details: dict[str, Any] = {"name": "line", "caption": text, "alt": HOSTILE, "photo": False}
-    table = f"| a | b |\n| --- | --- |\n| {HOSTILE} | 1e-07 |"
-    pages = [claim_block("demo/lemma-1"), without_html(figure_block("line", details)), without_html(set_table(table))]
-    pages += [table_row([HOSTILE]), f"{{verdict}}`Lemma 1 {HOSTILE}: holds <demo/lemma-1>`"]
+    shown = f"| a | b |\n| --- | --- |\n| {HOSTILE} | 1e-07 |"
+    pages = [claim_block("demo/lemma-1"), without_html(figure_block("line", details)), without_html(set_table(shown))]
+    pages += [markdown_table([HOSTILE], []), f"{{verdict}}`Lemma 1 {HOSTILE}: holds <demo/lemma-1>`"]
     (layout.book / "index.md").write_text("\n\n".join(["# Front", *pages]))
     (layout.book / "figures").mkdir()
     (layout.book / "figures" / "line.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')

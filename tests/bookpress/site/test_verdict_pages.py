@@ -6,9 +6,9 @@ import pytest
 
 from bookpress.claims.evidence import Item, Role, Settled
 from bookpress.claims.registry import ProofMark, Verdict
-from bookpress.site.boards import GRAVITY, gravity, headline_item, scoreboard_page, summary_page
 from bookpress.site.book import Book
 from bookpress.site.page import badge
+from bookpress.site.verdict_pages import GRAVITY, gravity, headline_item, scoreboard_page, summary_page
 
 
 def item(label: str, **more: Any) -> Item:
