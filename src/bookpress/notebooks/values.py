@@ -74,15 +74,10 @@ def checked(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
         ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
     """
     typed = fitted(notebook, values)
-    for parameter in notebook.parameters:
-        if (
-            parameter.name in typed
-            and parameter.rule
-            and not _allowed(parameter.rule, typed[parameter.name], notebook.defaults | typed)
-        ):
-            raise ValueRefused(
-                f"{parameter.name}={values[parameter.name]!r} is out of its range: {parameter.rule.text}"
-            )
+    rules = {parameter.name: parameter.rule for parameter in notebook.parameters if parameter.name in typed}
+    for name, rule in rules.items():
+        if rule and not _allowed(rule, typed[name], notebook.defaults | typed):
+            raise ValueRefused(f"{name}={values[name]!r} is out of its range: {rule.text}")
     return typed
 
 
@@ -108,16 +103,16 @@ def _refuse_unknown(name: str, notebook: Notebook) -> None:
 
 
 def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
-    found: dict[str, str] = {}
+    assigned: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not (equals and key.isidentifier()):
             raise ValueRefused(f"-p takes key=value, got {text!r}")
-        if key in found:
-            raise ValueRefused(f"the parameter {key} is given twice: {found[key]} and {value}")
+        if key in assigned:
+            raise ValueRefused(f"the parameter {key} is given twice: {assigned[key]} and {value}")
         _refuse_unknown(key, notebook)
-        found[key] = value
-    return found
+        assigned[key] = value
+    return assigned
 
 
 def _read(text: str, default: Any) -> Any:
