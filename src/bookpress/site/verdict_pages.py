@@ -223,7 +223,7 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
         " ".join(mark for mark in marks if mark),
         "",
         *([f"*{'. '.join(note[0].upper() + note[1:] for note in notes)}.*", ""] if notes else []),
-        *_wrong_and_right(entry, _why(book.settled[claim])),
+        *_wrong_and_right(entry, failing_runs(book.settled[claim])),
         f"{{claim:ref}}`The run, with a proof where there is one <{claim}>`",
     ]
 
@@ -250,7 +250,7 @@ def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
     ]
 
 
-def _why(settled: Settled) -> list[str]:
+def failing_runs(settled: Settled) -> list[str]:
     """The runs in which the printed form fails, as a list."""
     lines = []
     for part, what in ((Part.STATEMENT, "As stated"), (Part.PROOF, "In the proof")):

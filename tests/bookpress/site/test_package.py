@@ -73,3 +73,8 @@ def test_imports_and_drawings_that_compute_and_judge_nothing_are_folded() -> Non
     by_hand = "fig, axis = schematic.canvas()"
     cells = CodeCells([CELLS[0], by_hand, f"{by_hand}\nschematic.text(axis, (0, 0), str(near(1)))"], ["toy"])
     assert [cells.is_folded(number, shows_figure=False) for number in (1, 2)] == [True, False]
+
+
+def test_the_press_names_no_package() -> None:
+    modules = (LAYOUT.packages / "bookpress").rglob("*.py")
+    assert [path for path in modules if any(name in path.read_text() for name in libraries(LAYOUT))] == []

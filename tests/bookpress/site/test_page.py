@@ -120,16 +120,6 @@ def test_only_imports_and_pure_drawing_are_folded_away(bound: Any) -> None:
     assert "show.figure" in folded[1]
 
 
-def test_a_figure_drawn_where_a_claim_is_judged_is_not_folded(toy: Any, edit: Edit) -> None:
-    notebook = toy.add("good")
-    edit(toy.layout.source(notebook), 'show.table(["a", "b"], [[1, 0.5]])\n\n# %%\n', "")
-    run(notebook, layout=toy.layout)
-    bind_book(toy.layout, "laptop")
-    page = nbformat.read(toy.layout.page(notebook), as_version=4)
-    folded = [cell.source for cell in page.cells if "hide-input" in cell.metadata.get("tags", [])]
-    assert [source.splitlines()[0] for source in folded] == ["import math"]
-
-
 def test_a_record_that_settles_other_claims_than_the_registry_says_is_not_bound(bound: Any, edit: Edit) -> None:
     edit(bound.layout.claims / "demo.yaml", "notebook: demo/good", "notebook: demo/other")
     with pytest.raises(RecordError, match="demo/good: it settles demo/lemma-1, which the registry does not give to it"):
