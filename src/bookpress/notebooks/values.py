@@ -8,7 +8,9 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from bookpress.exits import Exit, Failure
 from bookpress.notebooks.ranges import Rule, value_of
@@ -90,10 +92,12 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     defaults, typed = notebook.defaults, {}
     for name, value in values.items():
         _refuse_unknown(name, notebook)
+        kind, words = _kind(defaults[name])
         try:
-            typed[name] = _fit(value, defaults[name])
-        except TypeError as misfit:
-            raise ValueRefused(f"{name} must be {_kind(defaults[name])}{misfit}, got {value!r}") from None
+            fitting = TypeAdapter(kind).validate_python(value, strict=True)
+        except ValidationError:
+            raise ValueRefused(f"{name} must be {words}, got {value!r}") from None
+        typed[name] = [*fitting] if isinstance(fitting, tuple) else fitting
     return typed
 
 
@@ -128,28 +132,6 @@ def _read(text: str, default: Any) -> Any:
     return [value] if isinstance(default, list) and not isinstance(value, list | tuple) else value
 
 
-def _fit(value: Any, default: Any) -> Any:
-    """The value in the kind of the default; a default that is None or an empty list takes any.
-
-    Raises:
-        TypeError: the value is of another kind, not finite, or an empty list.
-    """
-    match default, value:
-        case (None, _) | (bool(), bool()) | (str(), str()):
-            return value
-        case (bool(), _) | (_, bool()):
-            raise TypeError
-        case int(), int():
-            if abs(value) > sys.maxsize:
-                raise TypeError(", of at most 64 bits")
-            return value
-        case float(), int() | float() if abs(value) <= sys.float_info.max:
-            return float(value)
-        case list(), list() | tuple() if value:
-            return [_fit(item, default[0] if default else None) for item in value]
-    raise TypeError
-
-
 def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
     """Whether a rule allows a value; one whose ends have no value here is left to the notebook."""
     try:
@@ -163,19 +145,23 @@ def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
     )
 
 
-def _kind(default: Any) -> str:
+def _kind(default: Any) -> tuple[Any, str]:
+    """The type of a parameter's values by its default, and its name; None and an empty list take any values."""
     match default:
         case bool():
-            return "true or false"
+            return bool, "true or false"
         case int():
-            return "a whole number without point or exponent"
+            bits = Field(ge=-sys.maxsize, le=sys.maxsize)
+            return Annotated[int, bits], "a whole number without point or exponent, of at most 64 bits"
         case float():
-            return "a finite number"
+            return FiniteFloat, "a finite number"
         case str():
-            return "a text"
-        case [first, *_]:
-            return "a list of values, each of them " + _kind(first)
-    return "a plain value"
+            return str, "a text"
+        case list():
+            kind, words = _kind(default[0] if default else None)
+            many: Any = list[kind] | tuple[kind, ...]  # type: ignore[valid-type]  # a type that is made as it runs
+            return Annotated[many, Field(min_length=1)], f"a list of values, each {words}"
+    return Any, "a plain value"
 
 
 def _split(text: str) -> Iterator[str]:
