@@ -1,6 +1,5 @@
 """Running one notebook: from its source to an executed copy and a record, or to a named failure and neither."""
 
-import copy
 import os
 import re
 import tempfile
@@ -10,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import papermill
 import psutil
-from nbclient import NotebookClient
-from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NotebookExecutionManager
 
 from bookpress.claims.provenance import OWN_VARIABLE, commit_of
 from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
@@ -25,8 +25,11 @@ from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Limits, settings_for
-from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook
+from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import checked
+
+#: The name of the engine by which papermill runs the cells.
+ENGINE = "bookpress"
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
 #: whatever ran beside it.
@@ -43,11 +46,15 @@ _OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
 class RunFailed(Failure):
-    """A notebook did not run to its end. ``code`` says how it failed, the message where and why."""
+    """A notebook did not run to its end. ``code`` says how it failed, the message where and why.
 
-    def __init__(self, code: Exit, message: str) -> None:
+    ``executed`` is the notebook as far as it ran; None where it was not begun.
+    """
+
+    def __init__(self, code: Exit, message: str, executed: Any = None) -> None:
         super().__init__(message)
         self.code = code
+        self.executed = executed
 
 
 def run(
@@ -136,74 +143,88 @@ def check_target(output: Path, layout: Layout) -> None:
 def execute(
     notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
-    """Execute a notebook in a fresh kernel, with ``values`` for its parameters; ``own`` names those a reader has set.
+    """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
 
     A kernel that dies is given one more try. The kernel starts in the repository's root.
 
     Raises:
-        RunFailed: a cell failed, ran out of time or put out too much, or the kernel died; the executed part is next to
-            ``target`` as ``.failed.ipynb``.
+        RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
-    variables = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
+    environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
+    options = {"notebook": notebook, "limits": limits, "environment": environment}
     for tries_left in (1, 0):
-        executed = _with_values(notebook.source, values)
-        with scratch_folder() as name:
-            folder = Path(name)
-            client = Client(executed, KernelManager(folder), limits)
-            environment = os.environ | variables | _folders(notebook.layout, folder)
-            try:
-                client.run(env=environment, cwd=str(notebook.layout.root))
-                failure = _error_in(notebook.name, executed)
-            except (CellControlSignal, RuntimeError) as error:
-                failure = _error_in(notebook.name, executed) or client.explained(notebook.name, error)
-        if failure is None or failure.code is not Exit.DEAD_KERNEL or not tries_left:
-            break
-    if failure:
-        _keep_failed(target, executed)
-        raise failure
+        try:
+            executed = papermill.execute_notebook(
+                notebook.source, None, parameters=values, engine_name=ENGINE, progress_bar=False, **options
+            )
+        except RunFailed as failure:
+            if failure.code is Exit.DEAD_KERNEL and tries_left:
+                continue
+            _keep_failed(target, failure.executed)
+            raise
+        break
     target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
     return executed
 
 
-def _with_values(source: NotebookNode, values: dict[str, Any]) -> NotebookNode:
-    """A copy of the notebook, with a cell that sets ``values`` after the one of its parameters, as papermill does."""
-    notebook = copy.deepcopy(source)
-    if values:
-        code = "\n".join(["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())]) + "\n"
-        tagged = next(at for at, cell in enumerate(notebook.cells) if PARAMETERS_TAG in cell.metadata.get("tags", []))
-        notebook.cells.insert(tagged + 1, new_code_cell(code, metadata={"tags": [INJECTED_TAG]}))
-    return notebook
+class Engine(papermill.engines.Engine):
+    """Runs the cells of a notebook for papermill, each in a kernel of the press."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: NotebookExecutionManager,
+        kernel_name: str,
+        *,
+        notebook: Notebook,
+        limits: Limits,
+        environment: dict[str, str],
+        **_: Any,
+    ) -> None:
+        """Run all cells, up to the first that fails.
+
+        Raises:
+            RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
+        """
+        with scratch_folder() as name:
+            folder = Path(name)
+            client = Client(nb_man, KernelManager(folder), limits)
+            environment = os.environ | environment | _folders(notebook.layout, folder)
+            try:
+                client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
+            except (CellTimeoutError, RuntimeError) as error:
+                raise _error_in(notebook.name, nb_man.nb) or client.explained(notebook.name, error) from error
+        if failure := _error_in(notebook.name, nb_man.nb):
+            raise failure
 
 
-class Client(NotebookClient):
+papermill.engines.papermill_engines.register(ENGINE, Engine)
+
+
+class Client(PapermillNotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
     km: Any
-    kc: Any
     task_poll_for_reply: Any
 
-    def __init__(self, notebook: NotebookNode, km: KernelManager, limits: Limits) -> None:
+    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, limits: Limits) -> None:
         deadline = time.monotonic() + 60 * limits.minutes
         super().__init__(
-            notebook,
+            nb_man,
             km,
-            record_timing=False,
+            raise_on_iopub_timeout=False,
             timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )
         self._place, self._spent = "cell 0", 0
 
-    def run(self, **options: Any) -> None:
-        """Start the kernel with ``options`` and run all cells; a signal ends this process, and not the kernel alone."""
-        self.reset_execution_trackers()
-        with self.setup_kernel(cleanup_kc=True, **options):
-            for number, cell in enumerate(self.nb.cells):
-                self._place, self._spent = _place(number + 1, cell), 0
-                self.execute_cell(cell, number)
-                self._note_use()
-            reply: Any = self.wait_for_reply(self.kc.kernel_info())
-            self.nb.metadata["language_info"] = reply["content"]["language_info"]
+    def execute_cell(self, cell: NotebookNode, cell_index: int, **kwargs: Any) -> NotebookNode:
+        """Run a cell, and count what it puts out and what its kernel uses."""
+        self._place, self._spent = _place(cell_index + 1, cell), 0
+        executed = super().execute_cell(cell, cell_index, **kwargs)
+        self._note_use()
+        return executed
 
     def explained(self, name: str, error: Exception) -> RunFailed:
         """The failure of a run that an error of the client ended."""
@@ -214,7 +235,7 @@ class Client(NotebookClient):
             code, cause = Exit.FAILED_CELL, f"stopped after {OUTPUT_BYTES / 1e6:g} MB of output"
         elif isinstance(error, DeadKernelError):
             cause = "the kernel died (killed, or out of memory)"
-        return RunFailed(code, f"{name}, {self._place}: {cause}")
+        return RunFailed(code, f"{name}, {self._place}: {cause}", self.nb)
 
     def process_message(self, msg: dict[str, Any], *args: Any, **kwargs: Any) -> NotebookNode | None:
         """Count what a cell puts out; nothing but the end of the kernel interrupts it from this side."""
@@ -264,11 +285,13 @@ def _keep_failed(target: Path, executed: NotebookNode) -> None:
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
-    """Strip what differs from run to run: names of cells, and what was used of the machine."""
-    for key in (USE, "jupytext"):
+    """Strip run-specific metadata: times, names of cells, what was used of the machine."""
+    for key in ("papermill", USE, "jupytext"):
         notebook.metadata.pop(key, None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
+        for key in ("execution", "papermill"):
+            cell.metadata.pop(key, None)
     return notebook
 
 
@@ -279,7 +302,7 @@ def _error_in(name: str, executed: NotebookNode) -> RunFailed | None:
             if output["output_type"] == "error":
                 code = OF_NOTEBOOK.get(output["ename"], Exit.FAILED_CELL)
                 message = f"{name}, {_place(number, cell)}: {output['ename']}: {output['evalue']}"
-                return RunFailed(code, message)
+                return RunFailed(code, message, executed)
     return None
 
 

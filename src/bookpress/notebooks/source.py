@@ -23,7 +23,7 @@ from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.ranges import Rule, rules_of
 
-#: The tags of the cell that sets the parameters, and of the one that a run puts behind it.
+#: The tags of the cell that sets the parameters, and of the one that papermill puts behind it.
 PARAMETERS_TAG, INJECTED_TAG = "parameters", "injected-parameters"
 
 
