@@ -55,18 +55,15 @@ class Findings(dict[str, Finding]):
             ValueError: no such paper or verdict.
         """
         paper, _, kind = what.rpartition("/")
-        chosen = {
-            claim: found
-            for claim, found in self.items()
-            if (claim.startswith(f"{paper}/") if paper else found.of_article)
-        }
-        if not chosen:
+        papers = {claim: claim.partition("/")[0] for claim in self}
+        counted = [claim for claim in self if (papers[claim] == paper if paper else self[claim].of_article)]
+        if not counted:
             raise ValueError(f"no paper '{paper}'")
         counts = {
-            "claims": len(chosen),
-            "notebooks": len({found.notebook for found in chosen.values() if found.notebook}),
-            "papers": len({claim.partition("/")[0] for claim in chosen}),
-            **{verdict.value: sum(found.verdict is verdict for found in chosen.values()) for verdict in Verdict},
+            "claims": len(counted),
+            "notebooks": len({self[claim].notebook for claim in counted} - {None}),
+            "papers": len({papers[claim] for claim in counted}),
+            **{verdict.value: sum(self[claim].verdict is verdict for claim in counted) for verdict in Verdict},
         }
         if kind not in counts:
             raise ValueError(f"no count '{kind}': there are {', '.join(counts)}")
@@ -80,22 +77,20 @@ class Book:
         self.layout = layout
         self.registry = Registry.load(layout)
         self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
-        self.records = {
-            name: record for name in layout.notebooks() if (record := Record.of(layout, name, profile)) is not None
-        }
+        runs = {name: Record.of(layout, name, profile) for name in layout.notebooks()}
+        self.records = {name: record for name, record in runs.items() if record}
         for name, record in self.records.items():
             if faults := stray_claims(name, record.claims, self.registry):
                 raise RecordError(f"{name}: {'; '.join(faults)}")
-        self.full_size_records = {
-            name: Record.read(path) for name in layout.notebooks() if (path := layout.full_size_record(name)).is_file()
-        }
+        kept = {name: layout.full_size_record(name) for name in layout.notebooks()}
+        self.full_size_records = {name: Record.read(path) for name, path in kept.items() if path.is_file()}
         for record in (*self.records.values(), *self.full_size_records.values()):
             record.claims = [reevaluate(settled, self.registry.entry(settled.claim)) for settled in record.claims]
         self._full_size_dependencies = Dependencies(layout, FULL if self.full_size else LAPTOP)
-        self.settled = {settled.claim: settled for record in self.records.values() for settled in record.claims}
-        self.settled_at_full_size = {
-            settled.claim: settled for record in self.full_size_records.values() for settled in record.claims
-        }
+        self.settled, self.settled_at_full_size = (
+            {settled.claim: settled for record in records.values() for settled in record.claims}
+            for records in (self.records, self.full_size_records)
+        )
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         settled = self.settled.get(f"{paper.name}/{entry.id}")
@@ -108,18 +103,13 @@ class Book:
 
     def findings(self) -> Findings:
         """Every claim's verdict, for the sentences that state one."""
-        return Findings(
-            {
-                f"{paper.name}/{entry.id}": Finding(
-                    name_of(entry),
-                    self.verdict(paper, entry),
-                    entry.notebook if entry.notebook in self.records else None,
-                    paper.is_article,
-                )
-                for paper in self.registry.papers
-                for entry in paper.claims
-            }
-        )
+        findings = Findings()
+        for paper in self.registry.papers:
+            for entry in paper.claims:
+                page = entry.notebook if entry.notebook in self.records else None
+                finding = Finding(name_of(entry), self.verdict(paper, entry), page, paper.is_article)
+                findings[f"{paper.name}/{entry.id}"] = finding
+        return findings
 
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
