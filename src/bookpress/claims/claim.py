@@ -27,9 +27,9 @@ from bookpress.claims.evidence import (
 )
 from bookpress.claims.intervals import Estimate, decide
 from bookpress.claims.panel import panel_markdown, panel_text
-from bookpress.claims.provenance import environment, own_parameters
+from bookpress.claims.record import environment
 from bookpress.claims.registry import Entry, Registry, Verdict
-from bookpress.layout import LAPTOP, PROFILE_VARIABLE
+from bookpress.layout import LAPTOP, OWN_VARIABLE, PROFILE_VARIABLE
 
 Of = Literal["statement", "proof"]
 
@@ -189,8 +189,8 @@ class Claim(Comparisons):
         """Compute the verdict, show the panel, and stop the notebook on any surprise.
 
         A surprise is a verdict or a mark on the proof other than the registry's, or a comparison that came out against
-        its role. Only the book's own parameters stop a notebook. A run at full size, with other parameters, or of a
-        claim that the registry expects 'not run' though it has a page, is shown whatever it finds.
+        its role. Only the press's run at the book's own parameters stops. A run at full size, with other parameters, by
+        another program, or of a claim that the registry expects 'not run', is shown whatever it finds.
 
         Raises:
             FailedCheck: a surprise; the message lists the comparisons that decided it.
@@ -198,9 +198,8 @@ class Claim(Comparisons):
         """
         from IPython.display import display
 
-        own = own_parameters(self.entry.notebook)
-        for_the_reader = self.entry.expected is Verdict.NOT_RUN and self.entry.notebook is not None
-        strict = not for_the_reader and not own and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        of_the_book = os.environ.get(OWN_VARIABLE) == "" and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        strict = of_the_book and self.entry.expected is not Verdict.NOT_RUN
         settled = self.settle(strict)
         bundle = {
             "text/markdown": panel_markdown(settled),
