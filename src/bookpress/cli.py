@@ -263,7 +263,7 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
-    from bookpress.files import write_bytes_whole
+    from bookpress.files import write_whole
     from bookpress.notebooks.exports import find_exports, make_export
 
     layout = Layout.here()
@@ -275,7 +275,7 @@ def export(
     if output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
     content = make_export(layout, name, context.args, output.suffix)
-    write_bytes_whole(output, content)
+    write_whole(output, content)
     console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
 
 

@@ -42,21 +42,16 @@ def digest_of_file(path: Path) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file aside and rename it, so that a reader finds the old one or the new one and nothing between."""
-    write_bytes_whole(path, text.encode())
-
-
-def write_bytes_whole(path: Path, content: bytes) -> None:
-    """The same for any content.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file aside and rename it, so that a reader finds the old one or the new one and nothing between.
 
     Raises:
         OSError: it cannot be written; the error names ``path``.
     """
-    aside = aside_of(path)
+    aside = path.with_name(f".{path.name}{_mark()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(content)
+        aside.write_bytes(content.encode() if isinstance(content, str) else content)
         aside.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
@@ -65,12 +60,8 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
             aside.unlink(missing_ok=True)
 
 
-def aside_of(path: Path) -> Path:
-    """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
-    return path.with_name(f".{path.name}{_mark()}")
-
-
 def _mark() -> str:
+    """How a name ends while this process writes or uses it; :func:`remove_leftovers` knows it."""
     return f".{HOST}-{os.getpid()}{_ASIDE}"
 
 
