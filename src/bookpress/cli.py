@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
@@ -19,8 +19,8 @@ from bookpress.notebooks.source import Notebook
 
 # What `book run` does not need, each of the other commands imports: a build starts it for every notebook.
 
-#: Devices that a point may need, as sweeps name them; and the longest time that a run of points may be given.
-CPU, CUDA, MOST_HOURS = "cpu", "cuda", 8760.0
+#: The longest time that a run of points may be given.
+MOST_HOURS = 8760.0
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -132,7 +132,8 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     console.print(table)
     record = Record.of(layout, notebook, profile)
     if record is None:
-        console.print(f"not run yet at profile '{profile}': `book run {notebook}`")
+        option = "" if profile == LAPTOP else f" --profile {profile}"
+        console.print(f"not run yet at profile '{profile}': `book run {notebook}{option}`")
         return
     for settled in record.claims:
         console.print(panel_text(settled), markup=False, soft_wrap=True)
@@ -231,15 +232,13 @@ def sweep(
 def points(
     notebooks: Annotated[list[str] | None, typer.Argument(help="pages as PAPER/NAME; all where none is named")] = None,
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
-    device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="with --work: for what the points are")] = "cpu",
     hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
     """List the points of full-size figures, done and missing, or make those that are missing."""
     from bookpress.sweeps.figures import list_points, work_at_points
 
-    if device not in (CPU, CUDA):
-        _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
     if work:
         work_at_points(Layout.here(), notebooks or [], device, cores, hours, console)
     else:

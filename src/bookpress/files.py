@@ -48,7 +48,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     Raises:
         OSError: it cannot be written; the error names ``path``.
     """
-    aside = path.with_name(f".{path.name}{_mark()}")
+    aside = aside_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -60,8 +60,12 @@ def write_whole(path: Path, content: str | bytes) -> None:
             aside.unlink(missing_ok=True)
 
 
+def aside_of(path: Path) -> Path:
+    """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
+    return path.with_name(f".{path.name}{_mark()}")
+
+
 def _mark() -> str:
-    """How a name ends while this process writes or uses it; :func:`remove_leftovers` knows it."""
     return f".{HOST}-{os.getpid()}{_ASIDE}"
 
 

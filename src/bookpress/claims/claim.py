@@ -190,7 +190,7 @@ class Claim(Comparisons):
 
         A surprise is a verdict or a mark on the proof other than the registry's, or a comparison that came out against
         its role. Only the press's run at the book's own parameters stops. A run at full size, with other parameters, by
-        another program, or of a claim that the registry expects 'not run', is shown whatever it finds.
+        another program, or of a page that the registry expects 'not run', is shown whatever it finds.
 
         Raises:
             FailedCheck: a surprise; the message lists the comparisons that decided it.
@@ -199,7 +199,7 @@ class Claim(Comparisons):
         from IPython.display import display
 
         of_the_book = os.environ.get(OWN_VARIABLE) == "" and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
-        strict = of_the_book and self.entry.expected is not Verdict.NOT_RUN
+        strict = of_the_book and not (self.entry.notebook and self.entry.expected is Verdict.NOT_RUN)
         settled = self.settle(strict)
         bundle = {
             "text/markdown": panel_markdown(settled),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 #: The device of a run that placed nothing on an accelerator.
-CPU = "CPU"
+_CPU = "CPU"
 
 
 class RecordError(Failure, code=Exit.BAD_FILE):
@@ -58,8 +58,13 @@ class RunRecord(BaseModel):
 
     @property
     def device(self) -> str:
-        """The name of the device, ``CPU`` for a processor."""
-        return self.environment.get("device", CPU)
+        """The name of the device."""
+        return self.environment.get("device", _CPU)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether nothing of the run was on an accelerator."""
+        return self.device == _CPU
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -165,7 +170,7 @@ def environment() -> dict[str, str]:
     on_gpu = torch is not None and torch.cuda.is_initialized()
     return {
         "python": platform.python_version(),
-        "device": torch.cuda.get_device_name() if torch is not None and on_gpu else CPU,
+        "device": torch.cuda.get_device_name() if torch is not None and on_gpu else _CPU,
         "torch": version("torch"),
         "numpy": version("numpy"),
         "processor": processor(),

@@ -24,7 +24,7 @@ from bookpress.exits import Exit
 from bookpress.files import digest, held, remove_leftovers, write_whole
 from bookpress.graph.build import show_failures
 from bookpress.graph.engine import BuildError, Unfinished, run_graph
-from bookpress.graph.progress import last_words
+from bookpress.graph.progress import last_words, reason_in
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.profile import POINT_MINUTES, Limits, load_profile
@@ -42,7 +42,7 @@ class Task(BaseModel):
     limits: Limits
 
 
-#: A plan: the tasks by their numbers, in the order in which they are to begin.
+#: A plan: the tasks by their numbers, in the order in which they are to begin. The Snakefile reads it as plain JSON.
 _PLAN = TypeAdapter(dict[str, Task])
 
 
@@ -78,7 +78,7 @@ def run_sweep(
         BuildError: points failed, and the table has the others; or another run is making points of this sweep.
     """
     from bookpress.claims.show import svg_of
-    from bookpress.sweeps.table import chosen, picture_of, table_of  # tables and pictures take a second to load
+    from bookpress.sweeps.table import choose_columns, picture_of, table_of  # tables and pictures take a second to load
 
     notebook, described = Notebook(name, layout), load_profile(profile, layout).get(name)
     axes = axes_of(texts, notebook)
@@ -101,7 +101,7 @@ def run_sweep(
             table, picture = table_of(points, done), folder / "picture.svg"
             write_whole(folder / "table.csv", table.write_csv())
             console.print(f"{len(table)} rows: {folder / 'table.csv'}", markup=False, soft_wrap=True)
-            across, number, apart = chosen(table, [*axes], across, number, apart)
+            across, number, apart = choose_columns(table, [*axes], across, number, apart)
             write_whole(picture, svg_of(picture_of(table, across, number, apart)))
             console.print(f"{number} against {across}: {picture}", markup=False, soft_wrap=True)
     report_work(made, left, failed, console)
@@ -165,7 +165,11 @@ def work_off(
     finally:
         timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
-    failed = {numbered[number].record.stem: _reason(layout, plan, number) for number in sorted(begun - made)}
+    failed = {
+        numbered[number].record.stem: last_words(layout.root, "point", f"{plan.name}_{number}")
+        or reason_in(plan / f"{number}.log")
+        for number in sorted(begun - made)
+    }
     return len(made), len(tasks) - len(made) - len(failed), failed
 
 
@@ -175,35 +179,24 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
     Raises:
         RunFailed: its notebook ended early, or reports a number by the name of a parameter.
     """
-    task = load_plan(layout, plan)[number]
+    folder = layout.plan(plan)
+    task = _PLAN.validate_json((folder / "plan.json").read_bytes())[number]
     point, source = task.point, Notebook(task.point.notebook, layout)
-    target = layout.plan(plan) / number
-    executed, fields = run_for_record(source, point.parameters, task.limits, LAPTOP, target, point.own)
-    settled, notes = claims_in(executed), executed.metadata.get(USE, {})
-    if same := sorted(fields["numbers"].keys() & point.parameters.keys()):
+    executed, fields = run_for_record(source, point.parameters, task.limits, LAPTOP, folder / number, point.changed)
+    settled, use = claims_in(executed), executed.metadata.get(USE, {})
+    verdicts = {claim.claim: claim.verdict for claim in settled}
+    record = PointRecord(**fields, verdicts=verdicts, memory_mb=use.get(MEMORY))
+    if same := sorted(record.numbers.keys() & point.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
-    fields["numbers"] |= {
+    record.numbers |= {
         f"{claim.claim}: {item.label}": item.measured
         for claim in settled
         for item in claim.evidence
         if item.role is not Role.CONTROL and not isinstance(item.measured, str)
     }
-    if fields["environment"].get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
-        fields["seconds"] = notes.get(PROCESSOR, fields["seconds"])
-    verdicts = {claim.claim: claim.verdict for claim in settled}
-    PointRecord(**fields, verdicts=verdicts, memory_mb=notes.get(MEMORY)).write(task.record)
-
-
-def load_plan(layout: Layout, name: str) -> dict[str, Task]:
-    """Load the tasks of a plan by their numbers."""
-    return _PLAN.validate_json((layout.plan(name) / "plan.json").read_bytes())
-
-
-def _reason(layout: Layout, plan: Path, number: str) -> str:
-    """The reason why a point failed: SLURM's, or the last line that its job wrote, or that it was killed."""
-    lines = (plan / f"{number}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    killed = "it did not come to its end (killed, out of memory, or the machine stopped)"
-    return last_words(layout.root, "point", f"{plan.name}_{number}") or (lines[-1] if lines else killed)
+    if record.on_cpu:  # at low priority, wall time counts the work of other programs
+        record.seconds = use.get(PROCESSOR, record.seconds)
+    record.write(task.record)
 
 
 def _begin_no_more() -> None:
