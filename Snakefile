@@ -13,8 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bookpress.graph.build import show_failures
-from bookpress.graph.engine import BuildError, blindness, the_only_build
+from bookpress.graph.build import BuildError, show_failures, the_only_build, why_ends_are_unseen
 from bookpress.graph.progress import last_words, reason_in
 from bookpress.files import digest_of_file
 from bookpress.notebooks.kernels import start_server
@@ -81,7 +80,7 @@ onstart:
             HELD.enter_context(the_only_build(LAYOUT))
         if workflow.executor_plugin.name == "slurm":
             executor = workflow.executor_settings
-            if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+            if why := why_ends_are_unseen(executor.status_command, executor.init_seconds_before_status_checks):
                 raise BuildError(why)
     except BuildError as error:
         logger.error(str(error), extra={"event": "error"})
@@ -143,7 +142,7 @@ rule notebook:
     message:
         "run {wildcards.notebook}"
     shell:
-        "{BOOK} run {wildcards.notebook:q} --profile {PROFILE:q} --brief > {log:q} 2>&1"
+        "{BOOK} run {wildcards.notebook:q} --profile {PROFILE:q} > {log:q} 2>&1"
 
 
 rule bind:

@@ -92,7 +92,6 @@ def run(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="the .ipynb of a run of your own, outside of the book")
     ] = None,
-    brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
     """Run one notebook. With -p or -o the run is your own: it goes to OUTPUT and leaves the book alone."""
     from bookpress.notebooks.kernels import end_with_builder
@@ -107,9 +106,6 @@ def run(
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
     with errors.status(f"running {notebook} ..."):
         record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
-    if brief:
-        console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
-        return
     for settled in record.claims:
         console.print(panel_text(settled), markup=False, soft_wrap=True)
     for name, value in record.numbers.items():
@@ -172,7 +168,7 @@ def pair(
 @app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
-    from bookpress.graph.engine import the_only_build
+    from bookpress.graph.build import the_only_build
     from bookpress.site.bind import bind_book
 
     layout = Layout.here()

@@ -21,7 +21,6 @@ from bookpress.claims.evidence import (
     Role,
     Settled,
     describe,
-    format_number,
     judge,
     weakness,
 )
@@ -210,9 +209,6 @@ class Claim(Comparisons):
         if strict:
             self._refuse_surprise(settled)
 
-    def _ipython_display_(self) -> None:
-        """Show nothing where a cell happens to end with the claim: its verdict shows it."""
-
     def _refuse_surprise(self, settled: Settled) -> None:
         wrong = [item for item in settled.evidence if item.out_of_role]
         if settled.expected is Verdict.UNDECIDED:
@@ -251,12 +247,8 @@ def report(**numbers: Any) -> None:
         if not draws or not all(isinstance(draw, int | float) for draw in draws):
             raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
     reported = Reported(numbers=values, environment=environment())
-    lines = ["| number | value |", "| --- | --- |"]
-    for name, value in reported.numbers.items():
-        lines.append(f"| {name} | {', '.join(map(format_number, value if isinstance(value, list) else [value]))} |")
-    text = "\n".join(lines)
-    payload = json.loads(reported.model_dump_json())
-    display({"text/markdown": text, "text/plain": text, REPORT_MIME: payload}, raw=True)
+    text = "\n".join(f"{name}: {value}" for name, value in reported.numbers.items())
+    display({"text/plain": text, REPORT_MIME: json.loads(reported.model_dump_json())}, raw=True)
 
 
 def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:

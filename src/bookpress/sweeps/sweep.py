@@ -22,8 +22,7 @@ from bookpress.claims.evidence import Role
 from bookpress.claims.record import claims_in
 from bookpress.exits import Exit
 from bookpress.files import digest, held, remove_leftovers, write_whole
-from bookpress.graph.build import show_failures
-from bookpress.graph.engine import BuildError, Unfinished, run_graph
+from bookpress.graph.build import BuildError, Unfinished, run_graph, show_failures
 from bookpress.graph.progress import last_words, reason_in
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
@@ -46,11 +45,10 @@ class Task(BaseModel):
 _PLAN = TypeAdapter(dict[str, Task])
 
 
-def task_of(point: Point, folder: Path, limits: Limits | None, device: str | None = None) -> Task:
-    """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
+def task_of(point: Point, folder: Path, limits: Limits, device: str | None = None) -> Task:
+    """The task of a point whose record goes into a folder."""
     if device and DEVICE in point.parameters:
         point = replace(point, parameters=point.parameters | {DEVICE: device})
-    limits = limits or Limits(minutes=POINT_MINUTES)
     return Task(point=point, record=folder / f"{point.name}.json", limits=limits)
 
 
@@ -80,10 +78,10 @@ def run_sweep(
     from bookpress.claims.show import svg_of
     from bookpress.sweeps.table import choose_columns, picture_of, table_of  # tables and pictures take a second to load
 
-    notebook, described = Notebook(name, layout), load_profile(profile, layout).get(name)
+    notebook = Notebook(name, layout)
+    limits: Limits = load_profile(profile, layout).get(name) or Limits(minutes=POINT_MINUTES)
     axes = axes_of(texts, notebook)
-    fixed = described.parameters if described else {}
-    points = points_of(notebook, axes, {key: value for key, value in fixed.items() if key not in axes})
+    points = points_of(notebook, axes, {key: value for key, value in limits.parameters.items() if key not in axes})
     across, number, apart = shown
     if unknown := [axis for axis in (across, apart) if axis is not None and axis not in axes]:
         raise ValueRefused(f"there is no axis {unknown[0]!r}; there are: {', '.join(axes)}")
@@ -94,7 +92,7 @@ def run_sweep(
     with the_only_run(layout, f"sweep-{digest(str(folder.resolve()))}") as plan:
         done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
-        tasks = [task_of(point, folder / "points", described) for point in in_order(missing)]
+        tasks = [task_of(point, folder / "points", limits) for point in in_order(missing)]
         made, left, failed = work_off(layout, plan, tasks, cores, hours, workflow_profile)
         done, _ = recorded(points, folder / "points", fingerprint)
         if done:

@@ -271,7 +271,7 @@ def test_reported_numbers_and_lists_travel_with_their_environment(shown: list[di
     reported = Reported.model_validate(shown[0][REPORT_MIME])
     assert reported.numbers == {"loss": math.inf, "losses": [1.0, 0.5], "count": 3, "right": True}
     assert reported.environment["device"] == "CPU"
-    assert "| losses | 1, 0.5 |" in shown[0]["text/markdown"]
+    assert "losses: [1.0, 0.5]" in shown[0]["text/plain"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from bookpress.files import write_whole
-from bookpress.graph.engine import BuildError, fault_of_disk, the_only_build
+from bookpress.graph.build import BuildError, fault_of_disk, the_only_build
 from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 from bookpress.notebooks.kernels import BUILDER_VARIABLE
@@ -42,7 +42,7 @@ rule one:
 
 RUN = """\
 import sys
-from bookpress.graph.engine import BuildError, run_graph
+from bookpress.graph.build import BuildError, run_graph
 from bookpress.layout import Layout
 try:
     run_graph(Layout.here(), sys.argv[1:], "2")

@@ -13,7 +13,7 @@ import yaml
 from bookpress.claims.record import Figure
 from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 from bookpress.files import matches_manifest
-from bookpress.graph.engine import BuildError
+from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import ProfileError
 from bookpress.site import bind as pages
