@@ -173,9 +173,7 @@ class Claim(Comparisons):
         self._stand_in = what
 
     def settle(self, strict: bool = True) -> Settled:
-        """The verdict that follows from the evidence so far.
-
-        Inconclusive evidence leaves the claim undecided, with a note; where ``strict``, it is refused.
+        """The verdict that follows from the evidence so far, undecided with a note where that is inconclusive.
 
         Raises:
             EvidenceError: the evidence is inconclusive, and ``strict``.
@@ -215,12 +213,12 @@ class Claim(Comparisons):
             wrong = []
         elif settled.expected is Verdict.PARTLY_REPRODUCED:  # what an interval leaves open is a part of it
             wrong = [item for item in wrong if item.passed is not None]
-        expected_proof = self.entry.expected_proof
-        if not wrong and settled.verdict is settled.expected and settled.proof is expected_proof:
+        proof, expected_proof = settled.proof or "nothing", self.entry.expected_proof or "nothing"
+        if not wrong and settled.verdict is settled.expected and proof == expected_proof:
             return
         message = f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'"
-        if settled.proof is not expected_proof:
-            message += f"; of the proof '{settled.proof or 'nothing'}', the registry '{expected_proof or 'nothing'}'"
+        if proof != expected_proof:
+            message += f"; of the proof '{proof}', the registry '{expected_proof}'"
         lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
         raise FailedCheck("\n".join([message, *lines]))
 

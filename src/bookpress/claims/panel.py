@@ -69,7 +69,7 @@ def panel_block(settled: Settled) -> str:
 
 
 def panel_text(settled: Settled) -> str:
-    """For a terminal: a line each."""
+    """For a terminal: a line for each comparison."""
     proof = f"; {_proof_of(settled)}" if settled.proof else ""
     lines = [f"{settled.claim}: {settled.verdict.value}{proof} (expected: {settled.expected.value})"]
     for item in settled.evidence:
@@ -129,12 +129,12 @@ def _is_broken(item: Item) -> bool:
 
 def _breaking(item: Item, verdict: Verdict) -> str:
     """``The printed form fails: columns as printed, difference 2.862, which should be at most 0.1.``"""
-    what = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
+    begin = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
     if item.role is Role.COUNTEREXAMPLE:
-        what = "The statement fails on an example"
+        begin = "The statement fails on an example"
     elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
-        what = "Unlike in the paper"
-    return f"{what}: {_falls_short(item)}."
+        begin = "Unlike in the paper"
+    return f"{begin}: {_falls_short(item)}."
 
 
 def _falls_short(item: Item) -> str:

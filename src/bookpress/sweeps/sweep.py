@@ -1,8 +1,7 @@
 """Running a sweep: its missing points are made by the graph, one job each, and all of them gathered.
 
-A record is written whole or not at all, so that the records alone say which points are done, whatever was killed. The
-graph sees a token per job instead of the records: Snakemake knows a point by the name of its file, and here a record is
-found by its parameters. Of two runs on the same points at once the second is refused.
+The records alone say which points are done, whatever was killed. The graph sees a token per job in place of them:
+Snakemake knows a point by the name of its file, and here a record is found by its parameters.
 """
 
 import shutil
@@ -67,8 +66,7 @@ def run_sweep(
 ) -> None:
     """Make the points of a reader's sweep that are missing, and gather all of them into a table and a picture.
 
-    The picture has the names in ``shown``, as far as given: the axis that it runs along, the number, and the axis that
-    has a curve for each value.
+    ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`.
 
     Raises:
         ValueRefused: the axes or the values do not fit the notebook; nothing was begun.
@@ -139,9 +137,7 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
 def work_off(
     layout: Layout, plan: Path, tasks: list[Task], cores: str, hours: float, profile: Path | None = None
 ) -> tuple[int, int, dict[str, str]]:
-    """Make points in their order on the given cores; after ``hours`` no more are begun.
-
-    With a Snakemake profile they are made where it says, ``cores`` at a time.
+    """Make points in their order on the given cores, or where a Snakemake profile says; after ``hours`` begin no more.
 
     Returns:
         The number of points made, the number left, and the reason for each that failed.
