@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from bookpress.files import write_whole
-from bookpress.graph.build import BuildError, fault_of_disk, the_only_build
+from bookpress.graph.build import BuildError, the_only_build
 from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 from bookpress.notebooks.kernels import BUILDER_VARIABLE
@@ -153,13 +153,6 @@ def start_in_terminal(*targets: str) -> tuple[int, int]:
         os.environ["COLUMNS"] = "100"
         os.execv(sys.executable, [sys.executable, "-c", RUN, *targets])
     return terminal, process
-
-
-def test_a_folder_that_takes_no_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    layout = Layout(tmp_path)
-    assert fault_of_disk(layout) is None
-    layout.build.symlink_to("/proc/self")
-    assert re.match(f"{layout.build} cannot be written: .+", fault_of_disk(layout) or "")
 
 
 def test_one_writer_at_a_time_has_the_book_and_what_it_starts_has_it_too(
