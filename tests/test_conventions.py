@@ -106,15 +106,20 @@ def rooms() -> dict[str, set[str]]:
 
 
 def test_the_picture_of_the_rooms_is_true() -> None:
-    """Its boxes are the rooms and the command line from above; its arrows are the imports, and point down."""
+    """Its boxes are the command line, the rooms and the files below; its arrows are the imports, and point down."""
     picture = (ROOT / "book" / "static" / "rooms.svg").read_text(encoding="utf-8")
-    boxes = re.findall(r'data-room="(\w+)"', picture)
+    boxes = " ".join(re.findall(r'data-room="([\w ]+)"', picture)).split()
     arrows = re.findall(r'data-from="(\w+)" data-to="(\w+)"', picture)
-    assert {*boxes} == {"cli", *ROOMS, "layout"}
+    assert {*boxes} == {*rooms()}
     assert {*arrows} == {
         (room, other) for room, needed in rooms().items() for other in needed if {room, other} <= {"cli", *ROOMS}
     }
     assert all(boxes.index(room) < boxes.index(other) for room, other in arrows)
+
+
+def test_the_snakefile_uses_the_graph_and_what_is_below() -> None:
+    imports = re.findall(r"^from bookpress\.(\w+)", (ROOT / "Snakefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {*imports} <= {"graph", *rooms()["graph"]}
 
 
 def test_the_press_is_small() -> None:

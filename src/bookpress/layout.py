@@ -13,6 +13,10 @@ FULL = "full"
 #: Tells a notebook's kernel which profile it runs under.
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
+#: Tells a notebook's kernel which parameters, comma by comma, a reader has set; empty for the book's own, not set where
+#: something else than the press runs the notebook.
+OWN_VARIABLE = "BOOK_OWN_PARAMETERS"
+
 
 class LayoutError(Failure, code=Exit.USAGE):
     """There is no book where this package looks for one."""
@@ -37,9 +41,8 @@ class Layout:
         #: Executed notebooks and records, made by running.
         self.build = self.root / "build"
         self.lock = self.build / ".lock"
-        #: What was read of sources, and how many seconds each job of a build took.
+        #: What was read of sources.
         self.memory = self.build / "memory"
-        self.seconds = self.build / "seconds.json"
         #: Settings of matplotlib, which are its defaults, and its list of fonts.
         self.matplotlib = self.build / "matplotlib"
         self.book = self.root / "book"

@@ -21,15 +21,14 @@ from bookpress.claims.evidence import (
     Role,
     Settled,
     describe,
-    format_number,
     judge,
     weakness,
 )
 from bookpress.claims.intervals import Estimate, decide
 from bookpress.claims.panel import panel_markdown, panel_text
-from bookpress.claims.provenance import environment, own_parameters
+from bookpress.claims.record import environment
 from bookpress.claims.registry import Entry, Registry, Verdict
-from bookpress.layout import LAPTOP, PROFILE_VARIABLE
+from bookpress.layout import LAPTOP, OWN_VARIABLE, PROFILE_VARIABLE
 
 Of = Literal["statement", "proof"]
 
@@ -174,9 +173,7 @@ class Claim(Comparisons):
         self._stand_in = what
 
     def settle(self, strict: bool = True) -> Settled:
-        """The verdict that follows from the evidence so far.
-
-        Inconclusive evidence leaves the claim undecided, with a note; where ``strict``, it is refused.
+        """The verdict that follows from the evidence so far, undecided with a note where that is inconclusive.
 
         Raises:
             EvidenceError: the evidence is inconclusive, and ``strict``.
@@ -189,8 +186,8 @@ class Claim(Comparisons):
         """Compute the verdict, show the panel, and stop the notebook on any surprise.
 
         A surprise is a verdict or a mark on the proof other than the registry's, or a comparison that came out against
-        its role. Only the book's own parameters stop a notebook. A run at full size, with other parameters, or of a
-        claim that the registry expects 'not run' though it has a page, is shown whatever it finds.
+        its role. Only the press's run at the book's own parameters stops. A run at full size, with other parameters, by
+        another program, or of a page that the registry expects 'not run', is shown whatever it finds.
 
         Raises:
             FailedCheck: a surprise; the message lists the comparisons that decided it.
@@ -198,9 +195,8 @@ class Claim(Comparisons):
         """
         from IPython.display import display
 
-        own = own_parameters(self.entry.notebook)
-        for_the_reader = self.entry.expected is Verdict.NOT_RUN and self.entry.notebook is not None
-        strict = not for_the_reader and not own and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        of_the_book = os.environ.get(OWN_VARIABLE) == "" and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        strict = of_the_book and not (self.entry.notebook and self.entry.expected is Verdict.NOT_RUN)
         settled = self.settle(strict)
         bundle = {
             "text/markdown": panel_markdown(settled),
@@ -211,21 +207,18 @@ class Claim(Comparisons):
         if strict:
             self._refuse_surprise(settled)
 
-    def _ipython_display_(self) -> None:
-        """Show nothing where a cell happens to end with the claim: its verdict shows it."""
-
     def _refuse_surprise(self, settled: Settled) -> None:
         wrong = [item for item in settled.evidence if item.out_of_role]
         if settled.expected is Verdict.UNDECIDED:
             wrong = []
         elif settled.expected is Verdict.PARTLY_REPRODUCED:  # what an interval leaves open is a part of it
             wrong = [item for item in wrong if item.passed is not None]
-        expected_proof = self.entry.expected_proof
-        if not wrong and settled.verdict is settled.expected and settled.proof is expected_proof:
+        proof, expected_proof = settled.proof or "nothing", self.entry.expected_proof or "nothing"
+        if not wrong and settled.verdict is settled.expected and proof == expected_proof:
             return
         message = f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'"
-        if settled.proof is not expected_proof:
-            message += f"; of the proof '{settled.proof or 'nothing'}', the registry '{expected_proof or 'nothing'}'"
+        if proof != expected_proof:
+            message += f"; of the proof '{proof}', the registry '{expected_proof}'"
         lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
         raise FailedCheck("\n".join([message, *lines]))
 
@@ -252,12 +245,8 @@ def report(**numbers: Any) -> None:
         if not draws or not all(isinstance(draw, int | float) for draw in draws):
             raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
     reported = Reported(numbers=values, environment=environment())
-    lines = ["| number | value |", "| --- | --- |"]
-    for name, value in reported.numbers.items():
-        lines.append(f"| {name} | {', '.join(map(format_number, value if isinstance(value, list) else [value]))} |")
-    text = "\n".join(lines)
-    payload = json.loads(reported.model_dump_json())
-    display({"text/markdown": text, "text/plain": text, REPORT_MIME: payload}, raw=True)
+    text = "\n".join(f"{name}: {value}" for name, value in reported.numbers.items())
+    display({"text/plain": text, REPORT_MIME: json.loads(reported.model_dump_json())}, raw=True)
 
 
 def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:

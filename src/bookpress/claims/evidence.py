@@ -1,10 +1,8 @@
 """Evidence given inside a notebook, and the verdict that is computed from it.
 
-A claim is settled by *checks* that must pass and by at least one comparison that is seen to fail: a *control* (the
-same check with an assumption broken), the form *as printed* where the paper is wrong, a *misprint* where the paper
-means the right thing and writes another, or a *counterexample* to a statement that nothing near it saves. An
-*estimate* judges what is random by an interval over its draws. Evidence speaks of the statement or of its proof, and
-each gets a mark of its own. Nobody types a verdict.
+A claim is settled by *checks* that must pass and by at least one comparison that is seen to fail;
+:class:`~bookpress.claims.claim.Claim` says which. Evidence speaks of the statement or of its proof, and each gets a
+mark. Nobody types a verdict.
 """
 
 import operator
@@ -66,6 +64,10 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+#: The orders of two values in which each relation holds.
+_ORDERS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
 class Item(BaseModel):
     """One comparison: ``measured relation bound``, exact unless a tolerance is given.
 
@@ -103,17 +105,11 @@ class Item(BaseModel):
 
     def negates(self, other: "Item") -> bool:
         """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
-        orders, excluded = _orders(self.relation), _orders(other.relation)
-        turned = {{"<": ">", ">": "<"}.get(order, order) for order in excluded}
-        sides, swapped = (other.measured, other.bound), (other.bound, other.measured)
-        return ((self.measured, self.bound) == sides and orders.isdisjoint(excluded)) or (
-            (self.measured, self.bound) == swapped and orders.isdisjoint(turned)
+        orders, turned = _ORDERS[self.relation], _ORDERS[self.relation].translate(str.maketrans("<>", "><"))
+        sides = (self.measured, self.bound)
+        return (sides == (other.measured, other.bound) and not {*orders} & {*_ORDERS[other.relation]}) or (
+            sides == (other.bound, other.measured) and not {*turned} & {*_ORDERS[other.relation]}
         )
-
-
-def _orders(relation: str) -> set[str]:
-    """The orders of two values, of ``<``, ``=`` and ``>``, in which a relation holds."""
-    return {"<", ">"} if relation == "!=" else set(relation)
 
 
 class Settled(BaseModel):

@@ -21,6 +21,7 @@ from bookpress.notebooks.source import Notebook, SourceError, remembered, text_o
 _NOT_COUNTED = {
     "bookpress.notebooks.ranges",
     "bookpress.claims.panel",
+    "bookpress.claims.record",
     "bookpress.claims.statement",
     "bookpress.exits",
     "bookpress.files",

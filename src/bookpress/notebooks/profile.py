@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
-from bookpress.layout import LAPTOP, Layout
+from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.values import span_of
 
 #: The limit on a point; a profile may raise it.
@@ -98,6 +98,11 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
         return TypeAdapter(dict[str, Settings]).validate_python(load_yaml(path) or {})
     except (yaml.YAMLError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error
+
+
+def full_size(layout: Layout) -> dict[str, Settings]:
+    """The settings of the full-size runs; none in a book that describes no such run."""
+    return load_profile(FULL, layout) if FULL in layout.profile_names() else {}
 
 
 def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from bookpress.files import aside_of, write_manifest, write_whole
-from bookpress.graph.engine import BuildError
+from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook

@@ -14,7 +14,7 @@ from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
-from bookpress.notebooks.profile import load_profile
+from bookpress.notebooks.profile import full_size
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
 from bookpress.site.page import badges
@@ -76,7 +76,7 @@ class Book:
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.registry = Registry.load(layout)
-        self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
+        self.full_size = full_size(layout)
         runs = {name: Record.of(layout, name, profile) for name in layout.notebooks()}
         self.records = {name: record for name, record in runs.items() if record}
         for name, record in self.records.items():
@@ -116,7 +116,7 @@ class Book:
         if full := self.full_size_records.get(name):
             fingerprint = self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
             code = "" if full.fingerprint == fingerprint else " with earlier code"
-            took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
+            took = f"recorded{code}, {full.seconds:.0f} s on {full.device}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
         return f"not run. {settings.cost or ''}".strip() if settings else ""

@@ -7,9 +7,9 @@ from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
 from bookpress.site.page import figure_block, markdown_table
-from bookpress.sweeps.figures import CPU, FigureSweep, in_words
+from bookpress.sweeps.figures import FigureSweep, in_words
 from bookpress.sweeps.points import number_of
-from bookpress.sweeps.table import chosen, gaps_at_best, picture_of, table_of
+from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, table_of
 
 
 def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layout: Layout) -> str:
@@ -33,14 +33,14 @@ def costs_page(
     ``titles`` are those of the book's pages by their names, in the book's order.
     """
     operations = sum(_operations(figure) for figure in sweeps)
-    left = in_words(sum(sum(figure.seconds(figure.missing, CPU)) for figure in sweeps))
+    left = in_words(sum(sum(figure.seconds(figure.missing)) for figure in sweeps))
     points, done = sum(len(figure.points) for figure in sweeps), sum(len(figure.done) for figure in sweeps)
     by_point = [_costs(figure, titles) for figure in sweeps]
     by_point += [["**all**", str(points), str(done), f"{operations:.1e}", "", "", left]]
     in_one_run = []
     for page in [page for page in titles if page in runs and not runs[page].sweeps]:
         record = kept.get(page)
-        recorded = f"{in_words(record.seconds)} on {record.environment.get('device', 'CPU')}" if record else "no"
+        recorded = f"{in_words(record.seconds)} on {record.device}" if record else "no"
         in_one_run.append([_link(page, titles), recorded, runs[page].cost or ""])
     columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
     parts = [
@@ -67,7 +67,7 @@ def _state(figure: FigureSweep, fingerprint: str) -> str:
 
 def _picture(figure: FigureSweep, name: str, layout: Layout) -> str:
     sweep, table = figure.sweep, table_of(figure.points, figure.done)
-    across, number, apart = chosen(table, figure.points[0].axes, sweep.across, sweep.number, sweep.apart)
+    across, number, apart = choose_columns(table, figure.points[0].axes, sweep.across, sweep.number, sweep.apart)
     write_whole(layout.figure(name), svg_of(picture_of(table, across, number, apart, words=sweep.words)))
     curves = f", a curve for each value of {sweep.words.get(apart, apart)}" if apart else ""
     against = f"{sweep.words.get(number, number)} against {sweep.words.get(across, across)}"
@@ -104,8 +104,8 @@ def _compared(figure: FigureSweep) -> list[str]:
 
 def _costs(figure: FigureSweep, titles: dict[str, str]) -> list[str]:
     memory = [record.memory_mb for record in figure.done.values() if record.memory_mb]
-    planned = f"{sum(figure.seconds(figure.points, CPU)) / len(figure.points):.0f}, planned"
-    left = in_words(sum(figure.seconds(figure.missing, CPU))) if figure.missing else "nothing"
+    planned = f"{sum(figure.seconds(figure.points)) / len(figure.points):.0f}, planned"
+    left = in_words(sum(figure.seconds(figure.missing))) if figure.missing else "nothing"
     return [
         f"{_link(figure.page, titles)}, {figure.sweep.title}",
         str(len(figure.points)),

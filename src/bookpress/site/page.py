@@ -257,9 +257,8 @@ def badges(claims: list[Settled]) -> str:
 
 
 def _run_line(record: Record, full_size: str) -> str:
-    where = record.environment.get("device", "CPU")
     option = "" if record.profile == LAPTOP else f" --profile {record.profile}"
-    run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}{option}`."
+    run = f"Ran in {record.seconds:.0f} s on {record.device}; run it yourself: `book run {record.notebook}{option}`."
     return run + (f" Full size: {full_size}" if full_size else "")
 
 
@@ -267,8 +266,7 @@ def origin_block(record: Record, defaults: dict[str, Any], functions: list[str],
     """One line on the run behind a figure or a panel, which opens to its parameters, record, source and functions."""
     chosen = [f"{name} = {value}" for name, value in record.parameters.items() if defaults.get(name, value) != value]
     commit = f" · commit {record.commit}" if record.commit else ""
-    device = record.environment.get("device", "CPU")
-    line = f"{', '.join(chosen) or 'default parameters'} · {device} · {record.seconds:.0f} s{commit}"
+    line = f"{', '.join(chosen) or 'default parameters'} · {record.device} · {record.seconds:.0f} s{commit}"
     every = ", ".join(f"`{name} = {value!r}`" for name, value in record.parameters.items())
     name = record.notebook.rpartition("/")[2]
     lines = [

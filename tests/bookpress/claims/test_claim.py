@@ -21,8 +21,7 @@ from bookpress.claims.evidence import (
     Role,
 )
 from bookpress.claims.intervals import estimate
-from bookpress.claims.provenance import OWN_VARIABLE
-from bookpress.layout import PROFILE_VARIABLE
+from bookpress.layout import OWN_VARIABLE, PROFILE_VARIABLE
 from evidence_toys import claim_of, controlled, failing, passing
 
 NAN = math.nan
@@ -218,13 +217,16 @@ def test_the_panel_travels_as_markdown_text_and_evidence(shown: list[dict[str, A
 
 @pytest.mark.parametrize(
     ("profile", "own", "stops"),
-    [("laptop", "", True), ("full", "", False), ("laptop", "n", False)],
+    [("laptop", "", True), ("full", "", False), ("laptop", "n", False), ("laptop", None, False)],
 )
-def test_only_the_books_own_parameters_stop_a_run(
-    profile: str, own: str, stops: bool, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+def test_only_the_press_at_the_books_own_parameters_stops_a_run(
+    profile: str, own: str | None, stops: bool, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(OWN_VARIABLE, own)
     monkeypatch.setenv(PROFILE_VARIABLE, profile)
+    if own is None:  # Jupyter and papermill do not say which parameters are set
+        monkeypatch.delenv(OWN_VARIABLE)
+    else:
+        monkeypatch.setenv(OWN_VARIABLE, own)
     fails, weak = controlled(failing(claim_of())), passing(claim_of())
     if stops:
         with pytest.raises(FailedCheck):
@@ -269,7 +271,7 @@ def test_reported_numbers_and_lists_travel_with_their_environment(shown: list[di
     reported = Reported.model_validate(shown[0][REPORT_MIME])
     assert reported.numbers == {"loss": math.inf, "losses": [1.0, 0.5], "count": 3, "right": True}
     assert reported.environment["device"] == "CPU"
-    assert "| losses | 1, 0.5 |" in shown[0]["text/markdown"]
+    assert "losses: [1.0, 0.5]" in shown[0]["text/plain"]
 
 
 @pytest.mark.parametrize(

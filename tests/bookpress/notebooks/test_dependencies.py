@@ -151,7 +151,7 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
     dependencies = Dependencies(layout, LAPTOP)
     reached = {name for page in layout.notebooks() for name in dependencies.modules(Notebook(page, layout))}
     of_the_press = {name.removeprefix("bookpress.") for name in reached if name.startswith("bookpress.")}
-    claims = {"claim", "evidence", "intervals", "provenance", "registry", "schematic", "show"}
+    claims = {"claim", "evidence", "intervals", "registry", "schematic", "show"}
     assert of_the_press == {"layout", "claims", *(f"claims.{name}" for name in claims)}
 
 

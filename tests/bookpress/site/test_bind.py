@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from bookpress.files import matches_manifest
-from bookpress.graph.engine import BuildError
+from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import ProfileError
 from bookpress.site.bind import bind_book

@@ -22,7 +22,8 @@ def path_to(name: str, resource: bool = False) -> str:
 def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near() -> None:
     picture = '<img src="a.svg" style="width: 400px; height: 300px;" />'
     context: dict[str, Any] = {"pathto": path_to, "body": picture}
-    _complete_page(Any, "notebooks/one", "", context, None)
+    app: Any = None
+    _complete_page(app, "notebooks/one", "", context, None)
     assert context["body"] == '<img loading="lazy" src="a.svg" width="400" height="300" style="--drawn: 400px" />'
     links = re.findall(r'href="([^"]+)"', context["theme_extra_footer"])
     assert links == ["../references.html#cite-this", "../genindex.html", "../_static/sources.zip"]
