@@ -279,7 +279,7 @@ class ClaimDomain(Domain):
         for paper in self.registry.papers if self.layout.claims.is_dir() else []:  # a site may have no claims
             for entry in paper.claims:
                 if box := self._box(claim := f"{paper.name}/{entry.id}"):
-                    yield claim, heading(entry), "claim", *box, 1
+                    yield claim, f"{heading(entry)} · {paper.short_title}", "claim", *box, 1
 
 
 def setup(app: Sphinx) -> None:
