@@ -15,6 +15,7 @@ from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.boards import errata_pages, notebooks_list, scoreboard_page, summary_page
 from bookpress.site.book import FINDINGS, Book
+from bookpress.site.certificates import certificates_page
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
@@ -81,6 +82,7 @@ def _write_pages(book: Book) -> int:
         **errata_pages(book),
         "gallery": gallery_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
+        "certificates": certificates_page(book),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),
@@ -120,7 +122,7 @@ def contents(book: Book) -> str:
         ]
         (chapters if paper.is_article else own).append(_page(f"papers/{paper.name}", sections))
     findings = [_page("generated/scoreboard"), _with_papers(book, "errata")]
-    findings += [_page("generated/gallery"), _page("generated/full-size")]
+    findings += [_page("generated/certificates"), _page("generated/gallery"), _page("generated/full-size")]
 
     def written(*names: str) -> list[dict[str, object]]:
         return [_page(name) for name in names if (book.layout.book / f"{name}.md").is_file()]

@@ -123,6 +123,7 @@ def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.
     assert found_first == [
         {"file": "generated/scoreboard"},
         {"file": "generated/errata", "sections": [{"file": "generated/errata-first"}]},
+        {"file": "generated/certificates"},
         {"file": "generated/gallery"},
         {"file": "generated/full-size"},
     ]
