@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from jaxtyping import Float
+from torch import Tensor
+
 from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
 
 with needs("z3-solver"):
@@ -20,7 +23,8 @@ Term = Any
 def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", seconds: float = 60.0) -> Answer:
     """Whether the conclusion is true wherever all assumptions are.
 
-    z3 looks for values that satisfy the assumptions and not the conclusion; if there are none it is proved.
+    z3 looks for values that satisfy the assumptions and not the conclusion; if there are none it is proved. The text of
+    the question is SMT-LIB, which other solvers read: ``unsat`` is a proof.
 
     Args:
         assumptions: formulas.
@@ -31,11 +35,10 @@ def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", second
     clock, solver = Clock(), z3.Solver()
     solver.set("timeout", int(1000 * seconds))
     solver.add(*assumptions, z3.Not(conclusion))
+    question = "".join(f"; {line}\n" for line in words.splitlines()) + solver.to_smt2()
     result = solver.check()
     outcome: Outcome = "proved" if result == z3.unsat else "refuted" if result == z3.sat else "unknown"
     counterexample = values_of(solver.model()) if outcome == "refuted" else None
-    comment = "".join(f"; {line}\n" for line in words.splitlines())
-    question = f"{comment}{solver.sexpr()}(check-sat) ; unsat is a proof"
     return Answer(question, outcome, name_of("z3-solver"), clock.seconds, counterexample)
 
 
@@ -73,18 +76,27 @@ def affine(weights: Iterable[float], terms: Iterable[Term], bias: float = 0.0) -
         for weight, term in zip(weights, terms, strict=True)
         if weight != 0
     ]
-    return z3.Sum([rational(bias), *parts])
+    return z3.Sum([rational(bias), *parts] if bias or not parts else parts)
 
 
-def units(
-    inner: Sequence[Mapping[Any, float]], biases: Sequence[float], outer: Sequence[float], terms: Mapping[Any, Term]
-) -> Term:
-    """``Σ outer relu(inner · terms + bias)``: what hidden units add to a row, over the reals."""
+def feed_forward(
+    w1: Float[Tensor, "hidden rows"],
+    b1: Float[Tensor, " hidden"],
+    w2: Float[Tensor, "rows hidden"],
+    b2: Float[Tensor, " rows"],
+    state: Mapping[int, Term],
+) -> dict[int, Term]:
+    """``x + W2 relu(W1 x + b1) + b2`` over the reals: the terms of the rows that are in the state or written.
+
+    Rows that are not in the state are 0, which the caller has to know.
+    """
     hidden = [
-        relu(affine(weights.values(), [terms[key] for key in weights], bias))
-        for weights, bias in zip(inner, biases, strict=True)
+        relu(affine([weights[row] for row in state], state.values(), bias))
+        for weights, bias in zip(w1.tolist(), b1.tolist(), strict=True)
     ]
-    return affine(outer, hidden)
+    written = w2.ne(0).any(dim=1) | b2.ne(0)
+    rows = sorted({*state, *written.nonzero().flatten().tolist()})
+    return {row: state.get(row, 0) + affine(w2[row].tolist(), hidden, b2[row].item()) for row in rows}
 
 
 def within(term: Term, low: float, high: float) -> Term:
