@@ -12,6 +12,7 @@ from bookpress.claims.evidence import (
     RELATIONS,
     REPORT_MIME,
     ROUNDING,
+    Certified,
     EvidenceError,
     FailedCheck,
     Item,
@@ -167,6 +168,48 @@ class Claim(Comparisons):
         details: dict[str, Any] = {"measured": measured, "within": within, "passed": passed}
         details["bound"] = None if printed is None else bound
         self.evidence.append(Item(role=Role.NUMBER, of=Part(of), label=label, relation="==", **details))
+
+    def certified(self, label: str, certificate: Any, *, whole: bool = False, of: Of = "statement") -> None:
+        """A check for all inputs of a range, and its control.
+
+        The check passes if the certificate is proved. The control fails, as it must, if its broken question was
+        refuted and the code was wrong at the counterexample.
+
+        Args:
+            label: of the check.
+            certificate: its ``to_json`` returns the fields of :class:`Certified` but ``whole``.
+            whole: the certificate settles all that the claim states, and not a part or a range of it.
+            of: whether it speaks of the statement or of its proof.
+
+        Raises:
+            EvidenceError: the certificate lacks a field.
+        """
+        try:
+            certified = Certified.model_validate(json.loads(certificate.to_json()) | {"whole": whole})
+        except (AttributeError, ValueError) as fault:
+            raise EvidenceError(f"{label}: certificate must be one with all its fields, got {certificate!r}") from fault
+        control, part = certified.control, Part(of)
+        self.evidence += [
+            Item(
+                label=label,
+                role=Role.CHECK,
+                of=part,
+                measured=certified.outcome,
+                relation="==",
+                bound="proved",
+                passed=certified.outcome == "proved",
+                certificate=certified,
+            ),
+            Item(
+                label=f"{label}: {control.broken}",
+                role=Role.CONTROL,
+                of=part,
+                measured=control.outcome,
+                relation="==",
+                bound="proved",
+                passed=not (control.outcome == "refuted" and control.failed),
+            ),
+        ]
 
     def stand_in(self, what: str) -> None:
         """Say what replaces data, weights or a model that we cannot obtain: the best verdict is then ``stand-in``."""

@@ -8,7 +8,7 @@ mark. Nobody types a verdict.
 import operator
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,6 +24,9 @@ REPORT_MIME = "application/vnd.bookpress.report+json"
 ROUNDING = 1e-9
 
 Number = float | int | bool | str
+
+#: Of a question that is put to a solver; ``unknown`` is never a pass.
+Outcome = Literal["proved", "refuted", "unknown"]
 
 
 class EvidenceError(ValueError):
@@ -68,13 +71,41 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 _ORDERS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
+class FailedControl(BaseModel):
+    """The question of a certificate with an assumption broken, and its counterexample run through the code."""
+
+    model_config = ConfigDict(frozen=True)
+
+    broken: str
+    question: str
+    outcome: Outcome
+    counterexample: str
+    observed: str
+    failed: bool
+
+
+class Certified(BaseModel):
+    """What an engine said of a statement for all inputs of a range; ``whole`` where that is all that a claim states."""
+
+    model_config = ConfigDict(frozen=True)
+
+    statement: str
+    covers: str
+    question: str
+    engine: str
+    seconds: float
+    outcome: Outcome
+    control: FailedControl
+    whole: bool
+
+
 class Item(BaseModel):
     """One comparison: ``measured relation bound``, exact unless a tolerance is given.
 
     ``tolerance`` is absolute; ``within`` is a number's band about the printed value. An estimate carries the
     ``interval`` of its ``draws``. Where several ``cases`` were compared at once, ``measured`` and ``bound`` are those
     of the ``worst``. ``passed`` is ``None`` where nothing is judged (a number without a band) and where an interval
-    does not decide.
+    does not decide. A ``certificate`` stands for all inputs of its range; its control is an item of its own.
     """
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
@@ -92,6 +123,7 @@ class Item(BaseModel):
     cases: int | None = None
     worst: str | None = None
     passed: bool | None
+    certificate: Certified | None = None
 
     @property
     def counts(self) -> bool:
@@ -128,6 +160,16 @@ class Settled(BaseModel):
     stand_in: str | None = None
     note: str | None = None
     evidence: list[Item]
+
+    @property
+    def certificates(self) -> list[Certified]:
+        """Those that proved what they were asked."""
+        return [item.certificate for item in self.evidence if item.certificate and item.passed]
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the whole statement is settled for all inputs."""
+        return self.verdict is not Verdict.UNDECIDED and any(one.whole for one in self.certificates)
 
 
 class Reported(BaseModel):

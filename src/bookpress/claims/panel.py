@@ -1,12 +1,16 @@
 """How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
 
 import re
+from textwrap import shorten
 
-from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured
+from bookpress.claims.evidence import Certified, Item, Part, Role, Settled, describe, format_bound, format_measured
 from bookpress.claims.registry import ProofMark, Registry, Verdict
 
 #: The mark "as printed" on the proof of a claim that no paper makes.
 PROVED_HERE = "proved here"
+
+#: Behind the verdict on a claim whose whole statement is settled for all inputs.
+CERTIFIED = ", certified"
 
 #: A panel of more comparisons than this opens on a click.
 ROWS_SHOWN = 8
@@ -71,7 +75,7 @@ def panel_block(settled: Settled) -> str:
 def panel_text(settled: Settled) -> str:
     """For a terminal: a line for each comparison."""
     proof = f"; {_proof_of(settled)}" if settled.proof else ""
-    lines = [f"{settled.claim}: {settled.verdict.value}{proof} (expected: {settled.expected.value})"]
+    lines = [f"{settled.claim}: {verdict_in_words(settled)}{proof} (expected: {settled.expected.value})"]
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
         of = " (proof)" if item.of is Part.PROOF else ""
@@ -87,15 +91,33 @@ def _body(settled: Settled, opening: list[str], closing: list[str]) -> list[str]
     rows += [_row(item, settled.verdict) for item in settled.evidence]
     if len(settled.evidence) > ROWS_SHOWN:
         rows = [*opening, *rows, *closing]
-    remarks = ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
+    remarks = [line for one in settled.certificates for line in ("", certificate_in_words(one))]
+    remarks += ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
     remarks += ["", f"*Undecided at these parameters:* {escape(settled.note)}"] if settled.note else []
     return [result(settled), "", *rows, *remarks]
+
+
+def certificate_in_words(certified: Certified) -> str:
+    """What was proved, for which inputs, by which engine in how long, and how its control failed."""
+    control = certified.control
+    example, given = (
+        escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed)
+    )
+    return (
+        f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)} {escape(certified.engine)}, "
+        f"{certified.seconds:.2g} s. *Control:* {escape(control.broken)}; at {example} the code gives {given}."
+    )
 
 
 def title_of(settled: Settled) -> str:
     """``Lemma 4.4: holds with correction · proof repaired``; of a claim of the book's own ``holds · proved here``."""
     proof = f" · {_proof_of(settled)}" if settled.proof not in (None, ProofMark.NOT_CHECKED) else ""
-    return f"{settled.label}: {settled.verdict.value}{proof}"
+    return f"{settled.label}: {verdict_in_words(settled)}{proof}"
+
+
+def verdict_in_words(settled: Settled) -> str:
+    """``holds``, or ``holds, certified`` where the whole statement is settled for all inputs."""
+    return settled.verdict.value + (CERTIFIED if settled.is_certified else "")
 
 
 def _proof_of(settled: Settled) -> str:

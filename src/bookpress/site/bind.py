@@ -15,6 +15,7 @@ from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.book import FINDINGS, Book
+from bookpress.site.certificates import certificates_page
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
@@ -80,6 +81,7 @@ def _write_pages(book: Book) -> int:
         **errata_pages(book),
         "gallery": gallery_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
+        "certificates": certificates_page(book),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),
@@ -124,7 +126,7 @@ def contents(book: Book) -> str:
         return _page(f"generated/{page}", written(*names, folder=book.layout.pages))
 
     found = [_page("generated/scoreboard"), with_papers("errata")]
-    found += [_page("generated/gallery"), _page("generated/full-size")]
+    found += [_page(f"generated/{name}") for name in ("certificates", "gallery", "full-size")]
     parts = {
         "Start here": written("reading", "deciding"),
         "What we found": found,

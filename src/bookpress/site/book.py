@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from bookpress.claims.evidence import reevaluate
+from bookpress.claims.evidence import Certified, reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
 from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
@@ -27,6 +27,8 @@ FINDINGS = Path("generated", "findings.json")
 class Finding(NamedTuple):
     """What one claim came to: its verdict, and the page that settles it, if a run of it is in the book.
 
+    ``certified`` claims have a certificate, for all that they state or for a part of it.
+
     ``of_article`` is false for a claim of the book's own, which the counts over all papers leave out.
     """
 
@@ -34,6 +36,7 @@ class Finding(NamedTuple):
     verdict: Verdict
     notebook: str | None
     of_article: bool = True
+    certified: bool = False
 
 
 class Findings(dict[str, Finding]):
@@ -47,7 +50,7 @@ class Findings(dict[str, Finding]):
         return cls(TypeAdapter(dict[str, Finding]).validate_json(path.read_bytes()))
 
     def count(self, what: str) -> int:
-        """How many claims: of one verdict, or ``claims``, ``notebooks``, ``papers``; of one paper: ``paper/what``.
+        """How many: a verdict, ``claims``, ``certified``, ``notebooks`` or ``papers``; of one paper: ``paper/what``.
 
         Without a paper, those of the articles: a chapter of the book's own is counted by its name only.
 
@@ -61,6 +64,7 @@ class Findings(dict[str, Finding]):
             raise ValueError(f"no paper '{paper}'")
         counts = {
             "claims": len(counted),
+            "certified": sum(self[claim].certified for claim in counted),
             "notebooks": len({self[claim].notebook for claim in counted} - {None}),
             "papers": len({papers[claim] for claim in counted}),
             **{verdict.value: sum(self[claim].verdict is verdict for claim in counted) for verdict in Verdict},
@@ -101,14 +105,19 @@ class Book:
         settled = self.settled.get(f"{paper.name}/{entry.id}")
         return settled.proof if settled else None
 
+    def certificates(self, claim: str) -> list[Certified]:
+        """What an engine has proved of a claim."""
+        return self.settled[claim].certificates if claim in self.settled else []
+
     def findings(self) -> Findings:
         """Every claim's verdict, for the sentences that state one."""
         findings = Findings()
         for paper in self.registry.papers:
             for entry in paper.claims:
+                name = f"{paper.name}/{entry.id}"
                 page = entry.notebook if entry.notebook in self.records else None
-                finding = Finding(name_of(entry), self.verdict(paper, entry), page, paper.is_article)
-                findings[f"{paper.name}/{entry.id}"] = finding
+                certified = bool(self.certificates(name))
+                findings[name] = Finding(name_of(entry), self.verdict(paper, entry), page, paper.is_article, certified)
         return findings
 
     def full_size_run(self, name: str) -> str:

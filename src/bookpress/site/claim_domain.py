@@ -23,7 +23,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from bookpress.claims.panel import PROVED_HERE, proof_class, verdict_class
+from bookpress.claims.panel import CERTIFIED, PROVED_HERE, proof_class, verdict_class
 from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
 from bookpress.claims.statement import (
     BEYOND,
@@ -172,7 +172,8 @@ class _Role(SphinxRole):
 def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
     words, claim = _WITH_CLAIM.fullmatch(text).groups()  # type: ignore[union-attr]  # it fits any text
-    shown = badge_node(_named(words.rpartition(": ")[2], {verdict.value: verdict for verdict in Verdict}), words)
+    verdict = words.rpartition(": ")[2].removesuffix(CERTIFIED)
+    shown = badge_node(_named(verdict, {verdict.value: verdict for verdict in Verdict}), words)
     return [link_to_claim(claim, shown, env.docname) if claim else shown]
 
 

@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
-from bookpress.claims.panel import escape, mark_in_words, panel_block, set_powers, set_truth
+from bookpress.claims.panel import escape, mark_in_words, panel_block, set_powers, set_truth, verdict_in_words
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Registry, Verdict
 from bookpress.claims.statement import BLOCK
@@ -241,9 +241,9 @@ def claim_block(claim: str) -> str:
     return f"::::::{{claim}} {claim}\n::::::"
 
 
-def badge(verdict: Verdict, label: str = "", claim: str = "") -> str:
+def badge(verdict: Verdict | str, label: str = "", claim: str = "") -> str:
     """A verdict in words, which the Sphinx extension sets on a coloured ground; with ``claim``, a link to its box."""
-    words = f"{label}: {verdict.value}" if label else verdict.value
+    words = f"{label}: {verdict}" if label else str(verdict)
     return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
 
 
@@ -253,7 +253,7 @@ def proof_badge(mark: ProofMark | None, own: bool = False) -> str:
 
 
 def badges(claims: list[Settled]) -> str:
-    return " ".join(badge(one.verdict, one.label, one.claim) for one in claims)
+    return " ".join(badge(verdict_in_words(one), one.label, one.claim) for one in claims)
 
 
 def _run_line(record: Record, full_size: str) -> str:

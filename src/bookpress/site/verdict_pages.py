@@ -20,7 +20,7 @@ OWN = (
 )
 
 _COLUMNS = ["claim", "what it is", "kind", "verdict", "proof", "measured", "in the paper, or the bound"]
-_COLUMNS += ["seconds", "full size"]
+_COLUMNS += ["for all inputs", "full size"]
 
 #: From the gravest on: what is the matter, with what, and what is said of a proof that uses such a claim.
 GRAVITY = (
@@ -74,8 +74,9 @@ def scoreboard_page(book: Book) -> str:
         "explains the words. The claims of the book's own come last; the first table leaves them out.",
         "",
         "We show one measured number per claim, next to the paper's number where there is one; brackets hold an "
-        "interval. The seconds are those of the whole page. Where the paper's own size is too large for a laptop, the "
-        "last column has the verdict of our full-size run, if there is one.",
+        "interval. *For all inputs* names the engine that has [settled](certificates.md) a claim, or a part of it, for "
+        "every input. Where the paper's own size is too large for a laptop, the last column has the verdict of our "
+        "full-size run, if there is one.",
         "",
         "```{include} summary.md\n:start-line: 3\n```",
         "",
@@ -108,7 +109,7 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
         badge(verdict) + reason,
         proof_badge(book.proof(paper, entry), not paper.is_article),
         *(_measured(settled) if settled else ("", "")),
-        f"{record.seconds:.1f}" if record and settled else "",
+        ", ".join(dict.fromkeys(one.engine for one in book.certificates(claim))),
         _full_size(book, paper, entry) if settled else "",
     ]
 

@@ -45,7 +45,7 @@ def test_the_contents_list_what_there_is_in_the_registrys_order(run_toy: Layout)
     bind_book(run_toy, "laptop")
     toc = yaml.safe_load((run_toy.book / "_toc.yml").read_text())
     assert (toc["format"], toc["root"]) == ("jb-book", "index")
-    found = [{"file": f"generated/{name}"} for name in ("scoreboard", "errata", "gallery", "full-size")]
+    found = [{"file": f"generated/{name}"} for name in ("scoreboard", "errata", "certificates", "gallery", "full-size")]
     page = {"file": "notebooks/demo/good", "title": "Good"}
     assert {part["caption"]: part["chapters"] for part in toc["parts"]} == {
         "What we found": found,

@@ -1,9 +1,11 @@
 """The block for a network against the functions of the paper, and its causal form across chunks."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
+from torch import Tensor
 
 from attention_theory.linear_attention.model.linear_attention import (
     _CHUNK,
@@ -26,11 +28,12 @@ def block(**options: bool) -> LinearAttention:
 @pytest.mark.parametrize("length", LENGTHS)
 def test_the_three_forms_are_those_of_the_paper(length: int) -> None:
     tokens = normal(2, length, 4, seed=1)
-    for options, form in [
+    forms: list[tuple[dict[str, bool], Callable[..., Tensor]]] = [
         ({"is_causal": False}, mhla_every_token),
         ({}, partial(mhla_every_token, is_causal=True)),
         ({"last_token": True}, mhla),
-    ]:
+    ]
+    for options, form in forms:
         layer = block(**options)
         torch.testing.assert_close(layer(tokens), form(layer.heads, tokens), rtol=1e-11, atol=1e-9)
 
