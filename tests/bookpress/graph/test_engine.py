@@ -1,6 +1,7 @@
 """Snakemake in this process, on graphs of a few lines: what is printed, and how a run ends that something stopped."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -89,6 +90,7 @@ def test_outside_a_terminal_each_job_has_a_line_with_its_seconds(start: Start) -
     assert lines[1].startswith("1 of 2: run good, ")
     why = "run bad: demo/bad: it broke (build/bad.log)"
     assert lines[2:] == [f"failed: {why}", f"not whole: 1 failed, what has finished is kept. {why}"]
+    assert json.loads(Path("build/seconds.json").read_text())["run good"] >= 0.2
     assert ended(start("build/good")) == []
 
 
@@ -102,9 +104,9 @@ def test_a_folder_of_snakemake_that_takes_no_files_is_the_reason(start: Start) -
 def test_the_first_fault_of_another_program_is_the_reason(tmp_path: Path) -> None:
     log = tmp_path / "site.log"
     log.write_text("(show_errors='no')\nindex.md: \x1b[31mWARNING\x1b[0m: a link leads nowhere\nERROR: stopped\n")
-    assert reason_in(log) == "index.md: WARNING: a link leads nowhere"
+    assert reason_in(log) == f"index.md: WARNING: a link leads nowhere ({log})"
     log.write_text("reading\n")
-    assert "killed" in reason_in(log)
+    assert reason_in(log) == f"it did not come to its end (killed, or the machine stopped) ({log})"
 
 
 def test_an_interrupt_of_this_process_alone_ends_its_jobs(start: Start) -> None:
@@ -130,12 +132,15 @@ def test_a_job_that_is_killed_while_nobody_reads_ends_the_run(start: Start) -> N
 
 
 def test_a_display_in_a_terminal_says_how_many_are_done_and_what_runs(start: Start) -> None:
+    Path("build").mkdir()
+    Path("build/seconds.json").write_text('{"run good": 0.2, "run slow": 180}')
     terminal, run = start_in_terminal("build/good", "build/slow")
     job = slow_job()
     shown = ""
     while "1/2" not in shown:
         shown += os.read(terminal, 4096).decode()
     assert "run slow" in shown
+    assert "3 min left" in shown
     os.write(terminal, b"\x03")
     with suppress(OSError):  # a terminal that nobody writes to any more
         while True:
