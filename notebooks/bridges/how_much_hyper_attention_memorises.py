@@ -11,9 +11,10 @@
 # *Between Theorem 1 and Proposition 2 of Memorization Capacity of Multi-Head Attention in Transformers and Definition
 # G.3 of A Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
-# How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs of tokens,
-# or triples, and there are far more of these. Does it therefore store far more, and what does it pay per answer? The
-# two papers do not ask this. We find the exact number, and it also says something new about ordinary attention.
+# How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs or triples
+# of tokens, and there are far more of these. Does it therefore store far more answers, and how large must it be for
+# each of them? The two papers do not ask this question. We find the exact number, which also says something new about
+# ordinary attention.
 
 # %%
 from itertools import pairwise, product
@@ -36,17 +37,18 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Two heads read one context of two tokens, $a=(1,0)$ and $b=(0,1)$. Each head spreads a total weight of 1 over what it
-# reads, and returns the weighted mean. Our examples differ only in these weights. We can give them any answers by a
-# linear read-out if their rows of weights, one row per example, are linearly independent.
+# Two heads read one context of two tokens, $a=(1,0)$ and $b=(0,1)$. Each head distributes a total weight of 1 over what
+# it reads, and returns the weighted mean. Our examples differ only in these weights. A linear read-out can give them
+# any answers if their rows of weights, one row per example, are linearly independent.
 #
-# *Attention* reads $a$ and $b$. We start from the weights ½ and ½ in both heads. In head 1 we can shift weight from $a$
-# to $b$, and in head 2 also. Every row is the first row plus multiples of these two shifts. We can fit three examples,
-# and never four.
+# *Attention* reads $a$ and $b$. We start from the weights ½ and ½ in both heads. In each head we can shift weight from
+# $a$ to $b$. Every row is the first row plus multiples of these two shifts, so we can fit three examples but never
+# four.
 #
-# *HyperAttention of order 3* reads the pairs $aa$, $ab$, $ba$ and $bb$. A pair enters as the list of all products of
-# one entry of each token: $aa$ is $(1,0,0,0)$, $ab$ is $(0,1,0,0)$, and so on. We start from four weights of ¼. Now we
-# have three shifts per head, from $aa$ to each of the others, so $1+2\cdot3=7$ examples fit.
+# *HyperAttention of order 3* reads the pairs $aa$, $ab$, $ba$ and $bb$. We represent a pair by the list of all products
+# of an entry of one token with an entry of the other, so $aa$ is $(1,0,0,0)$, $ab$ is $(0,1,0,0)$, and so on. We start
+# from four weights of ¼. Each head now has three shifts, from $aa$ to each of the other pairs, so $1+2\cdot3=7$
+# examples fit.
 
 
 # %%
@@ -87,18 +89,18 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the rule for counting: one row for the start, and for each head one shift fewer than it has entries.
+# We see how to count: there is one row for the start, and each head adds one shift fewer than it has entries.
 #
 # ## What we prove
 # An example is a *query* $q$ and a *context* of $n$ tokens $x_1,\dots,x_n$, all of width $d$. A head of *order* $s$
 # gives a score to every tuple $J=(j_1,\dots,j_{s-1})$ of tokens. The score is linear in $q$ and in each token of the
-# tuple, with coefficients from a tensor with $s$ axes. A softmax turns the scores of a head into weights. At order 2
-# tuples are single tokens, and this is ordinary attention.
+# tuple, with coefficients from a tensor with $s$ axes. A softmax turns the scores of a head into weights. At order 2,
+# tuples are single tokens, and we have ordinary attention.
 #
-# The tuple enters as $x_{j_1}\otimes\dots\otimes x_{j_{s-1}}$, the list of all products of one entry per token. The
-# *features* of an example are the weighted means of these lists, of all heads one after another. We write the features
-# of $T$ examples as the rows of a matrix. If its rank is $T$, we can meet any $T$ answers with a linear read-out. If it
-# is smaller, some answers are out of reach.
+# A tuple is represented by $x_{j_1}\otimes\dots\otimes x_{j_{s-1}}$, the list of all products of one entry per token.
+# The *features* of an example are the weighted means of these lists, for all heads one after another. We write the
+# features of $T$ examples as the rows of a matrix. If its rank is $T$, a linear read-out can fit any $T$ answers. If
+# its rank is smaller, some answers are out of reach.
 #
 # <!-- claim bridges/bridge-3-1 -->
 # <blockquote>
@@ -115,8 +117,8 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# For example, three heads of order 3 on one context of three tokens weigh $N=9$ pairs. Their bound is $3\cdot8+1=25$,
-# where attention has 7. Next we prove that almost all scores meet the bound.
+# For example, three heads of order 3 on one context of three tokens each weigh $N=9$ pairs. Their bound is
+# $3\cdot8+1=25$, compared with 7 for ordinary attention. Next we prove that almost all scores reach the bound.
 #
 # <!-- claim bridges/bridge-3-2 -->
 # <blockquote>
@@ -149,26 +151,26 @@ show.figure(
 #
 # ## Why it is true
 # *One context.* The lists of products are fixed, and only the weights vary. A head has $N$ weights that sum to 1, hence
-# $N-1$ shifts. Together with the start we get $H(N-1)+1$. Almost all scores reach it because exponentials with
-# different exponents are linearly independent functions, and we can give every choice of tuples another exponent. For
-# this we need no wide keys.
+# $N-1$ shifts. Together with the start we get $H(N-1)+1$. Almost all scores reach it because exponentials with distinct
+# exponents are linearly independent functions, and we can give each choice of tuples its own exponent. Wide keys are
+# not needed for this.
 #
 # *Separate contexts.* Now the lists vary, and the bound is the number of features. Suppose that a linear relation held
-# for all examples. By the first part it can only use that weights sum to 1. So we get the same number for every tuple
-# of a context, and therefore for $(x,\dots,x)$ with almost every token $x$. But this number grows with the size of $x$,
-# unless it is zero. If the context has as many tokens as a tuple, the relation is zero on all tuples.
+# for all examples. By the first part, it can use only the fact that weights sum to 1. It therefore takes the same value
+# on every tuple of a context, and hence on $(x,\dots,x)$ for almost every token $x$. But this value grows with the size
+# of $x$ unless it is zero. If the context has at least as many tokens as a tuple, the relation is zero on all tuples.
 #
 # <details><summary>Proof of Bridge 3.1</summary>
 #
 # The features of example $t$ are $\sum_J \theta_{h,J}(t)\, x_J(t)$, $x_J = x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$,
 # one block for each head $h$. *One context.* They are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that is the same
 # for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up
-# to 1. So the sums of the columns of any two heads are equal, which makes $H-1$ independent relations, and leaves
-# $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one for each multiset is
-# left.
+# to 1. Therefore the sums of the columns of any two heads are equal, which gives $H-1$ independent relations and leaves
+# $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one column per multiset
+# is left.
 #
-# *Contexts of their own.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed,
-# each block is a symmetric tensor. $\square$
+# *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed, each
+# block is a symmetric tensor. $\square$
 #
 # </details>
 #
@@ -198,8 +200,9 @@ show.figure(
 # some assignment the rows $B'_{\kappa(t)}$ are a basis. So the determinant is not zero for all $\beta$.
 #
 # *Width one.* With a key vector for each member $\beta_{h,J} = \prod_r b^r_{h,j_r}$. The exponents are then polynomials
-# in the $b$'s, and those of different tuples have different monomials, so the argument stands; with one key for all
-# members different multisets have different monomials, and $N$ counts these. At order 2 this is $d_h = 1$. $\square$
+# in the $b$'s, and those of different tuples have different monomials, so the argument still holds. With one key for
+# all members, different multisets have different monomials, and $N$ counts these. At order 2 this is $d_h = 1$.
+# $\square$
 #
 # </details>
 #
@@ -235,10 +238,10 @@ require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n + 1, 6), seed=(seed, 0
 source = generator(seed)
 
 # %% [markdown]
-# We compute ranks exactly. We draw whole tokens and whole scores, and let a score of 1 multiply a weight by 7. Before
-# they are divided by their sum, all softmax weights are then powers of 7. We multiply each row by these sums and take
-# the rank modulo a prime, which is never larger than the rank itself. We give each matrix three more examples than the
-# bound, so that the rank could exceed it.
+# We compute ranks exactly. We draw tokens and scores that are whole numbers, and let a score of 1 multiply a weight
+# by 7. Before we divide them by their sum, all softmax weights are then powers of 7. We multiply each row by these sums
+# and compute the rank modulo a prime, which is never larger than the rank itself. We give each matrix three more
+# examples than the bound, so that the rank could exceed it.
 
 # %%
 kinds = list(product((2, 3, 4), ("all", "le"), (True, False), ("full", "width one", "width one, shared")))
@@ -288,12 +291,13 @@ show.table(
 )
 
 # %% [markdown]
-# We see the bound in every row. From order 2 to 4 it grows from 7 to 25 and 79 with one context. We lose nothing with
-# keys of width one. A shared key costs rank in sums over all tuples, because then $(a,b)$ and $(b,a)$ weigh the same.
+# In every row we see that the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79
+# at order 4. We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because
+# $(a,b)$ and $(b,a)$ then weigh the same.
 #
 # ### A read-out for random answers
-# Can we fit answers in floating point as well? We give two heads of order 3 random scores, and draw random answers.
-# Then we compute the least-squares read-out of $T=H(N-1)+1$ examples, and of one more.
+# Can we also fit answers in floating-point arithmetic? We give two heads of order 3 random scores, and draw random
+# answers. Then we compute the least-squares read-out for $T=H(N-1)+1$ examples, and for one more.
 
 # %%
 most = capacity_bound(2, n, width, 3)
@@ -311,13 +315,14 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# We fit the 17 examples up to rounding. With an eighteenth we miss by about one half.
+# We fit the 17 examples up to rounding. With an eighteenth example, we miss by about one half.
 #
-# ### When the conditions fail For one context we require independent tokens, and queries of which no two sets have
-# the same sum. We violate this with a query that appears twice, and with a token that is twice another. Distinct
-# queries are not always enough. Of $-q$, $0$ and $q$ the outer two have the sum of the middle one. With two tokens, a
-# weight minus ½ merely changes its sign when $q$ does. On these three examples two heads then give us two dimensions,
-# and not three.
+# ### When the conditions fail
+# For one context, we require independent tokens, and queries such that no two sets of them have the same sum. We
+# violate these conditions with a query that appears twice, and with a token that is twice another. Distinct queries are
+# not always enough. Of the queries $-q$, $0$ and $q$, the outer two have the same sum as the middle one. With two
+# tokens, a weight minus ½ merely changes its sign when $q$ does. On these three examples, two heads therefore give us
+# only two dimensions instead of three.
 
 
 # %%
@@ -348,8 +353,8 @@ show.table(["order 2", "examples", "rank"], [[name, 3 if "-q" in name else small
 # Each violation costs us one dimension here.
 #
 # ## How we checked
-# We let no rank exceed the upper bound. As a control we compare the ranks of order 3 with the bound of order 2, which
-# they must exceed.
+# We require that no rank exceeds the upper bound. As a control, we compare the ranks at order 3 with the bound at order
+# 2, which they must exceed.
 
 # %%
 above = max(rank - bound_of(*kind) for kind, rank in found.items())
@@ -364,8 +369,8 @@ claim.equal("order 2: columns less relations", relations, capacity(heads, n, wid
 claim.verdict()
 
 # %% [markdown]
-# With one context we require that every rank equals its bound. We also compare with Theorem 1 of the paper on
-# memorization at $d_h=1$, where it promises a single example. We use the three violations above as controls. For the
+# With one context, we require that every rank equals its bound. We also compare with Theorem 1 of the paper on
+# memorization, which promises only a single example at $d_h=1$. We use the three violations above as controls. For the
 # proof we build its matrix $B$ for two heads of order 2.
 
 # %%
@@ -388,9 +393,9 @@ claim.control.equal("queries -q, 0, q: rank", ranks["queries -q, 0, q, two token
 claim.verdict()
 
 # %% [markdown]
-# With separate contexts we require the same if a context has at least as many tokens as a tuple. In the controls it has
-# fewer. At order 4 with two tokens, every triple repeats a token, and we lose the forms that vanish on repeated tokens,
-# one for each choice of three coordinates.
+# With separate contexts, we require the same if a context has at least as many tokens as a tuple. In the controls it
+# has fewer. For example, at order 4 with two tokens, every triple repeats a token. We then lose the forms that vanish
+# on repeated tokens, one for each choice of three coordinates.
 
 # %%
 own_context = {kind: rank for kind, rank in found.items() if kind[2:] == (False, "full") and kind[0] - 1 <= n}
@@ -409,15 +414,15 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - We take the largest rank of three draws, because small whole numbers can hit the exceptions of "almost all".
-# - We skip ranks above 200, which take long.
-# - Our results are about ranks. How well conditioned the read-out is, is a different question.
+# - We skip ranks above 200 because they take too long.
+# - Our results are about ranks. Whether the read-out is well conditioned is a different question.
 #
 # </details>
 #
 # ## Also on this page
 # ### What a head buys, and what a number buys
-# When we raise the order, a head also becomes larger: it needs a value for every entry of the list of products. Do we
-# get more for its size?
+# When we raise the order, a head also becomes larger, because it needs a value for every entry of the list of products.
+# Do we get more for its size?
 #
 # <!-- claim bridges/bridge-3-4 -->
 # <blockquote>
@@ -495,23 +500,23 @@ claim.verdict()
 # ## What to remember
 # - With one context, each head has one shift fewer than it has tuples: $H$ heads memorise exactly $H(N-1)+1$ examples.
 # - With separate contexts, every feature counts: $H\,d^{s-1}$ examples.
-# - With one context we need no wide keys: $d_h=1$ reaches the same rank.
+# - With one context we need no wide keys, because $d_h=1$ reaches the same rank.
 #
 # ## Exercises
 #
-# 1. *By hand.* Two heads of order 3 read one context of three tokens. How many examples can they memorise? And how many
+# 1. *By hand.* Two heads of order 3 read one context of three tokens. How many examples can they memorise, and how many
 #    if both members of a pair have the same key?
 #    <details><summary>Solution</summary>
 #
-#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always weigh the same. We are left
-#    with six pairs without order, and $2\cdot5+1=11$.
+#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always weigh the same. This leaves
+#    six unordered pairs, so $2\cdot5+1=11$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `n = 4`. From which order to which does the rank per value entry fall now?
+# 2. *Predict, then run.* Set `n = 4`. Between which orders does the rank per value entry fall now?
 #    <details><summary>Solution</summary>
 #
-#    The condition is $n^{s-1}>(d-1)/(d-n)=4$. At $s=2$ both sides are 4, so nothing falls from order 2 to 3: an entry
-#    adds $3/5$ and then $15/25$. From order 3 to 4 it falls, to $63/125=0.504$.
+#    The condition is $n^{s-1}>(d-1)/(d-n)=4$. At $s=2$ both sides are 4, so the rank per entry does not fall from order
+#    2 to 3, where it is $3/5$ and then $15/25$. From order 3 to 4 it falls to $63/125=0.504$.
 #
 #    </details>
 #
