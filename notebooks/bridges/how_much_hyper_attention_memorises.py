@@ -107,12 +107,13 @@ show.figure(
 #
 # **Bridge 3.1 (What HyperAttention can memorise at most)**
 #
-# Let $H$ heads of order $s$ weigh, by a softmax of their scores, $N$ tuples of $s-1$ of $n$ context tokens of width
-# $d$, and let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$, a block
-# for each head. Their rank, which bounds the examples with arbitrary labels that fixed scores can fit, is at most
-# $H(N-1)+1$ where all examples have one context ($N = n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise.
-# Where rearranged tuples weigh the same, as with one key for all members, $N$ counts multisets, and over all tuples
-# $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one context this is $H(n-1)+1$.
+# Let each of $H$ heads of order $s$ use a softmax of its scores to weigh $N$ tuples of $s-1$ tokens from a context of
+# $n$ tokens of width $d$. Let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes
+# x_{j_{s-1}}$, with one block per head. The rank of the features bounds how many examples with arbitrary labels fixed
+# scores can fit. It is at most $H(N-1)+1$ where all examples share one context ($N = n^{s-1}$ for all tuples), and at
+# most $H\,d^{s-1}$ otherwise. Where rearranged tuples weigh the same, as with one key for all members, $N$ counts
+# multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one context, the bound is
+# $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -125,10 +126,10 @@ show.figure(
 #
 # **Bridge 3.2 (The bound is met with one context)**
 #
-# Let all examples have one context of independent tokens, and let no two different sets of queries have the same sum.
-# For almost all score tensors the rank of the features of $T$ examples is $\min(T, H(N-1)+1)$. The same is true of
-# scores of width one, a query vector times a key vector for each member. At order 2 that is $H(n-1)+1$ with $d_h = 1$,
-# where Theorem 1 of the paper on memorization has $H(\min(n, d_h)-1)+1 = 1$.
+# Let all examples share one context of independent tokens, and let no two different sets of queries have the same sum.
+# For almost all score tensors, the rank of the features of $T$ examples is $\min(T, H(N-1)+1)$. The same is true for
+# scores of width one, where a query vector multiplies one key vector per member. At order 2, the bound $H(n-1)+1$ is
+# thus reached with $d_h = 1$, for which Theorem 1 of the paper on memorization gives $H(\min(n, d_h)-1)+1 = 1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -141,10 +142,11 @@ show.figure(
 #
 # **Bridge 3.3 (The bound is met with separate contexts)**
 #
-# Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over $j_1 \le j_2 \le \dots$ For almost all
-# score tensors and almost all $T$ examples with separate contexts the rank is $\min(T, H\,d^{s-1})$. With $n < s-1 \le
-# d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is what
-# Appendix I.1 of the paper on memorization conjectures for tokens in general position, here for almost all of them.
+# Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over those with $j_1 \le j_2 \le \dots$.
+# For almost all score tensors and almost all $T$ examples with separate contexts, the rank is $\min(T, H\,d^{s-1})$.
+# With $n < s-1 \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$
+# on. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and here it holds for
+# almost all tokens.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -429,9 +431,9 @@ claim.verdict()
 #
 # **Bridge 3.4 (More for each head, less for each number)**
 #
-# A head of order $s$ has $d^{s-1}$ entries of its value for each output, and adds $n^{s-1}-1$ to the rank in one
-# context of $n$ tokens, $2 \le n < d$. So a head of higher order memorises more, and each of its entries
-# $(n^{s-1}-1)/d^{s-1}$, which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and goes to 0.
+# A head of order $s$ has $d^{s-1}$ value entries for each output. In one context of $n$ tokens, with $2 \le n < d$, it
+# adds $n^{s-1}-1$ to the rank. A head of higher order therefore memorises more. The number per value entry is
+# $(n^{s-1}-1)/d^{s-1}$, which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and tends to 0.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -103,8 +103,8 @@ show.figure(
 #
 # **Bridge 2.1 (What linear HyperAttention is linear in)**
 #
-# Let a head of order $s$ have a score tensor $C$ with $s$ axes and value tensors $W_a$ with $s-1$, and sum over the
-# tuples $J \subseteq [n]^{s-1}$. Its outputs are linear in
+# Let a head of order $s$ have a score tensor $C$ with $s$ axes and value tensors $W_a$ with $s-1$ axes, and let it sum
+# over the tuples in $J \subseteq [n]^{s-1}$. Its outputs are linear in
 #
 # $$\Phi(q, Z) = q \otimes \sum_{(j_1, \dots, j_{s-1}) \in J} z_{j_1}z_{j_1}^\top \otimes \dots \otimes
 # z_{j_{s-1}}z_{j_{s-1}}^\top .$$
@@ -114,8 +114,8 @@ show.figure(
 # $$\langle \Phi(q, Z), \Phi(q', Z')\rangle = \|ZZ'^\top\|_F^{2(s-1)}\, \langle q, q'\rangle .$$
 #
 # With $D = d(d+1)/2$ the features span a space of dimension $\psi_s = d\binom{D+s-2}{s-1}$ over all tuples and of
-# $\psi_s = d\,D^{s-1}$ over ordered ones ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, the query
-# among them, reach it for every $n \ge s$.
+# $\psi_s = d\,D^{s-1}$ over ordered ones ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, including
+# the query, reach this dimension for every $n \ge s$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -129,10 +129,10 @@ show.figure(
 #
 # **Bridge 2.2 (Learning linear HyperAttention in polynomial time)**
 #
-# The smallest squared loss on $N$ samples over linear HyperAttention of order $s$ with any number of heads is that of a
+# On $N$ samples, the smallest squared loss of linear HyperAttention of order $s$ with any number of heads is that of a
 # regression on $\Phi$. Some $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads attain it, and a singular value decomposition of
-# the solution gives them. Through its kernel the regression takes $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$ operations,
-# also polynomial in the order, and so does every prediction.
+# the solution gives these heads. With its kernel, the regression takes $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$
+# operations, which is also polynomial in the order, as is the cost of every prediction.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -147,10 +147,11 @@ show.figure(
 #
 # **Bridge 2.3 (The certificate at any order, and how many samples suffice)**
 #
-# Let the heads be at least $\min(d^s, d_\mathrm{out}\,d^{s-1})$ many. All minimisers of the squared loss agree at an
-# input if and only if its $\Phi$ lies in the span of those of the samples. So they are one function on all inputs of
-# all lengths if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank $\psi_s$. Fewer than $\psi_s$ samples
-# never suffice; $\psi_s$ samples with a density, of $n \ge s$ tokens, suffice with probability one.
+# Let there be at least $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads. All minimisers of the squared loss agree at an input
+# if and only if its $\Phi$ is in the span of the samples' $\Phi$. Therefore they compute the same function on inputs of
+# every length if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank $\psi_s$. Fewer than $\psi_s$ samples
+# never suffice. If the samples have $n \ge s$ tokens and their distribution has a density, $\psi_s$ samples suffice
+# with probability one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -164,12 +165,12 @@ show.figure(
 # **Bridge 2.4 (The certificate and data versatility)**
 #
 # Let the samples be all positions of sequences over $S$ symbols. Data versatility (Assumptions 4.2 and G.10) says that
-# for every symbol the tuple counts of the sequences that hold it have the highest possible rank: $S^{s-1}$ for ordered
-# sums. For one-hot tokens and ordered sums it holds if and only if all minimisers agree on all sequences of symbols.
-# For every other embedding it is still enough for that. It is still necessary where the vectors of the symbols are
-# independent, and need not be where they are not. The certificate of Bridge 2.3 requires more on one-hot tokens, where
-# it never holds if $S \ge 2$, and can hold without versatility where symbols are many and $d$ is small. Neither implies
-# the other.
+# for every symbol, the tuple counts of the sequences that contain it have the highest possible rank, which is $S^{s-1}$
+# for ordered sums. For one-hot tokens and ordered sums, versatility holds if and only if all minimisers agree on all
+# sequences of symbols. For every other embedding it is still sufficient for this agreement. It is still necessary where
+# the vectors of the symbols are independent, but need not be where they are dependent. The certificate of Bridge 2.3
+# requires more on one-hot tokens, where it never holds if $S \ge 2$. It can hold without versatility where there are
+# many symbols and $d$ is small. Neither condition implies the other.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -180,9 +181,10 @@ show.figure(
 #
 # **Bridge 2.5 (The regression against gradient descent)**
 #
-# On colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real tokens, with
-# determining samples, the regression recovers the task up to rounding at other lengths. Adam on one head from random
-# starts is, after 600 steps at the best of three rates, off by $10^{-6}$ or more of the size of the labels.
+# The tasks are colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real-valued
+# tokens. With samples that determine the task, the regression recovers it up to rounding at other lengths. Adam on one
+# head, from random starts and after 600 steps at the best of three rates, has an error of $10^{-6}$ or more relative to
+# the size of the labels.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -101,10 +101,10 @@ show.figure(
 # **Bridge 4.1 (What storing the task costs)**
 #
 # The noiseless in-context task with $F$ filler words, $|\mathcal Q|$ triggers and $|\mathcal O|$ outputs has $|\mathcal
-# Q||\mathcal O|(n-2)F^{n-3}$ sentences of $n$ words with one bigram. Attention of width $d$ with fixed keys and queries
-# that answers $T$ sentences with arbitrary labels has at least $T/d$ heads. The construction of Theorem 1 on
-# memorization has $\lceil(T-1)/(n-1)\rceil$, if codes and queries are as independent as it requires. One head with one
-# number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
+# Q||\mathcal O|(n-2)F^{n-3}$ sentences of $n$ words with one bigram. To answer $T$ sentences with arbitrary labels,
+# attention of width $d$ with fixed keys and queries needs at least $T/d$ heads. The construction of Theorem 1 on
+# memorization uses $\lceil(T-1)/(n-1)\rceil$ heads, if codes and queries are as independent as it requires. One head
+# with one number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -114,13 +114,13 @@ show.figure(
 #
 # **Bridge 4.2 (Stored sentences teach little about others)**
 #
-# A layer that has stored sentences of the task answers all of them. It misses more than a quarter of fresh sentences
-# with up to 16 heads, and all sentences whose output word was no output in the stored ones. The one-layer solution
-# answers all of these, and cannot store labels that are drawn at random.
+# A layer that has stored sentences of the task answers all of them correctly. With up to 16 heads, it is wrong on more
+# than a quarter of fresh sentences, and on all sentences whose output word was not an output in the stored ones. The
+# one-layer solution answers all of these correctly, but it cannot store labels that are drawn at random.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold of a quarter was set after trial runs.
+# We set the threshold of a quarter after trial runs.
 #
 # </details>
 #

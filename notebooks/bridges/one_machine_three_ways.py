@@ -123,7 +123,7 @@ show.figure(
 #
 # Three transformers with fixed weights run a binary incrementer and a palindrome checker: one layer of linear attention
 # with $H$ heads (Lemma 2.2), ten layers with SUBLEQ (Lemma 1), and eleven layers with FLEQ (Theorem 2). Before every
-# step each of them has the machine's state, head and tape.
+# step, each of them has the right state, head position and tape.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -136,9 +136,9 @@ show.figure(
 # **Bridge 1.1 (A Turing machine as a SUBLEQ program)**
 #
 # Let a Turing machine have $Q$ states that do not halt, at most two that halt, $\Sigma \ge 2$ letters, and a tape of
-# $W$ cells that its head does not leave. Some SUBLEQ program of at most $QW(3\Sigma-1)+5$ instructions goes through the
-# same situations (state, cell of the head, tape), with at most $\Sigma+1$ instructions per step of the machine. Every
-# SUBLEQ program that can change $W$ cells has at least $W$ instructions before its last.
+# $W$ cells that its head does not leave. Then some SUBLEQ program of at most $QW(3\Sigma-1)+5$ instructions goes
+# through the same situations (state, cell of the head, tape), and executes at most $\Sigma+1$ instructions per step of
+# the machine. Every SUBLEQ program that can change $W$ cells has at least $W$ instructions before its last.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -149,8 +149,8 @@ show.figure(
 # **Bridge 1.2 (A Turing machine as a FLEQ program)**
 #
 # A FLEQ program of $4Q\Sigma+11$ instructions with pointer moves runs the machine of Bridge 1.1, whatever the length of
-# the tape, with at most $\lceil\log_2(Q\Sigma+1)\rceil+9$ instructions per step of the machine. It only adds and
-# subtracts; with exact look-ups all its numbers are therefore exact.
+# the tape, and executes at most $\lceil\log_2(Q\Sigma+1)\rceil+9$ instructions per step of the machine. It only adds
+# and subtracts, so with exact look-ups all its numbers are exact.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -94,9 +94,9 @@ show.figure(
 # **Bridge 5.1 (How narrow a universal layer can be)**
 #
 # Let one layer of linear attention, with any number of heads, run every machine with $\Sigma$ letters on tapes of $W$
-# cells as in Lemma 2.2, with all entries of tokens in $\{-1, 0, 1\}$ and $c$ tokens, those of the prompt included,
-# before the second step begins. Then $(2c+1)^{d(d+1)/2}\,3^d \ge \Sigma^W$, so that $d$ is at least of order
-# $\sqrt{W\log\Sigma/\log c}$. The heads of Lemma 2.2 have $d$ of order $W$.
+# cells as in Lemma 2.2, with all entries of tokens in $\{-1, 0, 1\}$ and with $c$ tokens, including the prompt, before
+# the second step begins. Then $(2c+1)^{d(d+1)/2}\,3^d \ge \Sigma^W$, so $d$ is at least of order
+# $\sqrt{W\log\Sigma/\log c}$. With the heads of Lemma 2.2, $d$ is of order $W$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -202,10 +202,10 @@ claim.verdict()
 #
 # **Bridge 5.2 (Three kinds of data in general position)**
 #
-# With $H = 2$ heads, contexts of $n = 2$ tokens of width $d = 3$ and whole entries, all in general position, $Z$ has
-# the rank $Hd = 6$ for tokens drawn freely, $H(d-1)+1 = 5$ where the entries of every token have one sum, and
-# $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each context differ by a multiple of
-# one vector.
+# Let there be $H = 2$ heads and contexts of $n = 2$ tokens of width $d = 3$ with whole-number entries, all in general
+# position. The rank of $Z$ is $Hd = 6$ for tokens drawn freely, and $H(d-1)+1 = 5$ where the entries of every token
+# have the same sum. It is $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each
+# context differ by a multiple of one vector.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -285,13 +285,13 @@ claim.verdict()
 #
 # **Bridge 5.3 (HyperAttention's features on too few tokens)**
 #
-# The features of Bridge 2.1 over all tuples of inputs of $n$ tokens, the query among them, have the rank
+# For inputs of $n$ tokens, including the query, the features of Bridge 2.1 over all tuples have the rank
 #
 # $$\sum_\mu \dim S_\mu(\mathbb R^d), \qquad \dim S_\mu(\mathbb R^d) = \prod_{(i,j) \in \mu}
 # \frac{d + j - i}{\mathrm{hook}(i,j)} ,$$
 #
-# over the partitions $\mu$ of $2s-1$ with exactly one odd part and at most $n$ parts. That is all of $\psi_s$ if and
-# only if $n \ge \min(d, s)$.
+# where $\mu$ runs over the partitions of $2s-1$ with exactly one odd part and at most $n$ parts. This is all of
+# $\psi_s$ if and only if $n \ge \min(d, s)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -379,8 +379,8 @@ claim.verdict()
 #
 # **Bridge 5.4 (A short program without pointers)**
 #
-# The machine of Bridge 1.1 is also run by a SUBLEQ program of $5W+6Q\Sigma+4$ instructions, with at most $2\lceil\log_2
-# W\rceil+\lceil\log_2(Q\Sigma+1)\rceil+12$ instructions for a step of the machine.
+# A SUBLEQ program of $5W+6Q\Sigma+4$ instructions also runs the machine of Bridge 1.1. It executes at most
+# $2\lceil\log_2 W\rceil+\lceil\log_2(Q\Sigma+1)\rceil+12$ instructions per step of the machine.
 #
 # </blockquote>
 # <!-- /claim -->

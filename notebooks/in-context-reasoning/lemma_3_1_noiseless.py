@@ -123,9 +123,9 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
-# - The proof has $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be $e_y$
-#   and $\mathbb 1\{j=y\}$.
+# - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
+# - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
+#   $e_y$ and $\mathbb 1\{j=y\}$.
 #
 # </details>
 #
@@ -273,9 +273,9 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** Such an activation gives the logits of linear attention with $c\lambda$ in the place of
-# $\lambda$, in Lemma 3.1 and in Lemma 4.1, whatever it does for $x<0$. In Theorem 3.2, if the counts have the same
-# distribution for all triggers, the path stays as it is, and the exponent is multiplied by $c$.
+# **Beyond the paper.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
+# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, if the counts have the same distribution for all
+# triggers, the path does not change, and the exponent is multiplied by $c$.
 #
 # </blockquote>
 # <!-- /claim -->

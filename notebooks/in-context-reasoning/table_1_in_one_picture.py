@@ -140,7 +140,7 @@ show.figure(
 # | Reparam | these matrices have the form of the paper's lemmas, and one number $\lambda$ per trigger is trained |
 # | Reparam-…-W | $V$ and $F$ have that form, and all of $W$ is trained |
 # | Linear, ReLU, Softmax | how scores become attention weights |
-# | FA, F | the feed-forward layer sees the last two words, $x_H$, together with what attention collected (FA) or alone (F) |
+# | FA, F | the feed-forward layer sees the last two words, $x_H$, with what attention collected (FA) or alone (F) |
 #
 # <details><summary>Inputs, scores, and the form of the lemmas</summary>
 #
@@ -166,7 +166,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The bound of (c), which is the shift of ReLU attention, was set after first runs.
+# We set the bound of (c), which is the shift of ReLU attention, after first runs.
 #
 # </details>
 #
@@ -179,12 +179,13 @@ show.figure(
 #
 # - (a) Does descent from zero move $W$? For Origin-Linear-F it does not.
 # - (b) Can the logit of the output grow without bound? Under softmax attention with $V$ fixed it is at most 1.
-# - (c) Can the logit of $\tau$ follow it? Where $F$ sees $x_H$ alone and has the form of Lemma 4.1, it cannot.
-# - (d) Is a word that never was an output treated like an output? Models that train one number per trigger do so.
-#   Origin models with softmax or ReLU attention, started at zero, give it a probability of at most $1/N$ at all
-#   times.
+# - (c) Can the logit of $\tau$ follow it? Where $F$ sees only $x_H$ and has the form of Lemma 4.1, it cannot.
+# - (d) Does the model treat a word that was never an output like an output? Models that train one number per
+#   trigger do. Origin models with softmax or ReLU attention, started at zero, give it a probability of at most
+#   $1/N$ at all times.
 #
-# A loss of 0 needs (a) and (b). The Bayes risk, the lowest loss with noise, also needs (c). Unseen words need (d).
+# Reaching a loss of 0 requires (a) and (b). Reaching the Bayes risk, the lowest loss with noise, also requires (c).
+# Unseen words require (d).
 #
 # </blockquote>
 # <!-- /claim -->

@@ -142,12 +142,12 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # step $t$ is equivalent to the autoregressive history at step $c(t) \leq O((n+t)t)$, i.e.
 # $Z^{c(t)}[:-\text{length}(x^t)] = x^t$. This can be achieved with 2 bits of precision.
 #
-# **What is true.** The lemma as stated. The paper does not say what happens to a head that moves left from the first
-# cell. Here it is lost, as in Algorithm 7; with one more entry in one $V$ it stays, as in textbooks, at the same $d$
-# and $H$.
+# **What is true.** The lemma is true as stated. The paper does not say what happens to a head that moves left from the
+# first cell. Here it is lost, as in Algorithm 7. With one more entry in one $V$ it stays, as in textbooks, at the same
+# $d$ and $H$.
 #
-# **What changed.** Only the proof. Algorithms 6 and 7 do not run as stated, and once corrected they are larger than the
-# lemma allows; our heads take back what they wrote, so that no row is used up.
+# **What changed.** Only the proof differs. Algorithms 6 and 7 do not run as stated, and once corrected they are larger
+# than the lemma allows. Our heads subtract what they wrote, so no row is used up.
 #
 # <details><summary>Slips (1)</summary>
 #

@@ -123,8 +123,9 @@ show.figure(
 # **What is true.** A model class is identifiable with respect to a data set if all its empirical risk minimisers, the
 # set $\Omega_{\mathrm{ERM}}$ of Eq. 13, compute the same function, on inputs of every length.
 #
-# **What changed.** Eq. 13 names the set of minimisers $\Omega_\Theta$, as if it held all parameters $\Theta$ of the
-# class; the text before and after it has $\Omega_{\mathrm{ERM}}$. Two arbitrary models of a class need not agree.
+# **What changed.** Eq. 13 calls the set of minimisers $\Omega_\Theta$, as if it contained all parameters $\Theta$ of
+# the class, while the text before and after it has $\Omega_{\mathrm{ERM}}$. Two arbitrary models of a class need not
+# agree.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -465,11 +466,11 @@ claim.verdict()
 # &+ \textstyle\sum_h V_h[a,k]\, Q_h[j,\ell] ,
 # \end{aligned}$$
 #
-# and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, are the same
-# function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal.
+# and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, compute the
+# same function on inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal.
 #
 # **What changed.** For $j=k$ Eq. 16 counts every term twice, which contradicts Eqs. 41 and 42 of the appendix. The
-# equivalence survives the doubled terms, but with them $p$ times the features is no longer the output.
+# equivalence survives the doubled terms, but $p$ times the features is then no longer the output.
 #
 # <details><summary>Slips (2)</summary>
 #
@@ -482,7 +483,7 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** Inputs of two tokens are enough; inputs of one token, for $d\ge2$, are not.
+# **Beyond the paper.** Inputs of two tokens are enough. For $d\ge2$, inputs of one token are not.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -547,7 +548,7 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** With few heads the minimiser can be unique while $\Lambda_D$ is singular.
+# **Beyond the paper.** With few heads, the minimiser can be unique even if $\Lambda_D$ is singular.
 #
 # </blockquote>
 # <!-- /claim -->

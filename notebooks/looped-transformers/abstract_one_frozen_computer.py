@@ -111,9 +111,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The weights depend on the size of a program alone: how many columns it has, how large its
-# matrices are, and which functions it may call. Five programs that we pad to one size lead to the same weights, bit for
-# bit.
+# **Beyond the paper.** The weights depend only on how many columns a program has, how large its matrices are, and which
+# functions it may call. If we pad five programs to the same size, they lead to the same weights, bit for bit.
 #
 # </blockquote>
 # <!-- /claim -->

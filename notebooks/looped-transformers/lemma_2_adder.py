@@ -79,10 +79,10 @@ show.figure(
 #
 # **What is true.** One hidden ReLU layer adds two numbers of $d$ bits modulo $2^d$. Bit $i$ of the sum is a function of
 # $s = a_{[i]} + b_{[i]}$, the sum of the numbers formed by the lowest $i$ bits: it is 1 for $s \in [2^{i-1}, 2^i)$ and
-# for $s \in [3\cdot 2^{i-1}, 2^{i+1})$. That takes 6 units per bit, and 8 where the residual connection has to be
+# for $s \in [3\cdot 2^{i-1}, 2^{i+1})$. This takes 6 units per bit, or 8 where the residual connection has to be
 # cancelled.
 #
-# **What changed.** $d$ output bits have no room for a sum of $d+1$ bits, and the proof assumes a sum below $2^d$.
+# **What changed.** A sum of $d+1$ bits does not fit into $d$ output bits, and the proof assumes a sum below $2^d$.
 # Larger sums wrap around, which the machine needs for subtraction.
 #
 # <details><summary>Slips (2)</summary>

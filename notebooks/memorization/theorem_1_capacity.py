@@ -109,12 +109,11 @@ show.figure(
 # such that $\mathcal A$ can memorize $\mathcal T$.
 #
 # **What is true.** Let $d\ge d_\mathrm{out}\ge1$, $d_v\ge d_\mathrm{out}$, $n<d$ and $r=\min(n,d_h)$. If Assumptions 1
-# and 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer meets all $T$ labels, whatever they
-# are.
+# and 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer fits all $T$ labels, whatever they are.
 #
-# **What changed.** The paper's first comma has two readings. If "$\ge d_\mathrm{out}$" covers $d$ as well, the theorem
-# holds as it stands. If it does not, as in the introduction, the theorem is false: all outputs have rank at most $d$,
-# and with $d<d_\mathrm{out}$ some labels are out of reach.
+# **What changed.** The paper's comma after $d$ allows two readings. If "$\ge d_\mathrm{out}$" also applies to $d$, the
+# theorem holds as it stands. If it does not, as in the introduction, the theorem is false, because all outputs have
+# rank at most $d$, and with $d<d_\mathrm{out}$ some labels are out of reach.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -516,9 +515,9 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The examples can be shared out in advance: head 1 fits examples $1,\dots,r$, every further head
-# the next $r-1$. For a head with fresh examples $R$ and earlier ones $B$ let $C=-Z'_RZ_B'^{+}$; we choose the fresh
-# weights such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at its saturated limit. Then
+# **Beyond the paper.** We can assign the examples to heads in advance: head 1 fits examples $1,\dots,r$, and every
+# further head fits the next $r-1$. For a head with new examples $R$ and earlier examples $B$, let $C=-Z'_RZ_B'^{+}$. We
+# choose the new weights such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at its saturated limit. Then
 # $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows of $Z'_B$.
 #
 # </blockquote>
