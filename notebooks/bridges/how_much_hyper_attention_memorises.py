@@ -179,13 +179,15 @@ show.figure(
 # <details><summary>Proof of Bridge 3.2</summary>
 #
 # The tokens are independent, so the tensors $x_J$ are, and the rank is that of $\Theta$. It is at most $H(N-1)+1$ by
-# Bridge 3.1. Let $T = H(N-1)+1$; for fewer examples the rows are some of those of so many (add queries; almost all keep
-# the sums of sets different), and for more they contain them.
+# Bridge 3.1. Let $T = H(N-1)+1$. With fewer examples, we add queries until there are $T$ of them (almost all choices
+# keep the sums of sets different), and the rows are some of the $T$ rows. With more examples, the rows contain $T$ such
+# rows.
 #
-# *Scores.* It is enough to find some scores with rank $T$: a determinant is an analytic function of the scores, and if
-# it is not zero everywhere it is zero on a set of measure zero only. Take a vector $u$ such that the numbers $a_t =
-# \langle u, q_t\rangle$ have no two different sets of equal sum either; almost every $u$ does. Take $C_h = u \otimes
-# \kappa_h$, with logits $a_t\,\beta_{h,J}$, $\beta_{h,J} = \kappa_h(x_J)$, which are any numbers.
+# *Scores.* It is enough to find some scores with rank $T$, because a determinant is an analytic function of the scores,
+# and if it is not zero everywhere, it is zero only on a set of measure zero. Take a vector $u$ such that no two
+# different sets of the numbers $a_t = \langle u, q_t\rangle$ have the same sum either, which is true for almost every
+# $u$. Take $C_h = u \otimes \kappa_h$, with logits $a_t\,\beta_{h,J}$, $\beta_{h,J} = \kappa_h(x_J)$, which are any
+# numbers.
 #
 # *The determinant.* Multiply row $t$ by $\prod_g \sum_J e^{a_t\beta_{g,J}}$. The entry at $(h, J)$ becomes the sum of
 # $e^{a_t\mu_k}$ over all $k = (k_1, \dots, k_H)$, a tuple for each head, with $k_h = J$, where $\mu_k = \sum_g
@@ -197,9 +199,10 @@ show.figure(
 # $$\det(VB') = \sum_{\kappa} \det\big(B'_{\kappa(1)}, \dots, B'_{\kappa(T)}\big)\, e^{\sum_t a_t\mu_{\kappa(t)}} ,$$
 #
 # over all assignments $\kappa$ of a $k$ to each example. The exponent is a linear form in the $\beta_{g,J}$, with the
-# coefficient $\sum a_t$ over the examples with $\kappa_g(t) = J$. It tells that set, by the choice of $u$; so different
-# assignments have different linear forms, and exponentials of different linear forms are independent functions. For
-# some assignment the rows $B'_{\kappa(t)}$ are a basis. So the determinant is not zero for all $\beta$.
+# coefficient $\sum a_t$ over the examples with $\kappa_g(t) = J$. By the choice of $u$, the coefficient determines that
+# set. Therefore different assignments have different linear forms, and exponentials of different linear forms are
+# independent functions. For some assignment the rows $B'_{\kappa(t)}$ are a basis, so the determinant is not zero for
+# all $\beta$.
 #
 # *Width one.* With a key vector for each member $\beta_{h,J} = \prod_r b^r_{h,j_r}$. The exponents are then polynomials
 # in the $b$'s, and those of different tuples have different monomials, so the argument still holds. With one key for
@@ -211,16 +214,16 @@ show.figure(
 # <details><summary>Proof of Bridge 3.3</summary>
 #
 # Let $m = s-1$. It is enough that the $H\,d^m$ features are independent functions of query and context, for almost all
-# scores: then $H\,d^m$ examples have a determinant that is not zero, and almost all have. (For fewer examples take some
+# scores: then some $H\,d^m$ examples have a nonzero determinant, and hence almost all do. (For fewer examples take some
 # of its rows.)
 #
 # By Bridge 3.2, with a determinant that is analytic in scores and context together, for almost all scores and contexts
 # the only relations among the functions $\theta_{h,J}$ of the query are that the weights of each head add up to 1. Take
-# such scores. A relation among the features is a form $W_h$, linear in each of $m$ vectors, for each head, with $\sum_h
-# \sum_J \theta_{h,J}\,W_h(x_J) = 0$ for all queries and contexts. For almost every context then $W_h(x_J)$ is one
-# number $c_h$ for all tuples $J$. Both $W_h(x_1, \dots, x_1)$ and $W_h(x_2, \dots, x_2)$ are among them, so that
-# $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$; so it is 0, and $c_h = 0$.
-# Since $n \ge m$, also $W_h(x_1, \dots, x_m) = 0$, for almost all vectors, and $W_h = 0$.
+# such scores. A relation among the features consists of a form $W_h$ for each head, linear in each of $m$ vectors, with
+# $\sum_h \sum_J \theta_{h,J}\,W_h(x_J) = 0$ for all queries and contexts. For almost every context then $W_h(x_J)$ is
+# one number $c_h$ for all tuples $J$. Both $W_h(x_1, \dots, x_1)$ and $W_h(x_2, \dots, x_2)$ are among them, so that
+# $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$, so it is 0, and $c_h = 0$.
+# Since $n \ge m$, we also have $W_h(x_1, \dots, x_m) = 0$ for almost all vectors, and $W_h = 0$.
 #
 # *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and alternating forms vanish on all of them. These
 # have dimension $\binom{d}{m}$, and each is a relation for each head. $\square$

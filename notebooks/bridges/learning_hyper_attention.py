@@ -196,13 +196,13 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 2.1</summary>
 #
-# *Linear.* A tuple adds $C(q, z_{j_1}, \dots)\, W_a(z_{j_1}, \dots)$ to output $a$. Written out, that is
+# *Linear.* A tuple adds $C(q, z_{j_1}, \dots)\, W_a(z_{j_1}, \dots)$ to output $a$. Written out, this is
 #
 # $$\sum_{\alpha, \beta, \xi} C_{\alpha\beta_1\dots}\, W_{a\xi_1\dots}\; q_\alpha \prod_r (z_{j_r})_{\beta_r}
 # (z_{j_r})_{\xi_r} ,$$
 #
-# the inner product of $C \otimes W_a$, its indices sorted, with $q \otimes \bigotimes_r z_{j_r}z_{j_r}^\top$. Sum over
-# the tuples. Over all of them the sum of products is the product of sums, $G^{\otimes(s-1)}$.
+# the inner product of $C \otimes W_a$, with its indices sorted, and $q \otimes \bigotimes_r z_{j_r}z_{j_r}^\top$. Now
+# sum over the tuples. Over all tuples, the sum of products is the product of sums, $G^{\otimes(s-1)}$.
 #
 # *The kernel.* $\langle zz^\top, z'z'^\top\rangle = \langle z, z'\rangle^2$, so that $\langle G, G'\rangle =
 # \sum_{j,k}\langle z_j, z'_k\rangle^2 = \|ZZ'^\top\|_F^2$, and inner products of tensor powers are powers of inner
@@ -213,16 +213,17 @@ show.figure(
 # *No more than $\psi_s$.* Each factor $zz^\top$ lies in the symmetric matrices, of dimension $D$. Over all tuples,
 # $G^{\otimes(s-1)}$ is also a symmetric tensor over them, and these have dimension $\binom{D+s-2}{s-1}$.
 #
-# *No less.* Take $x_1, \dots, x_{s-1}$ and a query $q$, which is a token too, behind them, and for a set $U \subseteq
-# [s-1]$ let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple with a token 0
-# adds nothing. By inclusion and exclusion
+# *No less.* Take tokens $x_1, \dots, x_{s-1}$, followed by a query $q$, which is also a token. For a set
+# $U \subseteq [s-1]$, let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple
+# with a token 0 adds nothing. By inclusion and exclusion,
 #
 # $$\sum_U (-1)^{s-1-|U|}\, \Phi(q, Z_U) = q \otimes \sum_\pi \bigotimes_r x_{\pi(r)}x_{\pi(r)}^\top ,$$
 #
-# where only tuples are left that use each $x_r$, and so each exactly once and $q$ not at all: for an ordered sum one
-# order $\pi$, for all tuples every permutation. The matrices $xx^\top$ span the symmetric ones. So for an ordered sum
-# the right-hand sides span $\mathbb R^d \otimes \mathrm{Sym}^{\otimes(s-1)}$, and over all tuples $\mathbb R^d$ times
-# the symmetric tensors. These inputs have $s$ tokens; with more, the others are 0. $\square$
+# where only those tuples are left that use each $x_r$, hence each exactly once and $q$ not at all. For an ordered sum
+# this is one order $\pi$, and for all tuples it is every permutation. The matrices $xx^\top$ span the symmetric ones.
+# Therefore, for an ordered sum, the right-hand sides span $\mathbb R^d \otimes \mathrm{Sym}^{\otimes(s-1)}$, and over
+# all tuples $\mathbb R^d$ times the symmetric tensors. These inputs have $s$ tokens; with more, the others are 0.
+# $\square$
 #
 # </details>
 #
@@ -239,8 +240,8 @@ show.figure(
 #
 # The regression needs only the inner products of the samples: the solution of smallest norm is a combination of
 # $\Phi(q_i, Z_i)$, with weights from a linear system of $N$ equations, $O(N^3 + N^2d_\mathrm{out})$. An inner product
-# takes $n^2d$ multiplications for $K$, and over all tuples one power; over ordered ones two products of $n \times n$
-# matrices for each further member, $O(sn^3)$. $\square$
+# takes $n^2d$ multiplications for $K$. Over all tuples it then takes one power, and over ordered ones two products of
+# $n \times n$ matrices for each further member, $O(sn^3)$. $\square$
 #
 # </details>
 #
@@ -249,11 +250,11 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 2.3</summary>
 #
-# Minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$; they exist,
-# and by Bridge 2.2 the heads are enough for each. If $\Phi = \sum_i c_i\Phi_i$, then $T\Phi = \sum_i c_iT\Phi_i$ is
-# fixed. If $\Phi$ is not in the span, its part $t$ outside it is orthogonal to all $\Phi_i$ and
-# $\langle t, \Phi\rangle = \|t\|^2 > 0$. If $T$ is a minimiser, so is $T + e_at^\top$, and the two differ at $\Phi$.
-# This proves the first sentence.
+# The minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$. They
+# exist, and by Bridge 2.2 there are enough heads for each. If $\Phi = \sum_i c_i\Phi_i$, then
+# $T\Phi = \sum_i c_iT\Phi_i$ is fixed. If $\Phi$ is not in the span, its part $t$ outside it is orthogonal to all
+# $\Phi_i$ and $\langle t, \Phi\rangle = \|t\|^2 > 0$. If $T$ is a minimiser, so is $T + e_at^\top$, and the two differ
+# at $\Phi$. This proves the first sentence.
 #
 # All inputs together span $\psi_s$ dimensions (Bridge 2.1). All of them lie in the span of the samples if and only if
 # that span has dimension $\psi_s$, which is the rank of $\Lambda$; and $N$ samples span at most $N$.
@@ -271,17 +272,17 @@ show.figure(
 #
 # *One-hot tokens, ordered sums.* Let $\Gamma(Z)$ count the tuples of positions of $Z$ by the symbols that they hold.
 # For a query with the symbol $a$, $\Phi(e_a, Z) = e_a \otimes \Gamma(Z)$, where the entry of $\Gamma$ at $(p_1, \dots)$
-# stands at the coordinate $\bigotimes_r e_{p_r}e_{p_r}^\top$, and all other coordinates are 0. So the samples span the
-# direct sum, over symbols $a$, of $e_a$ times the span of the counts of sequences that hold $a$; its dimension is the
-# sum of the ranks in the condition. All sequences span all of $e_a \otimes \mathbb R^{S^{s-1}}$: by inclusion and
-# exclusion over the words that arise from $a\,w_1 \dots w_{s-1}$ by leaving out some of the $w_r$, with $a$ as the
-# query, as in the proof of Bridge 2.1, what is left is the one ordered tuple of the $w_r$. With Bridge 2.3 this is the
-# second sentence.
+# is at the coordinate $\bigotimes_r e_{p_r}e_{p_r}^\top$, and all other coordinates are 0. The samples therefore span
+# the direct sum, over symbols $a$, of $e_a$ times the span of the counts of sequences that contain $a$. Its dimension
+# is the sum of the ranks in the condition. All sequences span all of $e_a \otimes \mathbb R^{S^{s-1}}$: by inclusion
+# and exclusion over the words that arise from $a\,w_1 \dots w_{s-1}$ by leaving out some of the $w_r$, with $a$ as the
+# query, as in the proof of Bridge 2.1, what is left is the one ordered tuple of the $w_r$. Together with Bridge 2.3,
+# this proves the second sentence.
 #
 # *Other embeddings.* If the symbol $a$ has the vector $b_a$, a linear map, the same for all inputs, takes the one-hot
 # features to the features of the embedded tokens. Therefore, what lies in the span of the samples still does. Where the
-# vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing: what lies outside the
-# span stays outside. Where they are not, it may come to lie inside, as in the last row below.
+# vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing, so what is outside the
+# span stays outside. Where they are dependent, it may move inside, as in the last row below.
 #
 # *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below
 # $\psi_s = S\,D^{s-1}$, for $D = S(S+1)/2 > S$. We show below that many symbols in few dimensions can satisfy it

@@ -109,11 +109,11 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 5.1</summary>
 #
-# Take the machine that never moves and never changes a letter. For each of its $\Sigma^W$ tapes the layer prints this
-# tape in the second step. Each token that is printed is a function of $G$ and the last token, whatever the heads. Two
-# tapes whose $G$ and last token agree before the second step would therefore be printed alike from then on, so these
-# pairs are all different. $G$ is symmetric, and each of its entries is a sum of $c$ products of entries, hence a whole
-# number from $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ of them, and $3^d$ last tokens. $\square$
+# We take the machine that never moves and never changes a letter. For each of its $\Sigma^W$ tapes, the layer prints
+# this tape again in the second step. Each token that is printed is a function of $G$ and the last token, whatever the
+# heads. Two tapes whose $G$ and last token agree before the second step would therefore be printed alike from then on,
+# so these pairs are all different. $G$ is symmetric, and each of its entries is a sum of $c$ products of entries, hence
+# a whole number from $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ of them, and $3^d$ last tokens. $\square$
 #
 # </details>
 #
@@ -394,13 +394,14 @@ claim.verdict()
 # tests are on the path to each.
 #
 # A step copies $h$ (1 instruction) and searches for it ($W-1$). Each leaf subtracts the letter of its cell from a cell
-# of 0 and branches, since the result is at most 0 ($W$). Then the copy is cleared and the state subtracted (2), which
-# leaves minus the number of the rule. The program searches for it among $Q\Sigma+1$ numbers, the last of which is for
-# all states that halt ($Q\Sigma$, and 1 instruction which ends the run). A rule takes five: it notes by how much the
-# letter changes, changes the state, copies $h$ anew, moves the head, and clears the number of the rule, with a branch
-# ($5Q\Sigma$). The copy is searched for ($W-1$); each leaf changes the letter of its cell and clears the copy, with a
-# branch ($2W$). The change is cleared, with a branch to the beginning (1). With the last instruction this makes
-# $5W+6Q\Sigma+4$. Each path has $1 + 1 + 2 + 5 + 2 + 1$ instructions and the tests of three searches. $\square$
+# that holds 0 and branches, because the result is at most 0 ($W$). Then the copy is cleared and the state subtracted
+# (2), which leaves minus the number of the rule. The program searches for it among $Q\Sigma+1$ numbers, the last of
+# which is for all states that halt ($Q\Sigma$, and 1 instruction which ends the run). A rule takes five instructions,
+# which record by how much the letter changes, change the state, copy $h$ again, move the head, and clear the number of
+# the rule, with a branch ($5Q\Sigma$). The program then searches for the copy ($W-1$), and each leaf changes the letter
+# of its cell and clears the copy, with a branch ($2W$). The change is cleared, with a branch to the beginning (1). With
+# the last instruction this makes $5W+6Q\Sigma+4$. Each path has $1 + 1 + 2 + 5 + 2 + 1$ instructions and the tests of
+# three searches. $\square$
 #
 # </details>
 

@@ -167,16 +167,17 @@ show.figure(
 # <details><summary>Proof of Remark F.6, for every depth</summary>
 #
 # A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a matrix $G$ that all of them
-# share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack multiplies such maps: always $X
-# \mapsto X G(X)$. Now take four tokens of a sequence with the features $(0,0), (0,1), (1,0), (1,1)$. Side by side,
-# $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same,
+# share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack composes such maps, so the result
+# always has the form $X \mapsto X G(X)$. Now take four tokens of a sequence with the features
+# $(0,0), (0,1), (1,0), (1,1)$, written next to each other. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$, so the outputs
+# satisfy the same relation,
 #
 # $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
 #
-# whatever the weights. For the target the left-hand side is $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1,
-# b_j))$, and for the crosswise one $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$: zero only by
-# accident. One head of order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition
-# 5.1). $\square$
+# whatever the weights. For the target, the left-hand side is
+# $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1, b_j))$, and for the crosswise one it is
+# $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$. Both are zero only by accident. One head of order 2
+# multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1). $\square$
 #
 # </details>
 #
@@ -274,8 +275,8 @@ show.table(["target", "missed by the best linear attention, side by side"], miss
 
 # %% [markdown]
 # ## How we checked
-# We require that the defect of every stack is at the size of rounding errors, and that the defect of both targets is
-# large. As controls, the best linear layer should miss the target, and softmax attention should break the identity.
+# We require the defect of every stack to be no larger than rounding errors, and the defect of both targets to be large.
+# As controls, the best linear layer should miss the target, and softmax attention should break the identity.
 
 # %%
 claim = Claim("hyper-attention/remark-f-6")

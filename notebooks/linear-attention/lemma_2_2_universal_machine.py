@@ -284,45 +284,46 @@ show.table(
 #   $c$.
 #
 # There are six heads for marks, three for memory, two per letter, three for moves, one that prints and one per cell,
-# which makes $N + 2\hat\Sigma + 13$ for $N$ cells. (With one more entry, 1 at row "at" of cell 0 and column "cell" of
-# cell 0 in the $V$ of the move L, a move to the left of cell 0 gives $e_0$ in place of zero. All else is as below, and
-# the head stays on the tape.)
+# which makes $N + 2\hat\Sigma + 13$ for $N$ cells. (With one more entry, a 1 at row "at" of cell 0 and column "cell" of
+# cell 0 in the $V$ of the move L, a move to the left of cell 0 gives $e_0$ instead of zero. Everything else is as
+# below, and the head stays on the tape.)
 #
-# *Fixed blocks.* The row # is held by one token, which holds nothing else: $G[\#, \#] = 1$, and # meets no other row.
-# Only the table's columns hold the rows that name these columns. In $G$, these rows give the identity among themselves,
-# and the transition function together with the table's other rows.
+# *Fixed blocks.* Only one token holds the row #, and it holds nothing else. Therefore $G[\#, \#] = 1$, and # is paired
+# with no other row. Only the table's columns hold the rows that name these columns. In $G$, these rows give the
+# identity among themselves, and the transition function together with the table's other rows.
 #
-# *Invariant.* When the last token of $x^t$ is there, (a) $T e_c$ is the letter of cell $c$ for $c < n + t$ and zero for
-# all other cells, and $S e_c$ is the state where the head is and zero elsewhere; (b) $U = 0$ and $D = 0$; (c) of all
-# sources this token holds "go" alone. The prompt has it for $t = 0$.
+# *Invariant.* When the last token of $x^t$ has been written, (a) $T e_c$ is the letter of cell $c$ for $c < n + t$ and
+# zero for all other cells, and $S e_c$ is the state where the head is and zero elsewhere; (b) $U = 0$ and $D = 0$; (c)
+# of all sources this token holds only "go". The prompt satisfies this for $t = 0$.
 #
-# *A step.* If the head is on the tape, the tokens are the following, all other rows being zero.
+# *A step.* If the head is on the tape, the tokens are as follows, and all other rows are zero.
 #
 # - LOCATE: at $= e_h$, for "go" asks for all states and $S^\top (1, \dots, 1)^\top = e_h$.
 # - READ: read letter $= T e_h = a$, read state $= S e_h = q$, cell $= e_h$. Its rows letter, head and move are zero, so
-#   that $T$, $S$ and $D$ stay. $U = q a^\top$.
+#   $T$, $S$ and $D$ do not change, and $U = q a^\top$.
 # - PAIR: the pair rows of $a$ hold $U a = q$. (Head $= q$, without a cell, changes nothing.)
 # - WRITE: from the table's column $q$: letter $= a' - a$, move $=$ moved $= m$, next state $= q'$, read letter $= a$,
-#   read state $= -q$. And cell $= e_h$. So $T e_h = a'$, $D = e_h m^\top$, $U = 0$.
+#   read state $= -q$. Also, cell $= e_h$. Therefore $T e_h = a'$, $D = e_h m^\top$ and $U = 0$.
 # - LEAVE: at $= e_{h'}$, which is $D m$ shifted by the move; move $= -m$, cell $= e_h$, head $= -q$, brought state
 #   $= q'$; the pair rows hold $U a = 0$. So $S = 0$ and $D = 0$.
 # - ARRIVE: cell $= e_{h'}$, head $= q'$, next $= e_0$, read letter $= T e_{h'}$, read state $= S e_{h'} = 0$; the row
-#   move of LEAVE asks $D$ and gets nothing. So $S e_{h'} = q'$, and $U$ stays 0.
-# - PRINT, asked for cell $c$ by next $= e_c$. Where a cell is, its letters sum to 1, and the token is: its letter, its
-#   state $S e_c$, next $= e_{c+1}$. It has no cell and changes none of the blocks. For $c = n + t$ the letters sum to
-#   0. "One, less the sum of the letters" is 1: the token has the blank, the state $S e_c$, go, and the key $e_c$. So
-#   $T e_c$ becomes the blank, and $S$ stays, since the state that is shown is not in the rows head.
+#   move of LEAVE looks up $D$ and gets nothing. Therefore $S e_{h'} = q'$, and $U$ stays 0.
+# - PRINT looks up cell $c$ through next $= e_c$. If the cell exists, its letters sum to 1, and the token holds its
+#   letter, its state $S e_c$ and next $= e_{c+1}$. The token has no cell and changes none of the blocks. For
+#   $c = n + t$ the letters sum to 0, so "one minus the sum of the letters" is 1, and the token holds the blank, the
+#   state $S e_c$, go, and the key $e_c$. Therefore $T e_c$ becomes the blank, and $S$ does not change, because the
+#   printed state is not in the rows head.
 #
 # These are $6 + n + t + 1$ tokens, the last $n + t + 1$ of which are $x^{t+1}$, and the invariant holds again. If the
-# head has left the tape, $S = 0$ and the work has no entries but its marks and next $= e_0$: the tape is printed as it
-# was, a blank longer.
+# head has left the tape, $S = 0$ and the tokens of work have no entries except their marks and next $= e_0$. The tape
+# is then printed as it was, with one more blank.
 #
-# *Sizes.* With $N = \hat n + \hat\Phi$ cells, as many as are ever written, there are $H = N + 2\hat\Sigma + 13$ heads,
-# by the table, and the rows number
+# *Sizes.* With $N = \hat n + \hat\Phi$ cells, which is as many as are ever written, the table gives
+# $H = N + 2\hat\Sigma + 13$ heads, and the number of rows is
 #
 # $$d = 3N + \hat\Sigma\, (2\hat{\mathcal Q} + \hat\Sigma + 6) + 6\hat{\mathcal Q} + 13 .$$
 #
-# As $N \le 2\hat n\hat\Phi$, term by term
+# Since $N \le 2\hat n\hat\Phi$, we obtain term by term
 #
 # $$\begin{aligned}
 # d &\le (6 + 9 + 6 + 13)\,\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma, \hat{\mathcal Q}) , \\

@@ -117,29 +117,28 @@ show.figure(
 #
 # <details><summary>Proof of Lemma 2</summary>
 #
-# Write $a=a_{[i]}+2^ia'$ and $b=b_{[i]}+2^ib'$. Then $a+b$ and $s=a_{[i]}+b_{[i]}$ differ by a multiple of $2^i$, and
-# so have the same bit $i$, which is $\lfloor s/h\rfloor\bmod2$ with $h=2^{i-1}$. As $0\le s\le2(2h-1)<4h$, it is 1 if
+# Write $a=a_{[i]}+2^ia'$ and $b=b_{[i]}+2^ib'$. Then $a+b$ and $s=a_{[i]}+b_{[i]}$ differ by a multiple of $2^i$, so
+# they have the same bit $i$, which is $\lfloor s/h\rfloor\bmod2$ with $h=2^{i-1}$. As $0\le s\le2(2h-1)<4h$, it is 1 if
 # and only if $\lfloor s/h\rfloor$ is 1 or 3.
 #
 # For a whole number $k$ the difference $\sigma(s-k+1)-\sigma(s-k)$ is 0 for whole $s<k$ and 1 for $s\ge k$. In the same
-# way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. The sum of a step up at $h$ and a step down at
-# $2h$, less 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is
-# the bit.
+# way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. A step up at $h$ plus a step down at $2h$, minus
+# 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is the bit.
 #
 # With bits $a_j\in\{0,1\}$, $s=\sum_{j\le i}2^{j-1}(a_j+b_j)$; with bits $\pm1$ it is affine in them as well. The
 # output layer adds the six units with signs $\pm1$. It computes the bits up to $d$ of $a+b$, which is $a+b$ modulo
-# $2^d$. In a layer with a residual connection two more units per bit, $\sigma(x)$ and $\sigma(-x)$, subtract the old
+# $2^d$. In a layer with a residual connection, two more units per bit, $\sigma(x)$ and $\sigma(-x)$, subtract the old
 # entry $x$. $\square$
 #
 # </details>
 #
 # <details><summary>Proof that noise grows as 2δ(2ⁱ - 1)</summary>
 #
-# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$ the sum of the windows has the
-# slope 0 or $\pm1$ everywhere. So if all input bits are right within $\delta$, bit $i$ of the sum is right within
-# $2\,\delta\,(2^i-1)$. Is this ever so bad? Where $s$ sits at the end of a window, nothing holds the result back on one
-# side: its slope is 1. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the bound is met with
-# equality.
+# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$, the sum of the windows has slope 0
+# or $\pm1$ everywhere. If all input bits are right within $\delta$, bit $i$ of the sum is therefore right within
+# $2\,\delta\,(2^i-1)$. Can the error be this large? Where $s$ is at the end of a window, the slope on one side is
+# $\pm1$, so the result changes at once. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the
+# bound is attained with equality.
 #
 # </details>
 #

@@ -165,8 +165,8 @@ show.figure(
 # of the heads so far. Further columns do not change this, so after the last head $\mathrm{rank}\,Z = T$.
 #
 # *A step used twice.* Let $S$ be a subspace of dimension at most $n - 1$, and $E$ of rank $n$. The points
-# $E^\top\theta$ with $\theta$ inside the simplex span the $n$ dimensions of the rows of $E$, so not all of them lie in
-# $S$: there is a positive $\theta$ with $E^\top\theta \notin S$, and the same is true of all $\theta$ near it.
+# $E^\top\theta$ with $\theta$ inside the simplex span the $n$ dimensions of the rows of $E$, so not all of them are in
+# $S$. Hence there is a positive $\theta$ with $E^\top\theta \notin S$, and the same is true for all $\theta$ near it.
 #
 # *The first head.* Choose $\theta^{(1)}, \dots, \theta^{(r)}$ one after another, positive and such that
 # $E^{(t)\top}\theta^{(t)}$ is not in the span of the $t - 1 \le n - 1$ rows before it. By Claim 1 a head of width $r
@@ -178,18 +178,18 @@ show.figure(
 # $\theta^{(j)}$, $j \in R$, one after another, positive and such that $z''_j = E^{(j)\top}\theta^{(j)}$ is not in the
 # span of $(CZ''_{B,+})_j$ and of the rows $s_i = z''_i + (CZ''_{B,+})_i$ before it, at most $|R| \le n - 1$ vectors.
 # Then $s_j$ is not in the span of the $s_i$ before it, and $S_+ = Z''_R + CZ''_{B,+}$ has rank $|R|$. Let $W^*$ be the
-# matrix of Claim 1 for these weights. With $W^* + cW^+$, of rank at most $r \le d_h$, the weights on $R$ are the chosen
-# ones for every $c$, and $Z''_B(c) \to Z''_{B,+}$ as $c \to \infty$ (Lemma 4). Some minor of $S_+$ of size $|R|$ is not
-# 0, and the same minor of $S(c) = Z''_R + CZ''_B(c)$ is not 0 for large $c$: keep such a $c$.
+# matrix of Claim 1 for these weights. With the matrix $W^* + cW^+$, which has rank at most $r \le d_h$, the weights on
+# $R$ are the chosen ones for every $c$, and $Z''_B(c) \to Z''_{B,+}$ as $c \to \infty$ (Lemma 4). Some minor of $S_+$
+# of size $|R|$ is not 0, and the same minor of $S(c) = Z''_R + CZ''_B(c)$ is not 0 for large $c$: keep such a $c$.
 #
 # *The ranks add up.* Row operations bring the rows of $B$ and $R$ to
 #
 # $$\begin{bmatrix} I & 0 \\ C & I \end{bmatrix}\begin{bmatrix} Z'_B & Z''_B \\ Z'_R & Z''_R \end{bmatrix} =
 # \begin{bmatrix} Z'_B & Z''_B \\ N & S \end{bmatrix}, \qquad N = Z'_R(I - P), \quad P = Z_B'^{+}Z'_B,$$
 #
-# where $P$ is the orthogonal projection on the row space of $Z'_B$. So $NP = 0$ and $Z'_BP = Z'_B$. Multiplying the
-# first columns by $P$ from the right cannot raise the rank and leaves $[Z'_B, Z''_B; 0, S]$, of rank at least
-# $\mathrm{rank}\,Z'_B + \mathrm{rank}\,S = |B| + |R|$ (Lemma 1). $\square$
+# where $P$ is the orthogonal projection onto the row space of $Z'_B$. Therefore $NP = 0$ and $Z'_BP = Z'_B$.
+# Multiplying the first columns by $P$ from the right cannot raise the rank and leaves $[Z'_B, Z''_B; 0, S]$, of rank at
+# least $\mathrm{rank}\,Z'_B + \mathrm{rank}\,S = |B| + |R|$ (Lemma 1). $\square$
 #
 # </details>
 #
