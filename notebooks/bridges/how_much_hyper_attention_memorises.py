@@ -144,9 +144,9 @@ show.figure(
 #
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over those with $j_1 \le j_2 \le \dots$.
 # For almost all score tensors and almost all $T$ examples with separate contexts, the rank is $\min(T, H\,d^{s-1})$.
-# With $n < s-1 \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$
-# on. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and here it holds for
-# almost all tokens.
+# With $n < s-1 \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ for every
+# such $n\ge2$. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and here it
+# holds for almost all tokens.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -190,11 +190,11 @@ show.figure(
 # numbers.
 #
 # *The determinant.* Multiply row $t$ by $\prod_g \sum_J e^{a_t\beta_{g,J}}$. The entry at $(h, J)$ becomes the sum of
-# $e^{a_t\mu_k}$ over all $k = (k_1, \dots, k_H)$, a tuple for each head, with $k_h = J$, where $\mu_k = \sum_g
-# \beta_{g,k_g}$. So $\Theta$, with its rows scaled, is $VB$ with $V_{tk} = e^{a_t\mu_k}$ and $B$ the matrix whose row
-# $k$ has a 1 at each $(h, k_h)$. $B$ has rank $H(N-1)+1 = T$: the row of $k$, less that of $k$ with $k_h$ replaced by
-# another tuple, is the difference of two unit vectors of block $h$. Let $B'$ be $T$ independent columns of $B$. The
-# determinant is linear in each row, so
+# $e^{a_t\mu_k}$ over all $k = (k_1, \dots, k_H)$, a tuple for each head, with $k_h = J$, where
+# $\mu_k = \sum_g \beta_{g,k_g}$. Therefore $\Theta$, with its rows scaled, is $VB$ with $V_{tk} = e^{a_t\mu_k}$ and $B$
+# the matrix whose row $k$ has a 1 at each $(h, k_h)$. $B$ has rank $H(N-1)+1 = T$: the row of $k$ minus that of $k$
+# with $k_h$ replaced by another tuple is the difference of two unit vectors of block $h$. Let $B'$ be $T$ independent
+# columns of $B$. The determinant is linear in each row, so
 #
 # $$\det(VB') = \sum_{\kappa} \det\big(B'_{\kappa(1)}, \dots, B'_{\kappa(T)}\big)\, e^{\sum_t a_t\mu_{\kappa(t)}} ,$$
 #

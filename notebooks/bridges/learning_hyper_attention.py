@@ -210,8 +210,8 @@ show.figure(
 # $K_{jk} = \langle z_j, z'_k\rangle^2$, over pairs of such tuples; it is built member by member,
 # $M \leftarrow K \circ (A^\top M A')$ from $M = K$, where $A_{jj'}$ indicates whether $j'$ may follow $j$.
 #
-# *No more than $\psi_s$.* Each factor $zz^\top$ lies in the symmetric matrices, of dimension $D$. Over all tuples,
-# $G^{\otimes(s-1)}$ is also a symmetric tensor over them, and these have dimension $\binom{D+s-2}{s-1}$.
+# *No more than $\psi_s$.* Each factor $zz^\top$ is in the space of symmetric matrices, of dimension $D$. Over all
+# tuples, $G^{\otimes(s-1)}$ is also a symmetric tensor over them, and these have dimension $\binom{D+s-2}{s-1}$.
 #
 # *No less.* Take tokens $x_1, \dots, x_{s-1}$, followed by a query $q$, which is also a token. For a set
 # $U \subseteq [s-1]$, let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple
@@ -280,9 +280,10 @@ show.figure(
 # this proves the second sentence.
 #
 # *Other embeddings.* If the symbol $a$ has the vector $b_a$, a linear map, the same for all inputs, takes the one-hot
-# features to the features of the embedded tokens. Therefore, what lies in the span of the samples still does. Where the
-# vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing, so what is outside the
-# span stays outside. Where they are dependent, it may move inside, as in the last row below.
+# features to the features of the embedded tokens. Therefore, an input whose features are in the span of the samples
+# stays there. Where the vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing, so
+# features outside the span stay outside. Where the vectors are dependent, such features may move into the span, as in
+# the last row of the table below.
 #
 # *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below
 # $\psi_s = S\,D^{s-1}$, for $D = S(S+1)/2 > S$. We show below that many symbols in few dimensions can satisfy it
@@ -332,7 +333,7 @@ for order in orders:
         wrong_power[f"order {order}, {sum_over}"] = relative_error(kernels[1], written)
 
 # %% [markdown]
-# We compute ranks exactly, in whole numbers modulo a prime, on a few more random inputs than there are features.
+# We compute ranks exactly, with whole numbers modulo a prime, on slightly more random inputs than there are features.
 
 
 # %%
@@ -365,7 +366,7 @@ show.table(
 # over all tuples, it may or may not be smaller ({claim:ref}`Bridge 5.3 <bridges/bridge-5-3>` says when).
 #
 # ### One head, or all of them
-# We draw labels at random, so that no model fits them. There are 40 samples of order 3 with $d=2$, and 18 features.
+# We draw labels at random, so that no model fits them. We use 40 samples with $d=2$. At order 3 they have 18 features.
 
 # %%
 noisy, labels = normal(40, n, 2, seed=source), normal(40, 1, seed=source)
@@ -730,8 +731,8 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - We fixed the bound of $10^{-6}$ before the runs. It applies to 600 steps and one head.
-# - With one-hot tokens a head has one number per tuple of symbols for its scores and one for its values. On real tokens
-#   each entry of the scores meets each entry of the values.
+# - With one-hot tokens a head has one number per tuple of symbols for its scores and one for its values. On real-valued
+#   tokens, each entry of the scores is multiplied by each entry of the values.
 # - We choose the rate for each task by the test error, which favours gradient descent.
 #
 # </details>

@@ -171,7 +171,7 @@ show.figure(
 # *The program.* Letters are the numbers $0, \dots, \Sigma-1$, and each cell of the tape is a cell of memory. There is a
 # block of instructions for each state $q$ that does not halt and each cell $p$. It begins with $\Sigma-1$ tests. The
 # first subtracts 0 from the cell, and branches if the letter is 0. Each further test subtracts 1. Test number
-# $j = 1, \dots, \Sigma-2$ is reached by a letter $a$ from $j$ on, leaves $a-j$ in the cell, and branches if and only if
+# $j = 1, \dots, \Sigma-2$ is reached by letters $a\ge j$, leaves $a-j$ in the cell, and branches if and only if
 # $a = j$. Only the letter $\Sigma-1$ passes all tests, and it leaves $(\Sigma-1)-(\Sigma-2) = 1$; after a branch 0 is
 # left. Once the letter is found, the content of the cell is therefore known, and one subtraction of a constant (none,
 # if nothing changes) turns it into the letter that the rule writes. A jump leads to the block of the next state and the

@@ -396,7 +396,7 @@ claim.verdict()
 # A step copies $h$ (1 instruction) and searches for it ($W-1$). Each leaf subtracts the letter of its cell from a cell
 # that holds 0 and branches, because the result is at most 0 ($W$). Then the copy is cleared and the state subtracted
 # (2), which leaves minus the number of the rule. The program searches for it among $Q\Sigma+1$ numbers, the last of
-# which is for all states that halt ($Q\Sigma$, and 1 instruction which ends the run). A rule takes five instructions,
+# which stands for all halting states ($Q\Sigma$, and 1 instruction that ends the run). A rule takes five instructions,
 # which record by how much the letter changes, change the state, copy $h$ again, move the head, and clear the number of
 # the rule, with a branch ($5Q\Sigma$). The program then searches for the copy ($W-1$), and each leaf changes the letter
 # of its cell and clears the copy, with a branch ($2W$). The change is cleared, with a branch to the beginning (1). With
@@ -475,7 +475,7 @@ show.table(
 #    <details><summary>Solution</summary>
 #
 #    For $d=1$ the bound is $3(2c+1)=3(4W+19)\ge2^W$. At $W=7$ it reads $141\ge128$, which is true, and at $W=8$ it
-#    reads $153\ge256$, which is false. Width 1 is therefore excluded from $W=8$ on.
+#    reads $153\ge256$, which is false. Width 1 is therefore excluded for $W\ge8$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `cells = 6`. How many different memories do you expect? Does the largest entry of $G$,

@@ -305,7 +305,7 @@ show.table(
 # - WRITE: from the table's column $q$: letter $= a' - a$, move $=$ moved $= m$, next state $= q'$, read letter $= a$,
 #   read state $= -q$. Also, cell $= e_h$. Therefore $T e_h = a'$, $D = e_h m^\top$ and $U = 0$.
 # - LEAVE: at $= e_{h'}$, which is $D m$ shifted by the move; move $= -m$, cell $= e_h$, head $= -q$, brought state
-#   $= q'$; the pair rows hold $U a = 0$. So $S = 0$ and $D = 0$.
+#   $= q'$; the pair rows hold $U a = 0$. Therefore $S = 0$ and $D = 0$.
 # - ARRIVE: cell $= e_{h'}$, head $= q'$, next $= e_0$, read letter $= T e_{h'}$, read state $= S e_{h'} = 0$; the row
 #   move of LEAVE looks up $D$ and gets nothing. Therefore $S e_{h'} = q'$, and $U$ stays 0.
 # - PRINT looks up cell $c$ through next $= e_c$. If the cell exists, its letters sum to 1, and the token holds its

@@ -166,13 +166,12 @@ show.figure(
 #
 # <details><summary>Proof of Lemma 4.1</summary>
 #
-# The loss is a mean of squares and 0 for the model that realizes the data. So every minimiser $\Theta$ has loss 0:
-# $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
+# The loss is a mean of squares and 0 for the model that realizes the data. Every minimiser $\Theta$ therefore has loss
+# 0: $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
 # another minimiser and $c = p_a(\Theta) - p_a(\Theta')$. Then $\langle c, \mathcal{H}(Z_i)\rangle = 0$ for all $i$, and
-# $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since
-# $\lambda_{\min}(\Lambda_D) > 0$, we have $c = 0$. The outputs $\langle p_a(\Theta),
-# \mathcal{H}(Z)\rangle$ and $\langle p_a(\Theta'), \mathcal{H}(Z)\rangle$ are equal for every input $Z$,
-# of every length. $\square$
+# $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since $\lambda_{\min}(\Lambda_D) > 0$,
+# we have $c = 0$. The outputs $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ and
+# $\langle p_a(\Theta'), \mathcal{H}(Z)\rangle$ are equal for every input $Z$, of every length. $\square$
 #
 # </details>
 #
@@ -309,7 +308,7 @@ show.figure(
 )
 
 # %% [markdown]
-# From $N=\psi=6$ samples on, the certificate holds, and all minimisers compute the teacher's function. With fewer
+# With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With fewer
 # samples, models with four heads find other functions. A single head is a surprise, because at $N=4$ and 5 it still
 # finds only the teacher, without a certificate. It has 7 free parameters here (8, minus the scale that $V$ and $Q$
 # share), and the $2N\ge8$ equations are enough to determine them in these runs. At $N=3$ there are 6 equations, and one

@@ -185,7 +185,7 @@ show.table(
 #
 # ### Five runs
 # We run the five inputs on the same Python object. After every pass we compare the counter and the memory with an
-# interpreter that knows nothing of transformers. After every run we compare the weights with a copy that we made
+# interpreter that knows nothing about transformers. After every run we compare the weights with a copy that we made
 # before.
 
 # %%
@@ -304,8 +304,8 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A product adds an error of about $10^{-7}$ times the square of its size. Over about a hundred passes, on entries of
-# size 10 or less, these errors add up to the bound of $10^{-4}$. For the calculator, the interpreter evaluates the same
+# A product adds an error of about $10^{-7}$ times the square of its size. Over about a hundred passes, with entries of
+# size at most 10, these errors add up to the bound of $10^{-4}$. For the calculator, the interpreter evaluates the same
 # sums of sigmoids as the machine, so we test the machine and not the approximation of $1/x$ and $\sqrt x$. A padded
 # program may take one more pass, because a program that used to run straight into its halt first meets an idle
 # instruction, which jumps there.

@@ -184,7 +184,7 @@ show.figure(
 # are at the very end of a ramp. There, moving $s$ to one side changes the result at once.
 #
 # Next we build the layer. Bits enter and leave as $-1$ and $1$. We also build a second layer without the last two units
-# of each bit, which form the window from $3h$ on.
+# of each bit, which form the window that begins at $3h$.
 
 
 # %%
@@ -250,9 +250,9 @@ show.figure(
 # the largest possible error.
 #
 # ## How we checked
-# We compare every bit with integer addition modulo $2^d$. As a control we drop the window from $3h$ on. A sum can reach
-# this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong for some such
-# pairs and for no others.
+# We compare every bit with integer addition modulo $2^d$. As a control we drop the window that begins at $3h$. A sum
+# can reach this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong for
+# some such pairs and for no others.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")

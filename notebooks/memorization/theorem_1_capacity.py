@@ -421,12 +421,12 @@ claim.verdict()
 # *The limit.* Here every head, including the first, fits $n - 1$ examples of its own, and the first example is
 # saturated in all heads. Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are
 # the chosen ones for every $c$. On all others, one of the logits $EW^+e$ is the largest and leads the next by
-# $\gamma > 0$, so the weights approach one-hot ones like $e^{-c\gamma}$ (Lemma 4). So $Z(c) \to Z_+$, in which each
-# entry is a whole number or, on a head's own examples, a combination of whole numbers with weights in thousandths:
+# $\gamma > 0$, so the weights approach one-hot ones like $e^{-c\gamma}$ (Lemma 4). Therefore $Z(c) \to Z_+$, in which
+# each entry is a whole number or, on a head's own examples, a combination of whole numbers with weights in thousandths:
 # $1000\,Z_+$ is whole.
 #
 # *Its rank.* For a prime $p$ the rank of a whole matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
-# $p$ is not 0. So rank $T$ modulo $p$ proves rank $T$.
+# $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
 #
 # *Back to finite weights.* Some $T \times T$ minor of $Z_+$ is not 0. Minors are continuous, so the same minor of
 # $Z(c)$ is not 0 for all large $c$. $\square$
