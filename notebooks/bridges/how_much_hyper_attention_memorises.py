@@ -244,7 +244,7 @@ source = generator(seed)
 
 # %% [markdown]
 # We compute ranks exactly. We draw tokens and scores that are whole numbers, and let a score of 1 multiply a weight
-# by 7. Before we divide them by their sum, all softmax weights are then powers of 7. We multiply each row by these sums
+# by 7. All softmax weights are then powers of 7 before we divide them by their sum. We multiply each row by these sums
 # and compute the rank modulo a prime, which is never larger than the rank itself. We give each matrix three more
 # examples than the bound, so that the rank could exceed it.
 

@@ -298,7 +298,7 @@ show.table(
 #
 # *A step.* If the head is on the tape, the tokens are as follows, and all other rows are zero.
 #
-# - LOCATE: at $= e_h$, for "go" asks for all states and $S^\top (1, \dots, 1)^\top = e_h$.
+# - LOCATE: at $= e_h$, because "go" looks up all states and $S^\top (1, \dots, 1)^\top = e_h$.
 # - READ: read letter $= T e_h = a$, read state $= S e_h = q$, cell $= e_h$. Its rows letter, head and move are zero, so
 #   $T$, $S$ and $D$ do not change, and $U = q a^\top$.
 # - PAIR: the pair rows of $a$ hold $U a = q$. (Head $= q$, without a cell, changes nothing.)

@@ -680,5 +680,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether other heads could store one
-# example more.
+# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether other heads could store one more
+# example.
