@@ -47,12 +47,12 @@ machines = 3000  # random Minsky machines for the interpreters, at least 100
 transformed = 1000  # halting ones run inside the transformer, at least 20
 steps = 100  # steps of a Minsky machine after which it counts as not halting, at least 10
 bits = 8  # N, bits of an integer in the transformer, from 6 to 32
-temperature = 30.0  # lambda, at least 20
+inverse_temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(machines=(machines, 100, None), transformed=(transformed, 20, None), steps=(steps, 10, None))
-require(bits=(bits, 6, 32), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(bits=(bits, 6, 32), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The translation
@@ -149,7 +149,7 @@ def run_inside(made: Translate, count: int) -> tuple[int, int, int]:
     wrong = compared = 0
     for programs in shapes.values():
         machine = SubleqMachine(address_bits(programs[0].columns()), bits)
-        found = conformance(machine, programs, 6 * steps, temperature)
+        found = conformance(machine, programs, 6 * steps, inverse_temperature)
         wrong, compared = wrong + found.wrong, compared + found.steps
     return wrong, compared, sum(len(programs) for programs in shapes.values())
 
@@ -220,7 +220,7 @@ def counted(start: int) -> int:
     """What the transformer has in a register that held ``start``, after one addition."""
     source = translate(over, [start])
     machine = SubleqMachine(address_bits(source.columns()), bits)
-    state = machine.cycle(machine.load(source), temperature)
+    state = machine.cycle(machine.load(source), inverse_temperature)
     return int(machine.memory(state, source)[FIRST_REGISTER])
 
 

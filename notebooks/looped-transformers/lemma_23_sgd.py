@@ -149,10 +149,10 @@ copies = len(unrolled_program(w, x, y, rate, 20).code)
 
 
 # %%
-def run_machine(program, wanted, slope=1e-7, temperature=40.0):
+def run_machine(program, wanted, slope=1e-7, inverse_temperature=40.0):
     """The machine, its run, the run beside the interpreter's, and the distance of the weights to those wanted."""
     reference = interpret(program)
-    machine = FleqMachine(program, standard_blocks(program, slope), temperature)
+    machine = FleqMachine(program, standard_blocks(program, slope), inverse_temperature)
     run = machine.run(program, len(reference.counters))
     distance = (variable(program, run.memory, "w")[:, 0] - wanted).abs().max().nan_to_num(torch.inf).item()
     return machine, run, compare(run, reference), distance
@@ -274,7 +274,7 @@ show.figure(
 # D|+d)$.
 
 # %%
-state = machine.transformer.run(machine.layout.pack(program), result.cycles, machine.temperature)
+state = machine.transformer.run(machine.layout.pack(program), result.cycles, machine.inverse_temperature)
 stays = machine.cycle(state)
 moved = (machine.layout.memory(stays) - machine.layout.memory(state)).abs().max()
 sizes, blocks = summarise(machine.transformer), standard_blocks(program)
@@ -295,7 +295,7 @@ claim.at_most("layers (13 claimed)", sizes.layers, 13)
 claim.equal("heads of the widest layer (1 claimed)", sizes.heads, 1)
 claim.equal("different numbers of rows for a bit more, to 512 points", len(per_bit), 1)
 claim.at_most("rows, growth when d doubles", max(wide[2 * k] / wide[k] for k in (4, 8, 16)), 2)
-cold = run_machine(program, iterates[-1], temperature=5.0)
+cold = run_machine(program, iterates[-1], inverse_temperature=5.0)
 claim.control.at_most("temperature factor 5: distance to plain descent", cold[3], 1e-5)
 claim.equal("Algorithm 13 with its counters repaired: updates", updates, 6 * 20, of="proof")
 claim.at_most("Algorithm 13 in the machine: distance to plain descent", moving_off, 1e-5, of="proof")
@@ -322,7 +322,7 @@ claim.verdict()
 slopes, heats = [1e-2, 1e-4, 1e-6, 1e-7], [5.0, 10.0, 20.0]
 short, after_two = unrolled_program(w, x, y, rate, 2), sgd(w, x, y, rate, 2)[-1]
 by_slope = [run_machine(short, after_two, slope=slope) for slope in slopes]
-by_heat = [run_machine(short, after_two, temperature=heat) for heat in heats]
+by_heat = [run_machine(short, after_two, inverse_temperature=heat) for heat in heats]
 show.table(["c", "distance to plain descent"], [(s, one[3]) for s, one in zip(slopes, by_slope, strict=True)])
 show.table(
     ["temperature factor", "counter right", "distance to plain descent"],

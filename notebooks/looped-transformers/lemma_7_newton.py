@@ -331,7 +331,7 @@ def deviation(slope=1e-7):
 def first_product(scores=1.0):
     """The deviation after the first product, with the same weights and all scores times a factor."""
     one = FleqMachine(short)
-    one.temperature *= scores
+    one.inverse_temperature *= scores
     return compare(one.run(short, 1), short_reference).deviations[0]
 
 

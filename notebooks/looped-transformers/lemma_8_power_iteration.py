@@ -624,7 +624,7 @@ def error_at(slope=1e-7):
 def first_product(scores=1.0):
     """The error of b after its first product, with the same weights and all scores times a factor."""
     one = FleqMachine(programs[0], gate=gate)
-    one.temperature *= scores
+    one.inverse_temperature *= scores
     memories = one.run(programs[0], 2).memory, references[0].memories[1]
     return torch.linalg.matrix_norm(variable(programs[0], memories[0] - memories[1], "b")).item()
 

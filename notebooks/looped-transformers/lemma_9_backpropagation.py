@@ -399,7 +399,7 @@ show.figure(
 # %%
 dials = {slope: in_machine(1, 1, slope) for slope in (1e-2, 1e-4, 1e-6)}
 off = {slope: distance_after(one, 1, 1) for slope, one in dials.items()}
-cold = in_machine(1, 1, temperature=5.0)
+cold = in_machine(1, 1, inverse_temperature=5.0)
 cold_distance = torch.tensor(distance_after(cold, 1, 1)).nan_to_num(torch.inf)
 blocks, sizes = standard_blocks(single[0]), summarise(single[1].transformer)
 layouts = [FleqLayout(d, 84 + 8 * 2**k, 3 + 26 * 2**k, blocks, 40.0) for k in range(10)]  # 2^k points

@@ -60,12 +60,16 @@ points = 20  # data points of Algorithm 13, whose program has 18 instructions, f
 network_points = 47  # data points of Algorithms 15 and 16, whose program has 46 instructions, from 47 to 100
 rate = 0.1  # step size of both trainings, from 0.01 to 0.2
 random_programs = 200  # programs that move their pointers at random, from 20 to 10000
-temperature = 40.0  # factor on the scores, at least 20
+inverse_temperature = 40.0  # factor on the scores, at least 20
 seed = 0  # of data, network and random programs, at least 0
 
 # %%
 require(d=(d, 3, 4), points=(points, 19, 100), network_points=(network_points, 47, 100), rate=(rate, 0.01, 0.2))
-require(random_programs=(random_programs, 20, 10_000), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(
+    random_programs=(random_programs, 20, 10_000),
+    inverse_temperature=(inverse_temperature, 20.0, None),
+    seed=(seed, 0, None),
+)
 
 # %% [markdown]
 # ## A move of a pointer is an instruction
@@ -89,7 +93,7 @@ loops = {
     for fields in choices
     for by in steps
 }
-mover = FleqMachine(next(iter(loops.values())), temperature=temperature)
+mover = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temperature)
 layout = mover.layout
 codes = 2**layout.bits
 start = torch.stack([layout.pack(loop) for loop in loops.values()])
@@ -120,7 +124,7 @@ restored, unrestored = [], []
 for name, variable_name in zip("abc", ("x", "zero", "x"), strict=True):
     lines = [f"advance step.{name} by 5"] * 3 + [f"rewind step.{name} to {variable_name}"]
     there = assemble("\n".join([*lines, "step: x = add(x, zero) width 1", "halt"]), {"x": 1.0}, d)
-    computer = FleqMachine(there, temperature=temperature)
+    computer = FleqMachine(there, inverse_temperature=inverse_temperature)
     at = computer.layout.pack(there)
     columns = [computer.layout.rows.of(at, "memory")[computer.layout.first_instruction :]]
     for _ in range(4):
@@ -137,7 +141,7 @@ for name, variable_name in zip("abc", ("x", "zero", "x"), strict=True):
 # that moves $d$ rows.
 
 # %%
-cut = FleqMachine(next(iter(loops.values())), temperature=temperature, form={"pointer rows": "printed"})
+cut = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temperature, form={"pointer rows": "printed"})
 cut_wrong = 0
 for (fields, by), loop in loops.items():
     one = cut.layout.pack(loop)
@@ -145,7 +149,7 @@ for (fields, by), loop in loops.items():
         one = cut.cycle(cut.cycle(one))
         wanted = torch.tensor([(loop.addresses["x"] + count * by * (name in fields)) for name in "abc"])
         cut_wrong += int((cut.layout.addresses(one)[2] != wanted).any())
-without = FleqMachine(next(iter(loops.values())), temperature=temperature, pointers=False)
+without = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temperature, pointers=False)
 plain_size, size = summarise(without.transformer), summarise(mover.transformer)
 show.table(
     ["machine", "layers", "heads", "rows", "weights that are not zero"],
@@ -209,7 +213,7 @@ plain = sgd(w, x, y, rate, 2)[-1]
 def follow(program, cycles=10_000):
     """The machine, its run, and the run beside the interpreter's."""
     reference = interpret(program, cycles)
-    machine = FleqMachine(program, temperature=temperature)
+    machine = FleqMachine(program, inverse_temperature=inverse_temperature)
     run = machine.run(program, len(reference.counters))
     return machine, run, compare(run, reference)
 
@@ -306,7 +310,7 @@ show.figure(
 names = ("mul", "add", "sub", "transpose", "rowsigmoid")
 programs = [random_pointer_program(names, 8, 3, generator(seed + k)) for k in range(random_programs)]
 blocks = [ProductBlock(), SumBlock("add", 1), SumBlock("sub", 1), TransposeBlock(), RowSigmoidBlock()]
-frozen = FleqMachine(programs[0], blocks, temperature=temperature)
+frozen = FleqMachine(programs[0], blocks, inverse_temperature=inverse_temperature)
 batches = [fleq_conformance(frozen, programs[k : k + 50], 16) for k in range(0, random_programs, 50)]
 kinds = ("advance", "rewind", *names)
 executed = {name: sum(one.executed.get(name, 0) for one in batches) for name in kinds}

@@ -127,7 +127,7 @@ def _situation(job: Job, letters: list[int], states: list[int]) -> Situation:
     return Situation(state, places[0] if state in working else None, tuple(letters[:cells]))
 
 
-def by_subleq(jobs: Sequence[Job], bits: int = 8, temperature: float = 30.0) -> list[Way]:
+def by_subleq(jobs: Sequence[Job], bits: int = 8, inverse_temperature: float = 30.0) -> list[Way]:
     """The SUBLEQ transformer of ten layers (Lemma 1), one set of weights for the programs of all jobs."""
     made = [subleq_of(job.machine, job.tape, job.head) for job in jobs]
     cells, instructions = (max(len(getattr(one.source, part)) for one in made) for part in ("memory", "code"))
@@ -137,7 +137,7 @@ def by_subleq(jobs: Sequence[Job], bits: int = 8, temperature: float = 30.0) -> 
     for job, one in zip(jobs, made, strict=True):
         expected = job.expected
         begun = time.process_time()
-        runner = SubleqRunner(machine, [padded_subleq(one.source, cells, instructions)], temperature)
+        runner = SubleqRunner(machine, [padded_subleq(one.source, cells, instructions)], inverse_temperature)
         _, most_a_step = subleq_bounds(len(working_states(job.machine)), len(job.machine.letters), len(job.tape))
         found, cycles = _follow(one, runner, len(expected), most_a_step * (len(expected) - 1))
         seconds = time.process_time() - begun
@@ -163,7 +163,7 @@ def _follow(one: SubleqTape, runner: SubleqRunner, wanted: int, most: int) -> tu
     return found, cycles
 
 
-def by_fleq(jobs: Sequence[Job], temperature: float = 40.0) -> list[Way]:
+def by_fleq(jobs: Sequence[Job], inverse_temperature: float = 40.0) -> list[Way]:
     """The FLEQ transformer (Theorem 2), one set of weights for the programs of all jobs.
 
     Situations are read by rounding; ``deviation`` says from how far.
@@ -171,7 +171,7 @@ def by_fleq(jobs: Sequence[Job], temperature: float = 40.0) -> list[Way]:
     made = [fleq_of(job.machine, job.tape, job.head) for job in jobs]
     cells, instructions = (max(len(getattr(one.source, part)) for one in made) for part in ("memory", "code"))
     programs = [padded_fleq(one.source, cells, instructions) for one in made]
-    machine = FleqMachine(programs[0], temperature=temperature)
+    machine = FleqMachine(programs[0], inverse_temperature=inverse_temperature)
     size = summarise(machine.transformer)
     expected = [job.expected for job in jobs]
     ways = []

@@ -18,7 +18,7 @@ Forms = Mapping[str, Callable[[], bytes]]
 
 
 def subleq(
-    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, temperature: float = 30.0
+    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, inverse_temperature: float = 30.0
 ) -> Forms:
     """The computer of Lemma 1, which executes one SUBLEQ instruction a cycle.
 
@@ -27,12 +27,12 @@ def subleq(
         integers: memory cells after the reserved two.
         instructions: before the last, which halts.
         bits: of an integer.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
 
     Raises:
         ParameterError: an argument out of its range.
     """
-    return _forms(FrozenSubleq(layers, integers, instructions, bits, temperature).frozen)
+    return _forms(FrozenSubleq(layers, integers, instructions, bits, inverse_temperature).frozen)
 
 
 def fleq(
@@ -40,7 +40,7 @@ def fleq(
     cells: int = 40,
     instructions: int = 24,
     functions: str = ",".join(BLOCKS),
-    temperature: float = 40.0,
+    inverse_temperature: float = 40.0,
 ) -> Forms:
     """The computer of Theorem 2, which executes one FLEQ instruction on matrices a cycle.
 
@@ -49,13 +49,13 @@ def fleq(
         cells: columns of memory, the assembler's own ``3 d`` included.
         instructions: the halt included.
         functions: names with commas between them.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
 
     Raises:
         ParameterError: an argument out of its range, or an unknown function.
     """
     names = [name.strip() for name in functions.split(",")]
-    return _forms(FrozenFleq(size, cells, instructions, names, temperature).frozen)
+    return _forms(FrozenFleq(size, cells, instructions, names, inverse_temperature).frozen)
 
 
 def programs() -> Forms:

@@ -29,12 +29,12 @@ class BlockSetting:
     Attributes:
         size: ``d``.
         columns: of the whole state, all of which take part in every softmax.
-        temperature: the factor on the scores. It is global, so blocks that need a soft attention divide by it.
+        inverse_temperature: the factor on the scores. It is global, so blocks that need a soft attention divide by it.
     """
 
     size: int
     columns: int
-    temperature: float
+    inverse_temperature: float
 
     @property
     def bits(self) -> int:
@@ -146,7 +146,7 @@ def run_block(
     block: FunctionBlock,
     a: Float[Tensor, "... d d"],
     b: Float[Tensor, "... d d"],
-    temperature: float = 40.0,
+    inverse_temperature: float = 40.0,
     columns: int | None = None,
     spare: int = 0,
 ) -> BlockRun:
@@ -155,17 +155,17 @@ def run_block(
     Args:
         block: the function block.
         a, b: operands, zero-padded to d by d; leading dimensions are a batch.
-        temperature: factor on the scores, above 0.
+        inverse_temperature: factor on the scores, above 0.
         columns: what the block is told the number of columns is; the true number unless given.
         spare: columns added that hold nothing.
 
     Raises:
-        ParameterError: a temperature that is not positive, a negative number of spare columns.
+        ParameterError: an inverse temperature that is not positive, a negative number of spare columns.
     """
-    require(temperature=(temperature, 1e-6, None), spare=(spare, 0, None))
+    require(inverse_temperature=(inverse_temperature, 1e-6, None), spare=(spare, 0, None))
     size = a.shape[-1]
     count = scratch_columns(size) + spare
-    setting = BlockSetting(size, count if columns is None else columns, temperature)
+    setting = BlockSetting(size, count if columns is None else columns, inverse_temperature)
     rows = Rows(**{block.name: size}, **block.sizes(setting), **template_sizes(setting))
     layers = [Layer(rows, f"{block.name} {stage + 1}") for stage in range(block.depth)]
     for stage, layer in enumerate(layers):
@@ -178,5 +178,5 @@ def run_block(
     data[..., :size, :] = a.mT
     if block.reads_second:
         data[..., size : 2 * size, :] = b.mT
-    state = machine.cycle(state, temperature)
+    state = machine.cycle(state, inverse_temperature)
     return BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)

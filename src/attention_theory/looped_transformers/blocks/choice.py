@@ -79,7 +79,10 @@ class ChoiceBlock(FunctionBlock):
         rows = layer.rows
         selector, (total,), (first,) = rows[f"{self.name} selector"], rows[f"{self.name} sum"], rows["first"]
         queries: list[Combination] = [{row: 1.0} for row in rows[self.name][: self.a.shape[2]]]
-        biased = torch.cat([self.a, (self.b + math.log(setting.columns - 1))[..., None]], dim=-1) / setting.temperature
+        biased = (
+            torch.cat([self.a, (self.b + math.log(setting.columns - 1))[..., None]], dim=-1)
+            / setting.inverse_temperature
+        )
         for term in range(self.a.shape[1]):
             keys = [_chosen(selector, entry) for entry in biased[:, term].mT]
             layer.head("sigmoid", keys, [*queries, {first: 1.0}], [(_chosen(selector, self.c[:, term]), total)])

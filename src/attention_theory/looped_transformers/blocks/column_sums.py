@@ -72,7 +72,7 @@ class ColumnSumBlock(FunctionBlock):
         slope, shift, weight, total = (rows[f"{self.name} {part}"][0] for part in ("slope", "shift", "weight", "sum"))
         if stage == 0:
             _, _, of_slopes, of_shifts = self._scales(setting)
-            keys = [{entry: of_slopes / setting.temperature}, {first: of_shifts / setting.temperature}]
+            keys = [{entry: of_slopes / setting.inverse_temperature}, {first: of_shifts / setting.inverse_temperature}]
             layer.head("sigmoids", keys, [{slope: 1.0}, {shift: 1.0}], moves([first], [weight]))
             self._heights(layer)
             layer.clear([weight])

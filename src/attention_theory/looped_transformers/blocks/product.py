@@ -89,7 +89,7 @@ class ProductBlock(FunctionBlock):
         ones, identity = rows[f"{self.name} ones"], rows[f"{self.name} identity"]
         kept = identity[:size] if self.left == "a" else identity[size:]
         landing = ones[:size] if self.form == "printed" else gram
-        keys = [{row: 1 / setting.temperature} for row in [*data, *ones, *identity]]
+        keys = [{row: 1 / setting.inverse_temperature} for row in [*data, *ones, *identity]]
         scale = 2 * size * math.exp(self.height)
         for sign in (1.0, -1.0) if self.two_sided else (1.0,):
             queries = [{row: sign * self.slope} for row in data]

@@ -64,7 +64,7 @@ class SigmoidSumBlock(FunctionBlock):
         (first,), (not_first,), (scratch,) = rows["first"], rows["not first"], rows["scratch"]
         (total,), (kept,), entry = rows[f"{self.name} sum"], rows[f"{self.name} kept"], rows[self.name][0]
         if stage == 0:
-            keys = [{first: 1 / setting.temperature}] * 2
+            keys = [{first: 1 / setting.inverse_temperature}] * 2
             terms = (self.function.slopes, self.function.shifts, self.function.heights)
             for slope, shift, height in zip(*(term.tolist() for term in terms), strict=True):
                 queries = [{entry: slope}, {scratch: shift + math.log(setting.columns - 1)}]
@@ -99,7 +99,7 @@ class RowSigmoidBlock(FunctionBlock):
         (weight,), (moved,) = rows["rowsigmoid weight"], rows["rowsigmoid moved"]
         if stage == 0:
             queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
-            layer.head("sigmoid", [{first: 1 / setting.temperature}] * 2, queries, moves([first], [weight]))
+            layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         else:
             copy_to_result(layer, [weight], [moved], "a", rows)
             gated_move(layer, moved, entry, {rows["not out"][0]: CLOSED})
@@ -139,7 +139,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         (first,), (scratch,), (entry,) = rows["first"], rows["scratch"], rows["sigmoid entry"]
         (weight,) = rows["sigmoid copy"][:1]
         queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
-        layer.head("sigmoid", [{first: 1 / setting.temperature}] * 2, queries, moves([first], [weight]))
+        layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         for place, row in enumerate(rows[self.name]):
             gated_move(layer, weight, row, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
         layer.clear([weight, entry])

@@ -62,7 +62,7 @@ def sum_in_four_steps(
     b: Float[Tensor, " pairs"],
     sign: float = 1.0,
     form: Form = "correct",
-    temperature: float = 40.0,
+    inverse_temperature: float = 40.0,
 ) -> Float[Tensor, " pairs"]:
     """The proof of Lemma 15 as it stands, a layer for each of its four transformations: what the last column holds.
 
@@ -94,5 +94,5 @@ def sum_in_four_steps(
     rows.of(state, "pointer")[:, 0], rows.of(state, "second")[:, 0] = codes[2], codes[1]
     rows.of(state, "not first")[:, 1:], rows.of(state, "not last")[:, :2] = 1.0, 1.0
     rows.of(state, "data")[:, 0, 0], rows.of(state, "data")[:, 1, 0] = a, b
-    state = LoopedTransformer(rows, layers, device=a.device).cycle(state, temperature)
+    state = LoopedTransformer(rows, layers, device=a.device).cycle(state, inverse_temperature)
     return rows.of(state, "data")[:, 2, 0].to(a.dtype)

@@ -86,7 +86,7 @@ def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSett
 
 
 def transpose_in_groups(
-    matrix: Float[Tensor, "d d"], temperature: float = 20.0, form: Form = "correct"
+    matrix: Float[Tensor, "d d"], inverse_temperature: float = 20.0, form: Form = "correct"
 ) -> tuple[Float[Tensor, "d groups d"], LoopedTransformer]:
     """Lemma 13 on its own input: A in the first of d groups of d columns, its transpose in every group at the end.
 
@@ -95,19 +95,19 @@ def transpose_in_groups(
 
     Args:
         matrix: A, at least 2 by 2.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         form: ``printed`` lets the permuted vector be added to the row that it came from, which leaves A + A^T.
 
     Returns:
         The groups, each a d by d matrix (the middle axis counts them), and the machine.
 
     Raises:
-        ParameterError: an unknown form, a matrix of side 1, a temperature that is not positive.
+        ParameterError: an unknown form, a matrix of side 1, an inverse temperature that is not positive.
     """
     size = len(matrix)
-    require(temperature=(temperature, 1e-6, None), form=(form, FORMS))
+    require(inverse_temperature=(inverse_temperature, 1e-6, None), form=(form, FORMS))
     refuse_unless(size >= 2, f"matrix must have a side of at least 2, got shape {list(matrix.shape)}")
-    setting = BlockSetting(size, size**2, temperature)
+    setting = BlockSetting(size, size**2, inverse_temperature)
     rows = Rows(matrix=size, work=size, index=setting.bits, group=setting.bits)
     data, work = rows["matrix"], rows["work"]
     vectorise, permute, gather = (Layer(rows, name) for name in ("vectorise", "permute", "gather"))
@@ -129,7 +129,7 @@ def transpose_in_groups(
     rows.of(state, "matrix")[0] = matrix.mT
     rows.of(state, "index")[...] = codes
     rows.of(state, "group")[...] = codes[:, None]
-    state = machine.cycle(state.flatten(0, 1), temperature)
+    state = machine.cycle(state.flatten(0, 1), inverse_temperature)
     return rows.of(state, "matrix").unflatten(0, (size, size)).permute(2, 0, 1), machine
 
 
@@ -138,13 +138,16 @@ LARGE = 2.0**26
 
 
 def transpose_vectorised(
-    matrix: Float[Tensor, "... side side"], temperature: float = 20.0, spare_row: bool = True, form: Form = "correct"
+    matrix: Float[Tensor, "... side side"],
+    inverse_temperature: float = 20.0,
+    spare_row: bool = True,
+    form: Form = "correct",
 ) -> tuple[Float[Tensor, "... side side"], LoopedTransformer]:
     """Table 1: one layer, one head, the side² entries as columns with the codes of their two indices.
 
     Args:
         matrix: square, of any side.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         spare_row: move the entries by a row of their own. Without it, on the printed number of rows, they are fetched
             with the large weight M, and the sum with the entry that is there is divided by M.
         form: ``printed`` fetches them with weight 1 and without a spare row, which leaves A + A^T.
@@ -176,5 +179,5 @@ def transpose_vectorised(
     rows.of(state, "value")[..., 0] = matrix.flatten(-2)
     rows.of(state, "own")[...] = codes
     rows.of(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)
-    state = machine.cycle(state, temperature)
+    state = machine.cycle(state, inverse_temperature)
     return rows.of(state, "value")[..., 0].reshape(matrix.shape), machine

@@ -41,14 +41,14 @@ class FleqLayout:
         cells: memory columns.
         instructions: instruction columns, the halt included.
         blocks: the function blocks, in the order of their numbers.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         heads: with ``one`` there are rows for the copies that the chosen block fills.
         pointers: with rows for the addresses of an instruction that is changed.
         pointer_rows: so many of these rows at most (for a control); for all addresses unless given.
 
     Raises:
-        ParameterError: d below 2, no cell, no instruction, a temperature that is not positive, another choice of
-            heads, or no pointer row.
+        ParameterError: d below 2, no cell, instruction or pointer row, an inverse temperature that is not positive, another
+            choice of heads.
     """
 
     def __init__(
@@ -57,18 +57,18 @@ class FleqLayout:
         cells: int,
         instructions: int,
         blocks: Sequence[FunctionBlock],
-        temperature: float,
+        inverse_temperature: float,
         heads: Heads = "one",
         pointers: bool = False,
         pointer_rows: int | None = None,
     ) -> None:
         require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
-        require(temperature=(temperature, 1e-6, None), heads=(heads, get_args(Heads)))
+        require(inverse_temperature=(inverse_temperature, 1e-6, None), heads=(heads, get_args(Heads)))
         self.size, self.cells, self.blocks = size, cells, list(blocks)
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
         self.columns = self.first_instruction + instructions
-        self.setting = BlockSetting(size, self.columns, temperature)
+        self.setting = BlockSetting(size, self.columns, inverse_temperature)
         self.bits = math.ceil(math.log2(self.columns))
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
         self.pointers = pointers

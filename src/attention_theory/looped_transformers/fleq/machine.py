@@ -59,7 +59,7 @@ class FleqMachine:
             run too.
         blocks: the function blocks; those that the program uses unless given, with sums of a single head or, for
             ``heads="several"``, of two.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
         form: of the places where Appendix K is wrong in print, :data:`~...fleq.steps.PLACES`.
         constant_gate: the write's gate by a constant that is added to the data (for a control).
@@ -78,7 +78,7 @@ class FleqMachine:
         self,
         program: FleqProgram,
         blocks: Sequence[FunctionBlock] | None = None,
-        temperature: float = 40.0,
+        inverse_temperature: float = 40.0,
         gate: float = 1e3,
         form: Forms = "correct",
         constant_gate: bool = False,
@@ -92,9 +92,9 @@ class FleqMachine:
             pointers = any(isinstance(instruction, PointerMove) for instruction in program.code)
         printed, one_reader = printed_places(form, steps.PLACES), heads == "one"
         blocks = standard_blocks(program, sum_heads=1 if one_reader else 2) if blocks is None else blocks
-        self.temperature = temperature
+        self.inverse_temperature = inverse_temperature
         counts, moved = (len(program.memory), len(program.code)), program.size if "pointer rows" in printed else None
-        self.layout = FleqLayout(program.size, *counts, blocks, temperature, heads, pointers, moved)
+        self.layout = FleqLayout(program.size, *counts, blocks, inverse_temperature, heads, pointers, moved)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
         layers = [steps.read_instruction(layout, printed, one_reader), steps.read_data(layout, gate, one_reader)]
@@ -116,13 +116,13 @@ class FleqMachine:
 
     def cycle(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """One instruction, by the matrices as they are."""
-        return self.transformer.cycle(state, self.temperature)
+        return self.transformer.cycle(state, self.inverse_temperature)
 
     def _cycle_of_a_run(self) -> Callable[[Tensor], Tensor]:
         """The same without what comes to nothing, on the CPU and as long as no sum can overflow."""
         if self.transformer.dense[0].w1.device.type != "cpu":
             return self.cycle
-        sparse = SparseLayers(self.transformer, self.temperature, self.layout.scratch)
+        sparse = SparseLayers(self.transformer, self.inverse_temperature, self.layout.scratch)
 
         def cycle(state: Tensor) -> Tensor:
             return sparse.cycle(state) if bool(state.abs().max() < LARGEST) else self.cycle(state)

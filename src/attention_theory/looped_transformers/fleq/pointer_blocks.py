@@ -6,7 +6,7 @@ c points to the instruction that is changed: in the first of c's columns step 2 
 to those that are meant (Lemma 10), and step 6 writes them back. No layer and no head is added. What is added to the
 address, or put in its place, stands where other instructions have the target of their jump; a pointer move never jumps.
 
-All of it is in ±1 and small integers, so that at a temperature factor of 20 or more every bit is exact.
+All of it is in ±1 and small integers, so that at an inverse temperature of 20 or more every bit is exact.
 """
 
 from collections.abc import Sequence

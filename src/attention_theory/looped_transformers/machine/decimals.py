@@ -44,23 +44,23 @@ def distance(columns: Sequence[Column], state: Float[Tensor, "columns rows"]) ->
 
 
 def in_decimals(
-    layers: Sequence[Layer], columns: Sequence[Column], temperature: Decimal, digits: int = 60
+    layers: Sequence[Layer], columns: Sequence[Column], inverse_temperature: Decimal, digits: int = 60
 ) -> list[Column]:
     """Some layers, one after the other, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
 
     Raises:
-        ParameterError: digits below 16, or a temperature below 0.
+        ParameterError: digits below 16, or an inverse temperature below 0.
     """
     require(digits=(digits, 16, 1000))
-    refuse_unless(temperature >= 0, f"temperature must be at least 0, got {temperature}")
+    refuse_unless(inverse_temperature >= 0, f"inverse_temperature must be at least 0, got {inverse_temperature}")
     state = [dict(column) for column in columns]
     with localcontext(Context(prec=digits)):
         for layer in layers:
-            state = _feed_forward(layer, _attend(layer.heads, state, temperature))
+            state = _feed_forward(layer, _attend(layer.heads, state, inverse_temperature))
     return state
 
 
-def _attend(heads: Sequence[Head], state: Sequence[Column], temperature: Decimal) -> list[Column]:
+def _attend(heads: Sequence[Head], state: Sequence[Column], inverse_temperature: Decimal) -> list[Column]:
     result = [dict(column) for column in state]
     for head in heads:
         keys = [_all_of(head.keys, column) for column in state]
@@ -69,7 +69,7 @@ def _attend(heads: Sequence[Head], state: Sequence[Column], temperature: Decimal
         for column, query in zip(result, queries, strict=True):
             scores = [sum((a * b for a, b in zip(key, query, strict=True)), _ZERO) for key in keys]
             best = max(scores)
-            weights = [(temperature * (score - best)).exp() for score in scores]
+            weights = [(inverse_temperature * (score - best)).exp() for score in scores]
             total = sum(weights, _ZERO)
             for weight, entries in zip(weights, values, strict=True):
                 for value, target in entries:

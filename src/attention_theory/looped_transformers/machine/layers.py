@@ -6,7 +6,7 @@ layer.head("fetch", keys=pointer, queries=pointer, values=moves(rows["memory"], 
 layer.unit("copy", {buffer: 2.0, indicator: 10.0}, {target: 1.0}, bias=-10.0)
 layer.clear(rows["buffer"])
 machine = LoopedTransformer(rows, [layer, ...])
-state = machine.cycle(state, temperature=30.0)
+state = machine.cycle(state, inverse_temperature=30.0)
 """
 
 from collections.abc import Iterator, Sequence
@@ -105,19 +105,19 @@ class DenseLayer:
         return self.module()
 
     def attend(
-        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
-        """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
-        return self._executed.attend(state, temperature, rule)
+        """Eq. (1a): every column attends to every column; ``inverse_temperature`` multiplies the scores."""
+        return self._executed.attend(state, inverse_temperature, rule)
 
     def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """Eq. (1b), given the result of eq. (1a)."""
         return self._executed.feed_forward(state)
 
     def __call__(
-        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
-        return self.feed_forward(self.attend(state, temperature, rule))
+        return self.feed_forward(self.attend(state, inverse_temperature, rule))
 
 
 @dataclass
@@ -206,11 +206,11 @@ class LoopedTransformer:
         self.dense = [_cast(layer.dense, dtype, device) for layer in layers]
 
     def cycle(
-        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """One pass through all layers. States of many programs may be stacked in the leading dimensions."""
         for layer in self.dense:
-            state = layer(state, temperature, rule)
+            state = layer(state, inverse_temperature, rule)
         return state
 
     def module(self, inverse_temperature: float, rule: Rule = "softmax") -> LoopedModule:
@@ -233,7 +233,7 @@ class LoopedTransformer:
             yield from (layer.w1, layer.b1, layer.w2, layer.b2)
 
     def run(
-        self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], cycles: int, inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """``cycles`` passes.
 
@@ -242,7 +242,7 @@ class LoopedTransformer:
         """
         require(cycles=(cycles, 0, None))
         for _ in range(cycles):
-            state = self.cycle(state, temperature, rule)
+            state = self.cycle(state, inverse_temperature, rule)
         return state
 
 

@@ -37,20 +37,20 @@ class SparseLayers:
 
     Args:
         machine: its layers.
-        temperature: multiplies the scores.
+        inverse_temperature: multiplies the scores.
         scratch: how many columns, from the first on, change in most cycles; the others are expected to stay.
 
     Raises:
-        ParameterError: a temperature below 0, no scratchpad, or a machine of another type or on another device.
+        ParameterError: an inverse temperature below 0, no scratchpad, or a machine that is not float64 on the CPU.
     """
 
-    def __init__(self, machine: LoopedTransformer, temperature: float, scratch: int = 1) -> None:
-        require(temperature=(temperature, 0.0, None), scratch=(scratch, 1, None))
+    def __init__(self, machine: LoopedTransformer, inverse_temperature: float, scratch: int = 1) -> None:
+        require(inverse_temperature=(inverse_temperature, 0.0, None), scratch=(scratch, 1, None))
         example = machine.dense[0].w1
         if example.dtype != torch.float64 or example.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {example.dtype} on {example.device}")
         self._layers = [
-            ([_Head(head, temperature, scratch) for head in layer.heads], _Units(layer, scratch))
+            ([_Head(head, inverse_temperature, scratch) for head in layer.heads], _Units(layer, scratch))
             for layer in machine.dense
         ]
 
@@ -71,10 +71,10 @@ _UNSEEN = 1e-20
 class _Head:
     """The matrices of one head without their zeros."""
 
-    def __init__(self, head: DenseHead, temperature: float, scratch: int) -> None:
+    def __init__(self, head: DenseHead, inverse_temperature: float, scratch: int) -> None:
         self.scratch = scratch
         key, query, value, written = head.narrow
-        self.key, self.query, self.value = _Narrow(key), _Narrow(query, temperature), _Narrow(value)
+        self.key, self.query, self.value = _Narrow(key), _Narrow(query, inverse_temperature), _Narrow(value)
         self.target = _range_of(written.numpy())
         self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), scratch)
 

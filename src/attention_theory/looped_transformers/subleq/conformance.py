@@ -48,7 +48,7 @@ def conformance(
     machine: SubleqMachine,
     programs: Sequence[SubleqProgram],
     steps: int,
-    temperature: float = 30.0,
+    inverse_temperature: float = 30.0,
     rule: Rule = "softmax",
     dense: bool = False,
     beyond: int = 1,
@@ -59,7 +59,7 @@ def conformance(
         machine: any of the three.
         programs: equally many cells and instructions in each.
         steps: at most so many of each program.
-        temperature: of the softmax.
+        inverse_temperature: of the softmax.
         rule: ``hardmax`` needs ``dense``.
         dense: run the literal layers in place of the runner that leaves out what cannot matter.
         beyond: cycles after the longest program has come to its end; halted programs must stay as they are, unless
@@ -82,7 +82,7 @@ def conformance(
         memories[len(run) :, place] = run.memories[-1] if len(run) else torch.tensor(one.memory)
     ends = torch.tensor([len(run) if _spoilt(run) else cycles for run in runs])
     agrees = torch.ones(len(programs), dtype=torch.bool)
-    for cycle, (counter, memory) in enumerate(_observe(machine, programs, temperature, rule, dense)):
+    for cycle, (counter, memory) in enumerate(_observe(machine, programs, inverse_temperature, rule, dense)):
         if cycle == cycles:
             break
         agrees &= (counter == counters[cycle]) & (memory == memories[cycle]).all(dim=1) | (cycle >= ends)
@@ -95,7 +95,11 @@ def _spoilt(run: SubleqRun) -> bool:
 
 
 def conformance_of_layers(
-    machine: SubleqMachine, programs: Sequence[SubleqProgram], steps: int, temperature: float = 30.0, beyond: int = 1
+    machine: SubleqMachine,
+    programs: Sequence[SubleqProgram],
+    steps: int,
+    inverse_temperature: float = 30.0,
+    beyond: int = 1,
 ) -> Conformance:
     """The same on all layers and all columns, by :class:`SparseLayers`; a program leaves when it has been followed.
 
@@ -103,7 +107,7 @@ def conformance_of_layers(
         machine: in float64 on the CPU.
         programs: equally many cells and instructions in each.
         steps: at most so many of each program.
-        temperature: of the softmax.
+        inverse_temperature: of the softmax.
         beyond: cycles after a program has come to its end.
 
     Raises:
@@ -112,7 +116,11 @@ def conformance_of_layers(
     require(steps=(steps, 1, None), beyond=(beyond, 0, None))
     runs = [interpret(one, machine.bits, steps) for one in programs]
     follow = torch.tensor([min(steps, len(run) + (0 if _spoilt(run) else beyond)) for run in runs])
-    layers, state, going = SparseLayers(machine, temperature), machine.load(programs), torch.arange(len(programs))
+    layers, state, going = (
+        SparseLayers(machine, inverse_temperature),
+        machine.load(programs),
+        torch.arange(len(programs)),
+    )
     ends = torch.tensor([one.end for one in programs])
     agrees = torch.ones(len(programs), dtype=torch.bool)
     counters = ends[:, None].repeat(1, steps)
@@ -170,15 +178,15 @@ def random_batches(
 
 
 def _observe(
-    machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float, rule: Rule, dense: bool
+    machine: SubleqMachine, programs: Sequence[SubleqProgram], inverse_temperature: float, rule: Rule, dense: bool
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Counter and memory after each cycle, without end."""
     if dense:
         state = machine.load(programs)
         while True:
-            state = machine.cycle(state, temperature, rule)
+            state = machine.cycle(state, inverse_temperature, rule)
             yield machine.counter(state, programs[0]), machine.memory(state, programs[0])
-    runner = SubleqRunner(machine, programs, temperature)
+    runner = SubleqRunner(machine, programs, inverse_temperature)
     while True:
         runner.cycle()
         yield runner.counters(), runner.memories()

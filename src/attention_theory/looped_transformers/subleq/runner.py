@@ -30,14 +30,16 @@ class SubleqRunner:
     Args:
         machine: in float64, on the CPU, with one scratchpad column and a row for each bit.
         programs: one or more, as :meth:`SubleqMachine.load` takes them.
-        temperature: multiplies the scores.
+        inverse_temperature: multiplies the scores.
 
     Raises:
         ParameterError: a machine of another kind.
     """
 
-    def __init__(self, machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float = 30.0) -> None:
-        require(temperature=(temperature, 0.0, None))
+    def __init__(
+        self, machine: SubleqMachine, programs: Sequence[SubleqProgram], inverse_temperature: float = 30.0
+    ) -> None:
+        require(inverse_temperature=(inverse_temperature, 0.0, None))
         refuse_unless(
             machine.scratch == 1 and not machine.real,
             f"machine must have one scratch column and keep bits, got scratch={machine.scratch}, real={machine.real}",
@@ -53,10 +55,10 @@ class SubleqRunner:
         self._cells: Array = rows.of(self._loaded, "memory")[:, self._columns].numpy().copy()
         write = machine.writing_layer
         self._layers = [
-            ([_Read(head, self, temperature) for head in layer.heads], _Units(layer, self._live))
+            ([_Read(head, self, inverse_temperature) for head in layer.heads], _Units(layer, self._live))
             for layer in machine.dense
         ]
-        self._write = _Write(machine.dense[write], self, temperature)
+        self._write = _Write(machine.dense[write], self, inverse_temperature)
         self._rounding = _Units(machine.dense[-1], list(rows["memory"]))
 
     def cycle(self) -> None:
@@ -107,9 +109,13 @@ class SubleqRunner:
 class _Read:
     """One head, for the scratchpad column as the only query."""
 
-    def __init__(self, head: DenseHead, runner: SubleqRunner, temperature: float) -> None:
+    def __init__(self, head: DenseHead, runner: SubleqRunner, inverse_temperature: float) -> None:
         rows, live = runner.machine.rows, runner._live
-        query, own_key, value = temperature * _block(head.query, live).T, _block(head.key, live).T, head.value[live]
+        query, own_key, value = (
+            inverse_temperature * _block(head.query, live).T,
+            _block(head.key, live).T,
+            head.value[live],
+        )
         self.to_columns = np.ascontiguousarray(query @ runner.encodings(head.key).T)
         self.ones = np.ones((self.to_columns.shape[1], 1))
         #: Scores of the scratchpad with itself are 0 where no row of its query meets one of its key.
@@ -153,12 +159,12 @@ class _Read:
 class _Write:
     """The layer that writes, for the memory columns: each attends to the scratchpad and to itself."""
 
-    def __init__(self, layer: DenseLayer, runner: SubleqRunner, temperature: float) -> None:
+    def __init__(self, layer: DenseLayer, runner: SubleqRunner, inverse_temperature: float) -> None:
         (head,) = layer.heads
         rows, live, cells = runner.machine.rows, runner._live, slice(0, len(runner.program.memory))
         queries, keys = runner.encodings(head.query)[cells], runner.encodings(head.key)[cells]
-        self.own = temperature * (queries * keys).sum(axis=1)
-        self.to_scratchpad = np.ascontiguousarray(temperature * _block(head.key, live).T @ queries.T)
+        self.own = inverse_temperature * (queries * keys).sum(axis=1)
+        self.to_scratchpad = np.ascontiguousarray(inverse_temperature * _block(head.key, live).T @ queries.T)
         buffer = [row for row in range(rows.size) if head.value[row].any()]
         self.from_scratchpad = np.ascontiguousarray(_block(head.value[buffer], live).T)
         self.from_memory = np.ascontiguousarray(_block(head.value[buffer], rows["memory"]).T)

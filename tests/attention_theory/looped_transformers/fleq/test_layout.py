@@ -9,7 +9,7 @@ from attention_theory.validation import ParameterError
 
 
 def layout(cells: int = 6, instructions: int = 3) -> FleqLayout:
-    return FleqLayout(3, cells, instructions, [SumBlock("add"), TransposeBlock()], temperature=30.0)
+    return FleqLayout(3, cells, instructions, [SumBlock("add"), TransposeBlock()], inverse_temperature=30.0)
 
 
 def program(layout: FleqLayout, *targets: int) -> FleqProgram:

@@ -53,7 +53,7 @@ def test_only_the_chosen_block_has_its_copies_filled() -> None:
     machine = FleqMachine(program)
     layout, state = machine.layout, machine.layout.pack(program)
     for layer in machine.transformer.dense[:3]:
-        state = layer(state, machine.temperature)
+        state = layer(state, machine.inverse_temperature)
     for name, copies in layout.copies.items():
         fixed, held = state[:, list(copies)], state[:, list(copies.values())]
         inside = state[:, layout.rows["scratch"][0]] == 1

@@ -88,4 +88,4 @@ def test_padding_keeps_the_moves() -> None:
 
 def test_a_cold_machine_loses_its_pointers() -> None:
     built = program(*["advance step.b by 3"] * 12)
-    assert not compare(machine_of(built, temperature=2.0).run(built, 13), interpret(built)).pointers_agree
+    assert not compare(machine_of(built, inverse_temperature=2.0).run(built, 13), interpret(built)).pointers_agree

@@ -10,7 +10,7 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
 from attention_theory.rows import Rows
 
-LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], temperature=30.0)
+LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], inverse_temperature=30.0)
 
 
 @pytest.mark.parametrize("with_column", [True, False])

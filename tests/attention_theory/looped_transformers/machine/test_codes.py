@@ -42,12 +42,15 @@ def test_more_columns_than_codes_are_refused() -> None:
         position_codes(9, bits=3)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.5, 3.0])
-def test_softmax_law_is_the_softmax(temperature: float) -> None:
+@pytest.mark.parametrize("inverse_temperature", [0.0, 0.5, 3.0])
+def test_softmax_law_is_the_softmax(inverse_temperature: float) -> None:
     codes = position_codes(64)
-    weights = (temperature * codes @ codes.T).softmax(dim=1)
+    weights = (inverse_temperature * codes @ codes.T).softmax(dim=1)
     torch.testing.assert_close(
-        weights.diagonal(), torch.full((64,), softmax_law(6, temperature), dtype=torch.float64), rtol=1e-13, atol=0
+        weights.diagonal(),
+        torch.full((64,), softmax_law(6, inverse_temperature), dtype=torch.float64),
+        rtol=1e-13,
+        atol=0,
     )
 
 

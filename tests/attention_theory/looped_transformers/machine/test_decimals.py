@@ -45,11 +45,11 @@ def test_without_temperature_a_head_takes_the_mean_and_units_are_exact() -> None
     assert state_of(found, 3).tolist() == wanted
 
 
-@pytest.mark.parametrize("temperature", [0.5, 3.0])
-def test_a_cycle_is_that_of_the_matrices(temperature: float) -> None:
+@pytest.mark.parametrize("inverse_temperature", [0.5, 3.0])
+def test_a_cycle_is_that_of_the_matrices(inverse_temperature: float) -> None:
     machine = SubleqMachine(4, 5)
     source = random_program(5, 6, 5, 0)
     state = machine.load(source)
-    found = in_decimals(machine.layers, columns_of(state), Decimal(temperature))
-    wanted = machine.cycle(state, temperature)
+    found = in_decimals(machine.layers, columns_of(state), Decimal(inverse_temperature))
+    wanted = machine.cycle(state, inverse_temperature)
     torch.testing.assert_close(state_of(found, machine.rows.size), wanted, rtol=1e-11, atol=1e-11)

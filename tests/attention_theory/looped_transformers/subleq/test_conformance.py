@@ -40,4 +40,4 @@ def test_a_broken_machine_is_found_out() -> None:
     for form in ("write", "flag", "constants"):
         assert conformance_of_layers(SubleqMachine(4, 6, form={form: "printed"}), programs, 10).wrong > 5
     assert conformance(SubleqMachine(4, 6, form={"flag": "printed"}), programs, 10, dense=True).wrong > 5
-    assert conformance_of_layers(SubleqMachine(4, 6), programs, 10, temperature=1.0).wrong > 5
+    assert conformance_of_layers(SubleqMachine(4, 6), programs, 10, inverse_temperature=1.0).wrong > 5
