@@ -36,7 +36,6 @@ from attention_theory.looped_transformers.subleq.assembler import assemble, libr
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
-from attention_theory.looped_transformers.subleq.notation import notation
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -86,7 +85,7 @@ print(f"after a result of 0: instruction {branches[0]} next; if it had to be neg
 
 # %%
 print(library_text("square_root"))
-print(notation(assemble(library_text("square_root"), bits)))
+print(assemble(library_text("square_root"), bits).notation())
 
 # %% [markdown]
 # Mistakes are refused before anything runs. (The least integer of two's complement is kept out, as it has no negative.)

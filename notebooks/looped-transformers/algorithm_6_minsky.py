@@ -38,7 +38,6 @@ from attention_theory.looped_transformers.subleq.minsky import (
     random_minsky,
     translate,
 )
-from attention_theory.looped_transformers.subleq.notation import notation
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -94,7 +93,7 @@ ways: dict[str, Translate] = {
 }
 print("the machine: 0: sub(r0, 3)   1: add(r1)   2: sub(r2, 0)")
 for way, made in ways.items():
-    print(f"\n{way}:", notation(made(moving, [3, 1, 0]), names), sep="\n")
+    print(f"\n{way}:", made(moving, [3, 1, 0]).notation(names), sep="\n")
 
 # %% [markdown]
 # ## Interpreter against interpreter

@@ -57,7 +57,7 @@ from attention_theory.looped_transformers.machine.sparse_layers import SparseLay
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.machine.trace import Moment, draw_state, trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library_text
-from attention_theory.looped_transformers.subleq.conformance import conformance, conformance_of_layers, random_batches
+from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
 from attention_theory.looped_transformers.subleq.exact_domain import follow, sufficient_inverse_temperature_of_reals
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
@@ -220,11 +220,11 @@ print(f"{total} programs, {compared} steps, {halted} programs came to their end;
 
 small = SubleqMachine(5, 8)
 trial = [random_program(10, 16, 8, seed + number) for number in range(literal)]
-on_layers = conformance(small, trial, steps, inverse_temperature, dense=True)
-hard = conformance(small, trial, steps, inverse_temperature, rule="hardmax", dense=True)
+on_layers = conformance(small, trial, steps, inverse_temperature, by="layers")
+hard = conformance(small, trial, steps, inverse_temperature, rule="hardmax", by="layers")
 idle = SubleqMachine(5, 8, scratch=3)
 with_idle = conformance(
-    idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, inverse_temperature, dense=True
+    idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, inverse_temperature, by="layers"
 )
 bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "idle columns": with_idle.wrong}
 
@@ -240,7 +240,7 @@ bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "i
 # %%
 wild_wrong = wild_steps = wild_halted = 0
 for one, programs in random_batches(layer_batches, 500, seed, columns=(8, 16), wild=True):
-    found = conformance_of_layers(one, programs, 15, inverse_temperature)
+    found = conformance(one, programs, 15, inverse_temperature, by="sparse")
     wild_wrong, wild_steps = wild_wrong + found.wrong, wild_steps + found.steps
     wild_halted += int(found.halted.sum())
 wild = 500 * layer_batches
@@ -266,11 +266,11 @@ defects = {
     "gate C = 1": SubleqMachine(5, 8, gate=1.0),
 }
 controls = {
-    name: conformance_of_layers(defect, trial[:20], steps, inverse_temperature).wrong
+    name: conformance(defect, trial[:20], steps, inverse_temperature, by="sparse").wrong
     for name, defect in defects.items()
 }
 by_temperature = {
-    lam: 20 - conformance_of_layers(small, trial[:20], steps, lam).wrong
+    lam: 20 - conformance(small, trial[:20], steps, lam, by="sparse").wrong
     for lam in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 }
 show.table(["defect", "programs right, of 20"], [[name, 20 - count] for name, count in controls.items()])
@@ -391,16 +391,16 @@ not_rounded = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
 of_seven = [random_program(10, 16, 7, seed + number) for number in range(literal)]
 proved = sufficient_inverse_temperature_of_reals(48, 5)
 real_wrong = {
-    "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", dense=True).wrong,
+    "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", by="layers").wrong,
     "a hard maximum, four layers, not rounded": conformance(
-        not_rounded, of_seven, steps, rule="hardmax", dense=True
+        not_rounded, of_seven, steps, rule="hardmax", by="layers"
     ).wrong,
-    f"lambda = {inverse_temperature:g}": conformance(real, of_seven, steps, inverse_temperature, dense=True).wrong,
-    f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, dense=True).wrong,
+    f"lambda = {inverse_temperature:g}": conformance(real, of_seven, steps, inverse_temperature, by="layers").wrong,
+    f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, by="layers").wrong,
 }
 narrow = SubleqMachine(5, 8, depth=4, real=True, rounded=False)
-narrow_gate = conformance_of_layers(narrow, of_seven, steps, inverse_temperature).wrong
-cold = {lam: conformance_of_layers(real, of_seven, steps, lam).wrong for lam in (3.0, 5.0, 7.0, 10.0)}
+narrow_gate = conformance(narrow, of_seven, steps, inverse_temperature, by="sparse").wrong
+cold = {lam: conformance(real, of_seven, steps, lam, by="sparse").wrong for lam in (3.0, 5.0, 7.0, 10.0)}
 
 # %% [markdown]
 # Far below the temperature of the proof, which is for integers of all 48 bits, these programs still run.

@@ -130,12 +130,12 @@ def without(depth: int, place: int) -> SubleqMachine:
 
 literal = [random_program(6, 10, 8, seed + number) for number in range(40)]
 on_layers = [
-    conformance(SubleqMachine(5, 8, depth), literal, 25, inverse_temperature, dense=True).wrong for depth in (6, 4)
+    conformance(SubleqMachine(5, 8, depth), literal, 25, inverse_temperature, by="layers").wrong for depth in (6, 4)
 ]
-cold = conformance(SubleqMachine(5, 8, 4), literal, 25, 2.0, dense=True).wrong
+cold = conformance(SubleqMachine(5, 8, 4), literal, 25, 2.0, by="layers").wrong
 left_out = {
     f"layer {place + 1} of {depth}": conformance(
-        without(depth, place), literal[:10], 8, inverse_temperature, dense=True
+        without(depth, place), literal[:10], 8, inverse_temperature, by="layers"
     ).wrong
     for depth, needed in ((10, 9), (6, 5), (4, 4))
     for place in range(needed)

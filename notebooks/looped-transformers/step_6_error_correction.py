@@ -289,7 +289,7 @@ def least_of(n: int, length: int, depth: int) -> float:
 def least_in_single(length: int) -> float:
     """The same in float32, on the literal layers of the ten-layer machine, for eight programs."""
     machine = SubleqMachine(address_bits(small), length, dtype=torch.float32)
-    return least_inverse_temperature(machine, random_programs(small, length, 8), steps, dense=True)
+    return least_inverse_temperature(machine, random_programs(small, length, 8), steps, by="layers")
 
 
 least = {(n, depth): [least_of(n, length, depth) for length in lengths] for n in columns for depth in (10, 4)}
@@ -348,8 +348,8 @@ uncorrected = SubleqMachine(5, 8, rounded=False)
 corrected = SubleqMachine(5, 8)
 failed = {
     lam: (
-        conformance(uncorrected, long_runs, 60, lam, dense=True).wrong,
-        conformance(corrected, long_runs, 60, lam, dense=True).wrong,
+        conformance(uncorrected, long_runs, 60, lam, by="layers").wrong,
+        conformance(corrected, long_runs, 60, lam, by="layers").wrong,
     )
     for lam in (8.0, 10.0, 12.0, 15.0)
 }

@@ -23,7 +23,7 @@ from attention_theory.linear_attention.machines.turing import (
 from attention_theory.looped_transformers.machine.trace import trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
-from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from bookpress.layout import Layout
 from bookpress.site.instruments import instrument_pages, instruments_of
 
@@ -125,8 +125,7 @@ def computer() -> FrozenSubleq:
 
 def some_program(number: int) -> SubleqProgram:
     """Random programs of every size, every other one at the limits."""
-    draw = wild_program if number % 2 else random_program
-    return draw(1 + number % 16, 1 + number % 28, 8, number)
+    return random_program(1 + number % 16, 1 + number % 28, 8, number, wild=bool(number % 2))
 
 
 @pytest.mark.slow

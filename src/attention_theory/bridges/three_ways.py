@@ -19,7 +19,6 @@ from attention_theory.looped_transformers.fleq.padding import padded as padded_f
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
-from attention_theory.looped_transformers.subleq.padding import padded as padded_subleq
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require, require_some
@@ -137,7 +136,7 @@ def by_subleq(jobs: Sequence[Job], bits: int = 8, inverse_temperature: float = 3
     for job, one in zip(jobs, made, strict=True):
         expected = job.expected
         begun = time.process_time()
-        runner = SubleqRunner(machine, [padded_subleq(one.source, cells, instructions)], inverse_temperature)
+        runner = SubleqRunner(machine, [one.source.padded(cells, instructions)], inverse_temperature)
         _, most_a_step = subleq_bounds(len(working_states(job.machine)), len(job.machine.letters), len(job.tape))
         found, cycles = _follow(one, runner, len(expected), most_a_step * (len(expected) - 1))
         seconds = time.process_time() - begun

@@ -14,12 +14,12 @@ from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.machine import Depth
 
 #: For each ending of a file's name, what makes the content.
-Forms = Mapping[str, Callable[[], bytes]]
+_Forms = Mapping[str, Callable[[], bytes]]
 
 
-def subleq(
+def _subleq(
     layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, inverse_temperature: float = 30.0
-) -> Forms:
+) -> _Forms:
     """The computer of Lemma 1, which executes one SUBLEQ instruction a cycle.
 
     Args:
@@ -35,13 +35,13 @@ def subleq(
     return _forms(FrozenSubleq(layers, integers, instructions, bits, inverse_temperature).frozen)
 
 
-def fleq(
+def _fleq(
     size: int = 4,
     cells: int = 40,
     instructions: int = 24,
     functions: str = ",".join(BLOCKS),
     inverse_temperature: float = 40.0,
-) -> Forms:
+) -> _Forms:
     """The computer of Theorem 2, which executes one FLEQ instruction on matrices a cycle.
 
     Args:
@@ -58,13 +58,13 @@ def fleq(
     return _forms(FrozenFleq(size, cells, instructions, names, inverse_temperature).frozen)
 
 
-def programs() -> Forms:
+def _programs() -> _Forms:
     """The texts of the SUBLEQ programs that come with the package, by name, as the assembler reads them."""
     return {".json": lambda: (json.dumps({name: library_text(name) for name in library()}) + "\n").encode()}
 
 
-def _forms(frozen: FrozenMachine) -> Forms:
+def _forms(frozen: FrozenMachine) -> _Forms:
     return {".onnx": frozen.onnx, ".json": frozen.json}
 
 
-EXPORTS: dict[str, Callable[..., Forms]] = {"subleq": subleq, "fleq": fleq, "programs": programs}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"subleq": _subleq, "fleq": _fleq, "programs": _programs}

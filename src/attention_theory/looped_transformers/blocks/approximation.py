@@ -12,7 +12,7 @@ from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
-class Partition:
+class _Partition:
     """Intervals ``[edges[i], edges[i + 1])`` and the value that a function of steps takes in each."""
 
     edges: Float[Tensor, " edges"]
@@ -34,7 +34,7 @@ class Partition:
         return (left - right.double()) @ self.values
 
 
-def reciprocal_partition(error: float, least: float, most: float) -> Partition:
+def reciprocal_partition(error: float, least: float, most: float) -> _Partition:
     """Lemma 17: from ``least`` on, an interval that begins at a ends at a(1 + error a), until ``most`` is covered.
 
     Raises:
@@ -45,10 +45,10 @@ def reciprocal_partition(error: float, least: float, most: float) -> Partition:
     while edges[-1] < most:
         edges.append(edges[-1] * (1 + error * edges[-1]))
     knots = torch.tensor(edges, dtype=torch.float64)
-    return Partition(knots, 1 / knots[:-1])
+    return _Partition(knots, 1 / knots[:-1])
 
 
-def root_partition(error: float, most: float) -> Partition:
+def root_partition(error: float, most: float) -> _Partition:
     """Lemma 19: intervals from i² error² to (i + 1)² error², where the root is taken as i error.
 
     Raises:
@@ -57,7 +57,7 @@ def root_partition(error: float, most: float) -> Partition:
     require(error=(error, 1e-6, 1.0), most=(most, 1e-9, None))
     count = _intervals(error, most)
     steps = torch.arange(count + 1, dtype=torch.float64) * error
-    return Partition(steps**2, steps[:-1])
+    return _Partition(steps**2, steps[:-1])
 
 
 def reciprocal_sigmoids(

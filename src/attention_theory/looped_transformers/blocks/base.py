@@ -126,7 +126,7 @@ def copy_to_result(layer: Layer, source: list[int], target: list[int], place: st
 
 
 @dataclass(frozen=True)
-class BlockRun:
+class _BlockRun:
     """A block that ran by itself.
 
     Attributes:
@@ -149,7 +149,7 @@ def run_block(
     inverse_temperature: float = 40.0,
     columns: int | None = None,
     spare: int = 0,
-) -> BlockRun:
+) -> _BlockRun:
     """Run a block by itself on a batch of operands.
 
     Args:
@@ -179,4 +179,4 @@ def run_block(
     if block.reads_second:
         data[..., size : 2 * size, :] = b.mT
     state = machine.cycle(state, inverse_temperature)
-    return BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)
+    return _BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)

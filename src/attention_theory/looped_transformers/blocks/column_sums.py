@@ -14,7 +14,7 @@ from attention_theory.rows import Combination, Rows, moves
 from attention_theory.validation import refuse_unless
 
 #: Closes the columns beside the one of the result; it has to exceed the sum, and costs its own rounding error.
-GATE = 1e3
+_GATE = 1e3
 
 
 class ColumnSumBlock(FunctionBlock):
@@ -79,8 +79,8 @@ class ColumnSumBlock(FunctionBlock):
         else:
             layer.head("sum", [{}], [{}], moves([total], [weight], setting.columns))
             first_code = sign_code(setting.size, setting.bits, device="cpu")[0].tolist()
-            gates = {row: GATE * bit for row, bit in zip(rows["in out"], first_code, strict=True)}
-            gated_move(layer, weight, entry, gates, closed=-GATE * setting.bits)
+            gates = {row: _GATE * bit for row, bit in zip(rows["in out"], first_code, strict=True)}
+            gated_move(layer, weight, entry, gates, closed=-_GATE * setting.bits)
             layer.clear([weight, total])
 
     def _heights(self, layer: Layer) -> None:

@@ -19,9 +19,9 @@ from attention_theory.rows import Rows, moves
 from attention_theory.validation import FORMS, Form, require
 
 #: Silences the columns whose values are of the order exp(C).
-FAR_CLOSED = -1e25
+_FAR_CLOSED = -1e25
 
-Product = Literal["ab", "ba", "bb", "aa"]
+_Product = Literal["ab", "ba", "bb", "aa"]
 
 
 class ProductBlock(FunctionBlock):
@@ -48,7 +48,7 @@ class ProductBlock(FunctionBlock):
     def __init__(
         self,
         name: str = "mul",
-        product: Product = "ab",
+        product: _Product = "ab",
         slope: float = 1e-7,
         height: float = 40.0,
         two_sided: bool = False,
@@ -96,7 +96,7 @@ class ProductBlock(FunctionBlock):
             queries += [{row: self.height} for row in identity] + [{row: 1.0} for row in ones]
             layer.head(f"gram {sign:+.0f}", keys, queries, moves(kept, landing, sign * scale))
         gain, shift = (0.5, 0.0) if self.two_sided else (1.0, -1.0)
-        closed = {rows[f"not {self.right}"][0]: FAR_CLOSED}
+        closed = {rows[f"not {self.right}"][0]: _FAR_CLOSED}
         for source, row in zip(landing, gram, strict=True):
             for sign in (1.0, -1.0):
                 less_one = dict.fromkeys(identity, sign * shift)  # in the columns of A and B one of these rows is 1

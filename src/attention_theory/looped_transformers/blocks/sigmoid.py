@@ -20,7 +20,7 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, moves
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
-GATE = 1e3
+_GATE = 1e3
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         data, copy, (entry,) = rows[self.name], rows["sigmoid copy"], rows["sigmoid entry"]
         layer.head("first column", [{rows["first"][0]: 1.0}], [{rows["scratch"][0]: 2.0}], moves(data, copy))
         for place, row in enumerate(copy):
-            gated_move(layer, row, entry, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
+            gated_move(layer, row, entry, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
         layer.clear([*copy, *data])
 
     def _ask(self, layer: Layer, setting: BlockSetting) -> None:
@@ -141,7 +141,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
         layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         for place, row in enumerate(rows[self.name]):
-            gated_move(layer, weight, row, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
+            gated_move(layer, weight, row, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
         layer.clear([weight, entry])
 
     def _gather(self, layer: Layer, setting: BlockSetting) -> None:
@@ -150,13 +150,13 @@ class ColumnSigmoidBlock(FunctionBlock):
         keys, queries = [{rows["not a"][0]: -1.0}], [{rows["scratch"][0]: 2.0}]
         layer.head("sum over a", keys, queries, moves(data, copy, setting.size))
         for source, target in zip(copy, data, strict=True):
-            gated_move(layer, source, target, self._in_column(layer, 0, "out", setting), -GATE * setting.bits)
+            gated_move(layer, source, target, self._in_column(layer, 0, "out", setting), -_GATE * setting.bits)
         layer.clear(copy)
 
     def _in_column(self, layer: Layer, place: int, where: str, setting: BlockSetting) -> Combination:
         """Gates that are open in column number ``place`` of A or of the result."""
         code = sign_code(setting.size, setting.bits, device="cpu")[place].tolist()
-        gates: Combination = {row: GATE * bit for row, bit in zip(layer.rows["index"], code, strict=True)}
+        gates: Combination = {row: _GATE * bit for row, bit in zip(layer.rows["index"], code, strict=True)}
         return gates | {layer.rows[f"not {where}"][0]: CLOSED}
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:

@@ -18,7 +18,7 @@ from attention_theory.rows import Combination, Rows, combine, moves
 from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: Where Lemma 12 and Corollary 2 are wrong in print.
-PLACES = ("empty column", "sum row")
+_PLACES = ("empty column", "sum row")
 
 #: Keys and queries of a head that attends to all columns alike.
 _EVEN: list[Combination] = [{}]
@@ -126,7 +126,7 @@ class OneHead:
         c: the coefficients, 1 unless given.
         height: C.
         inverse_temperature: factor on the scores.
-        form: of the places in :data:`PLACES`. Printed, there is no ``empty column``, and every weight is 1; the
+        form: of the places in :data:`_PLACES`. Printed, there is no ``empty column``, and every weight is 1; the
             ``sum row`` is that of the sigmoids, to which the sum is added.
 
     Raises:
@@ -142,7 +142,7 @@ class OneHead:
         form: Forms = "correct",
     ) -> None:
         require(height=(height, 0.0, None), inverse_temperature=(inverse_temperature, 1e-6, None))
-        printed = printed_places(form, PLACES)
+        printed = printed_places(form, _PLACES)
         terms, width = a.shape
         self.terms, self.inverse_temperature = terms, inverse_temperature
         self.columns = terms + (0 if "empty column" in printed else 1)

@@ -12,7 +12,7 @@ from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
-GATE = 1e3
+_GATE = 1e3
 
 
 class TransposeBlock(FunctionBlock):
@@ -80,9 +80,9 @@ def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSett
     """In group i, row i of ``source`` into ``target``; of the two the one of a single row stands for all d."""
     codes, group = sign_code(setting.size, setting.bits, device="cpu"), layer.rows["group"]
     for place, code in enumerate(codes.tolist()):
-        gates = {row: GATE * bit for row, bit in zip(group, code, strict=True)}
+        gates = {row: _GATE * bit for row, bit in zip(group, code, strict=True)}
         from_row, to_row = source[place % len(source)], target[place % len(target)]
-        gated_move(layer, from_row, to_row, gates, closed=-GATE * setting.bits)
+        gated_move(layer, from_row, to_row, gates, closed=-_GATE * setting.bits)
 
 
 def transpose_in_groups(
@@ -134,7 +134,7 @@ def transpose_in_groups(
 
 
 #: The value weight of Table 1's layer in 21 rows. The old entry stays in with the weight 1/M, rounding errors with M.
-LARGE = 2.0**26
+_LARGE = 2.0**26
 
 
 def transpose_vectorised(
@@ -164,7 +164,7 @@ def transpose_vectorised(
     exact = spare_row and form == "correct"
     rows = Rows(value=1, **({"moved": 1} if exact else {}), own=bits, other=bits)
     target = rows["moved"] if exact else rows["value"]
-    weight = 1.0 if exact or form == "printed" else LARGE
+    weight = 1.0 if exact or form == "printed" else _LARGE
     layer = Layer(rows, "permute")
     layer.head("permute", combine(rows["own"]), combine(rows["other"]), moves(rows["value"], target, weight))
     if exact:
@@ -172,7 +172,7 @@ def transpose_vectorised(
         gated_move(layer, target[0], rows["value"][0], {})
         layer.clear(target)
     elif form == "correct":
-        gated_move(layer, target[0], target[0], {}, gain=1 / LARGE - 1)
+        gated_move(layer, target[0], target[0], {}, gain=1 / _LARGE - 1)
     machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
     codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)

@@ -20,7 +20,7 @@ FIELDS = ("a", "b", "c")
 Function = Callable[[Tensor, Tensor], Tensor]
 
 
-def matrix_product(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+def _matrix_product(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
     """``A^T B``: the paper's ``f_mul`` transposes its first operand throughout (Lemma 14)."""
     return a.mT @ b
 
@@ -50,7 +50,7 @@ def on_first_entry(function: Callable[[Tensor], Tensor]) -> Function:
 
 #: What each function of the language computes, exactly.
 FUNCTIONS: dict[str, Function] = {
-    "mul": matrix_product,
+    "mul": _matrix_product,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "transpose": lambda a, b: a.mT,
@@ -226,7 +226,7 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
     while counter != program.halt and len(counters) < max_steps:
         instruction = code[counter]
         if isinstance(instruction, PointerMove):
-            code[instruction.instruction] = moved(code[instruction.instruction], instruction)
+            code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
             pointers = addresses(code, len(memory))
             counter += 1
         else:
@@ -270,7 +270,7 @@ def _read(memory: Tensor, address: int, width: int) -> Tensor:
     return padded.mT
 
 
-def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+def _moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
     """The instruction after addresses of it were moved on, or set back.
 
     Raises:

@@ -27,10 +27,10 @@ from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
 #: The fields of an instruction column, from its top.
-FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
+_FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
 
 #: The bits of the number of a function that moves pointers: whether it sets them back; then whether it moves a, b, c.
-POINTER_BITS = 4
+_POINTER_BITS = 4
 
 
 class FleqLayout:
@@ -47,7 +47,7 @@ class FleqLayout:
         pointer_rows: so many of these rows at most (for a control); for all addresses unless given.
 
     Raises:
-        ParameterError: d below 2, no cell, instruction or pointer row, an inverse temperature that is not positive, another
+        ParameterError: d below 2, no cell, instruction or pointer row, a factor that is not positive, another
             choice of heads.
     """
 
@@ -73,8 +73,8 @@ class FleqLayout:
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
         self.pointers = pointers
         if pointers:  # the last bit is on in the functions that move a pointer
-            self.function_bits = max(self.function_bits, POINTER_BITS) + 1
-        fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
+            self.function_bits = max(self.function_bits, _POINTER_BITS) + 1
+        fields = dict.fromkeys(_FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
         moved = max(size, 3 * self.bits) if pointers else 3 * self.bits  # rows of a column that an instruction writes
         tall = max(size, moved + sum(fields.values()) - 3 * self.bits)
         own = {"memory": tall, "counter": self.bits, **fields, "mask a": 1, "mask b": 1, "mask c": 1}
@@ -106,7 +106,7 @@ class FleqLayout:
     def drawing(self) -> Rows:
         """All rows in their order for a picture, with small blocks that lie side by side under one name."""
         blocks, template = [block.name for block in self.blocks], list(template_sizes(self.setting))
-        names = dict.fromkeys(FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
+        names = dict.fromkeys(_FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
         names |= dict.fromkeys(template, "marks") | {"not scratch": "marks", "flag": "marks"}
         sizes: dict[str, int] = {}
         for name, rows in self.rows.blocks.items():
@@ -118,7 +118,7 @@ class FleqLayout:
     @property
     def instruction_rows(self) -> range:
         """The rows into which an instruction is read: its fields, one below the other."""
-        first, last = self.rows[FIELDS[0]], self.rows[FIELDS[-1]]
+        first, last = self.rows[_FIELDS[0]], self.rows[_FIELDS[-1]]
         return range(first.start, last.stop)
 
     def pack(self, program: FleqProgram) -> Float[Tensor, "columns rows"]:
@@ -161,7 +161,7 @@ class FleqLayout:
         fields["function"] = self.function_codes[names.index(instruction.function)]
         fields["height"] = self.codes.new_tensor([self.size])
         fields["width"] = self.codes.new_tensor([instruction.width])
-        return torch.cat([fields[name] for name in FIELDS])
+        return torch.cat([fields[name] for name in _FIELDS])
 
     def _move_column(self, move: PointerMove) -> Float[Tensor, " fields"]:
         """A pointer move as an instruction: c is a column of the program, and in place of a target is what is added.

@@ -22,7 +22,7 @@ from attention_theory.looped_transformers.machine.sparse_layers import SparseLay
 from attention_theory.validation import Each, require, require_some
 
 #: Where an entry is larger, a run goes by the dense matrices: they say what becomes of numbers that are not finite.
-LARGEST = 1e100
+_LARGEST = 1e100
 
 
 def functions_of(program: FleqProgram) -> set[str]:
@@ -125,7 +125,7 @@ class FleqMachine:
         sparse = SparseLayers(self.transformer, self.inverse_temperature, self.layout.scratch)
 
         def cycle(state: Tensor) -> Tensor:
-            return sparse.cycle(state) if bool(state.abs().max() < LARGEST) else self.cycle(state)
+            return sparse.cycle(state) if bool(state.abs().max() < _LARGEST) else self.cycle(state)
 
         return cycle
 
@@ -180,7 +180,7 @@ class FleqMachine:
 
 
 @dataclass(frozen=True)
-class FleqComparison:
+class _FleqComparison:
     """A run beside its reference.
 
     Attributes:
@@ -201,7 +201,7 @@ class FleqComparison:
     pointers_agree: bool = True
 
 
-def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
+def compare(run: FleqRun, reference: FleqRun) -> _FleqComparison:
     """Set a run beside the reference interpreter's, cycle by cycle."""
     agree = [ours == theirs for ours, theirs in zip(run.counters, reference.counters, strict=False)]
     same = len(run.counters) == len(reference.counters) and all(agree)
@@ -212,4 +212,4 @@ def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
         for ours, theirs in zip(run.memories[:shared], reference.memories[:shared], strict=True)
     ]
     pointers = all(map(torch.equal, run.pointers[:shared], reference.pointers[:shared]))
-    return FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations, pointers)
+    return _FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations, pointers)

@@ -32,7 +32,7 @@ def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_read
             terms, gate = [rows[name], rows["scratch address"]], rows[elsewhere][0]
             _bits_of_sum(layer, layout, terms, offset, rows["to a"], gate)
         if name == "to c" or not one_reader:
-            add_to_address(layer, layout, rows[name], rows["scratch address"], offset)
+            _add_to_address(layer, layout, rows[name], rows["scratch address"], offset)
     if one_reader:
         _lowest(layer, layout, rows["to a"])
         layer.clear([*rows["to a"], *rows["to b"]])
@@ -45,7 +45,7 @@ def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_read
     return layer
 
 
-def add_to_address(layer: Layer, layout: FleqLayout, address: range, other: range | None, constant: int) -> None:
+def _add_to_address(layer: Layer, layout: FleqLayout, address: range, other: range | None, constant: int) -> None:
     """``address + other + constant`` mod 2^L in the scratchpad columns, zero elsewhere (Lemma 10, three terms)."""
     terms = [address] if other is None else [address, other]
     _bits_of_sum(layer, layout, terms, constant, address, layout.rows["not scratch"][0])
@@ -221,7 +221,7 @@ def branch(layout: FleqLayout, cleared: bool = True) -> list[Layer]:
     bit.unit("+ x - 1", {flag: 1.0, scratch: -1.0}, {flag: 1.0})
     bit.clear([flag])
     count = Layer(rows, "7c counter + 1")
-    add_to_address(count, layout, rows["counter"], None, 1)
+    _add_to_address(count, layout, rows["counter"], None, 1)
     select = Layer(rows, "7d next instruction")
     for here, target in zip(rows["counter"], rows["to target"], strict=True):
         select.unit("next", {here: 1.0, flag: -1.0}, {here: 2.0})

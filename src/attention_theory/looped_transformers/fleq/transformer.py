@@ -12,8 +12,7 @@ from attention_theory.looped_transformers.fleq.language import FleqProgram, vari
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, blocks_of, functions_of
 from attention_theory.looped_transformers.fleq.one_head import Heads
 from attention_theory.looped_transformers.fleq.padding import padded
-from attention_theory.looped_transformers.machine.module import LoopedModule
-from attention_theory.looped_transformers.machine.run import MachineRun, follow
+from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
 
 
 class FleqTransformer(LoopedModule):
@@ -116,7 +115,7 @@ class FleqTransformer(LoopedModule):
         def name(memory: Tensor) -> dict[str, Any]:
             return {key: variable(source, memory, key) for key in source.addresses}
 
-        return follow(self, self.load(source), read, name, source.halt, steps)
+        return self._follow(self.load(source), read, name, source.halt, steps)
 
     def _fitted(self, source: FleqProgram) -> FleqProgram:
         return padded(source, self.layout.cells, self.layout.columns - self.layout.first_instruction)

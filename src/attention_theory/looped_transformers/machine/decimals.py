@@ -15,17 +15,17 @@ from attention_theory.rows import Combination
 from attention_theory.validation import refuse_unless, require
 
 #: A column of the state: its entries that are not zero, by row. Most are zero.
-Column = dict[int, Decimal]
+_Column = dict[int, Decimal]
 
 _ZERO = Decimal(0)
 
 
-def columns_of(state: Float[Tensor, "columns rows"]) -> list[Column]:
+def columns_of(state: Float[Tensor, "columns rows"]) -> list[_Column]:
     """A state as decimals, exactly."""
     return [{row: Decimal(value) for row, value in enumerate(column) if value} for column in state.tolist()]
 
 
-def state_of(columns: Sequence[Column], rows: int) -> Float[Tensor, "columns rows"]:
+def state_of(columns: Sequence[_Column], rows: int) -> Float[Tensor, "columns rows"]:
     """The nearest state in float64."""
     return torch.tensor(
         [[float(column.get(row, _ZERO)) for row in range(rows)] for column in columns],
@@ -34,7 +34,7 @@ def state_of(columns: Sequence[Column], rows: int) -> Float[Tensor, "columns row
     )
 
 
-def distance(columns: Sequence[Column], state: Float[Tensor, "columns rows"]) -> float:
+def distance(columns: Sequence[_Column], state: Float[Tensor, "columns rows"]) -> float:
     """The largest distance of an entry from that of a state, taken before anything is rounded."""
     return max(
         float(abs(column.get(row, _ZERO) - Decimal(value)))
@@ -44,8 +44,8 @@ def distance(columns: Sequence[Column], state: Float[Tensor, "columns rows"]) ->
 
 
 def in_decimals(
-    layers: Sequence[Layer], columns: Sequence[Column], inverse_temperature: Decimal, digits: int = 60
-) -> list[Column]:
+    layers: Sequence[Layer], columns: Sequence[_Column], inverse_temperature: Decimal, digits: int = 60
+) -> list[_Column]:
     """Some layers, one after the other, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
 
     Raises:
@@ -60,7 +60,7 @@ def in_decimals(
     return state
 
 
-def _attend(heads: Sequence[Head], state: Sequence[Column], inverse_temperature: Decimal) -> list[Column]:
+def _attend(heads: Sequence[Head], state: Sequence[_Column], inverse_temperature: Decimal) -> list[_Column]:
     result = [dict(column) for column in state]
     for head in heads:
         keys = [_all_of(head.keys, column) for column in state]
@@ -78,7 +78,7 @@ def _attend(heads: Sequence[Head], state: Sequence[Column], inverse_temperature:
     return result
 
 
-def _feed_forward(layer: Layer, state: Sequence[Column]) -> list[Column]:
+def _feed_forward(layer: Layer, state: Sequence[_Column]) -> list[_Column]:
     result = [dict(column) for column in state]
     for old, new in zip(state, result, strict=True):
         for unit in layer.units:
@@ -89,14 +89,14 @@ def _feed_forward(layer: Layer, state: Sequence[Column]) -> list[Column]:
     return result
 
 
-def _put(column: Column, outputs: Combination, amount: Decimal) -> None:
+def _put(column: _Column, outputs: Combination, amount: Decimal) -> None:
     for row, weight in outputs.items():
         column[row] = column.get(row, _ZERO) + Decimal(weight) * amount
 
 
-def _all_of(combinations: Sequence[Combination], column: Column) -> list[Decimal]:
+def _all_of(combinations: Sequence[Combination], column: _Column) -> list[Decimal]:
     return [_of(combination, column) for combination in combinations]
 
 
-def _of(combination: Combination, column: Column) -> Decimal:
+def _of(combination: Combination, column: _Column) -> Decimal:
     return sum((Decimal(weight) * column[row] for row, weight in combination.items() if row in column), _ZERO)

@@ -14,17 +14,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.layers import Rule
-from attention_theory.looped_transformers.machine.module import (
-    HeadModule,
-    LayerModule,
-    LoopedModule,
-    Part,
-    nonzero_rows,
-)
+from attention_theory.looped_transformers.machine.module import LayerModule, LoopedModule
 from attention_theory.rows import Combination, Rows
 from attention_theory.validation import refuse_unless, require
 
@@ -64,12 +58,6 @@ class DenseHead:
     query: Float[Tensor, "k rows"]
     value: Float[Tensor, "rows rows"]
 
-    @cached_property
-    def narrow(self) -> tuple[Part, Part, Part, Int[Tensor, " written"]]:
-        """Key, query and value without their zero columns, and the rows to which the head adds anything."""
-        written = nonzero_rows(self.value)
-        return Part.of(self.key), Part.of(self.query), Part.of(self.value[written]), written
-
 
 @dataclass(frozen=True)
 class DenseLayer:
@@ -89,16 +77,10 @@ class DenseLayer:
     w2: Float[Tensor, "rows hidden"]
     b2: Float[Tensor, " rows"]
 
-    @cached_property
-    def narrow(self) -> tuple[Part, Float[Tensor, "written hidden"], Int[Tensor, " written"]]:
-        """W1 without its zero columns, W2 without its zero rows, and the rows that W2 writes."""
-        written = nonzero_rows(self.w2)
-        return Part.of(self.w1), self.w2[written], written
-
     def module(self) -> LayerModule:
         """The layer as a torch module, with its own weights."""
-        heads = [HeadModule(*head.narrow, len(head.value)) for head in self.heads]
-        return LayerModule(heads, *self.narrow, self.b1, self.b2)
+        heads = [(head.key, head.query, head.value) for head in self.heads]
+        return LayerModule(heads, self.w1, self.b1, self.w2, self.b2)
 
     @cached_property
     def _executed(self) -> LayerModule:

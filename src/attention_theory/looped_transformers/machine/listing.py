@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from attention_theory.listings import program_lines
 
-Place = TypeVar("Place")
+_Place = TypeVar("_Place")
 
 
 class AssemblyError(ValueError):
@@ -42,7 +42,7 @@ def refuse_twice(number: int, kind: str, name: str, known: Collection[str]) -> N
         raise AssemblyError(f"line {number}: {kind} '{name}' is given twice")
 
 
-def find(number: int, kind: str, name: str, places: Mapping[str, Place]) -> Place:
+def find(number: int, kind: str, name: str, places: Mapping[str, _Place]) -> _Place:
     """What a name stands for.
 
     Raises:

@@ -10,7 +10,7 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.validation import require
 
 
-def digits_of(bits: int, stages: int) -> list[int]:
+def _digits_of(bits: int, stages: int) -> list[int]:
     """How many bits each stage takes, the leading ones first: as even as can be, the longer digits last.
 
     Raises:
@@ -37,7 +37,7 @@ def round_integer(layers: Sequence[Layer], value: int, rest: int, bits: int) -> 
     Raises:
         ParameterError: no layer, or more layers than bits.
     """
-    digits = digits_of(bits, len(layers))
+    digits = _digits_of(bits, len(layers))
     places = [bits - taken for taken in accumulate(digits)]
     for number, (layer, digit, place) in enumerate(zip(layers, digits, places, strict=True)):
         first, last = number == 0, number == len(layers) - 1

@@ -17,6 +17,7 @@ at the end of a cycle the states are equal bit for bit.
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,8 +25,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer, LoopedTransformer
-from attention_theory.looped_transformers.machine.module import Part
+from attention_theory.looped_transformers.machine.layers import DenseLayer, LoopedTransformer
 from attention_theory.validation import ParameterError, require
 
 _Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ class SparseLayers:
         if example.dtype != torch.float64 or example.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {example.dtype} on {example.device}")
         self._layers = [
-            ([_Head(head, inverse_temperature, scratch) for head in layer.heads], _Units(layer, scratch))
+            ([_Head(head, inverse_temperature, scratch) for head in layer.module().heads], _Units(layer, scratch))
             for layer in machine.dense
         ]
 
@@ -71,11 +71,12 @@ _UNSEEN = 1e-20
 class _Head:
     """The matrices of one head without their zeros."""
 
-    def __init__(self, head: DenseHead, inverse_temperature: float, scratch: int) -> None:
+    def __init__(self, head: Any, inverse_temperature: float, scratch: int) -> None:
         self.scratch = scratch
-        key, query, value, written = head.narrow
-        self.key, self.query, self.value = _Narrow(key), _Narrow(query, inverse_temperature), _Narrow(value)
-        self.target = _range_of(written.numpy())
+        self.key = _Narrow(head.key, head.key_rows)
+        self.query = _Narrow(head.query, head.query_rows, inverse_temperature)
+        self.value = _Narrow(head.value, head.value_rows)
+        self.target = _range_of(np.flatnonzero(head.place.numpy() < head.value.shape[1]))
         self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), scratch)
 
     def __call__(self, state: _Array) -> _Array:
@@ -146,9 +147,9 @@ def _alike(rows: _Array, scratch: int) -> bool:
 class _Narrow:
     """A matrix that reads some rows of a state."""
 
-    def __init__(self, part: Part, factor: float = 1.0) -> None:
-        self.read = _range_of(part.read.numpy())
-        self.matrix = np.ascontiguousarray(factor * part.matrix.numpy().T)
+    def __init__(self, matrix: Tensor, read: Tensor, factor: float = 1.0) -> None:
+        self.read = _range_of(read.numpy())
+        self.matrix = np.ascontiguousarray(factor * matrix.numpy())
         self.copies = np.array_equal(self.matrix, np.eye(*self.matrix.shape))
 
     def __call__(self, state: _Array) -> _Array:

@@ -17,7 +17,7 @@ from attention_theory.looped_transformers.programs.newton import ROUNDING
 from attention_theory.looped_transformers.programs.power_iteration import inverse_root_iterates
 from attention_theory.validation import require
 
-Derivative = Callable[[Tensor], Tensor]
+_Derivative = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Loss:
     """
 
     name: str
-    derivative: Derivative
+    derivative: _Derivative
     curvature: float
     sigmoids: SigmoidSum | None = None
     error: float = 0.0
@@ -110,7 +110,7 @@ def smooth_huber_sigmoids(terms: int, steepness: float = 2.0) -> SigmoidSum:
     )
 
 
-def smooth_huber_by_rounds(rounds: int, largest: float) -> Derivative:
+def smooth_huber_by_rounds(rounds: int, largest: float) -> _Derivative:
     """What the inner loop makes of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
 
     Args:
@@ -136,7 +136,7 @@ def descent(
     y: Float[Tensor, " points"],
     rate: float,
     epochs: int,
-    derivative: Derivative,
+    derivative: _Derivative,
     together: bool = False,
 ) -> Float[Tensor, "iterates d"]:
     """``w <- w - rate f'(w · x_i - y_i) x_i``, point after point, or ``together`` with their sum: all iterates."""
@@ -227,7 +227,7 @@ def loss_program(
     return assemble(text, variables, x.shape[1], functions=[*FUNCTIONS, "slope"])
 
 
-def loss_functions(derivative: Derivative) -> dict[str, Function]:
+def loss_functions(derivative: _Derivative) -> dict[str, Function]:
     """What the interpreter takes for the functions of a program, with ``slope`` for f'."""
     return {**FUNCTIONS, "slope": on_first_entry(derivative)}
 

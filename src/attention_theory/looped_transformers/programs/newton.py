@@ -23,7 +23,7 @@ again:  y = mul(a, x)           # A X
 """
 
 #: Begins at eps A, and line 5 turns y: line 6 then makes the transpose of what is wanted.
-PRINTED = """
+_PRINTED = """
         x = mul(x, a)
         a = transpose(a)
 again:  y = mul(a, x)
@@ -38,10 +38,10 @@ again:  y = mul(a, x)
 
 def listing_beside() -> list[tuple[str, str]]:
     """Algorithm 9 line by line, as printed and as repaired."""
-    return beside(PRINTED.strip().splitlines(), CORRECT.strip().splitlines())
+    return beside(_PRINTED.strip().splitlines(), CORRECT.strip().splitlines())
 
 
-def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
+def _first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
     """eps = 1 / ||A||², with which the iteration from eps A^T converges for every invertible A.
 
     Raises:
@@ -71,7 +71,7 @@ def newton_residuals(
     require(steps=(steps, 1, None), form=(form, FORMS))
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     start = matrix.mT if form == "correct" else matrix
-    x = first_step(matrix)[..., None, None] * start if scale is None else scale * start
+    x = _first_step(matrix)[..., None, None] * start if scale is None else scale * start
     residuals = []
     for _ in range(steps + 1):
         residuals.append(torch.linalg.matrix_norm(matrix @ x - identity))
@@ -135,9 +135,9 @@ def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "corr
     variables: dict[str, float | Tensor] = {
         "a": matrix,
         "p": 2 * identity,
-        "x": first_step(matrix) * identity,
+        "x": _first_step(matrix) * identity,
         "y": 0.0,
         "q": -1.0,
         "t": -float(rounds),
     }
-    return assemble(CORRECT if form == "correct" else PRINTED, variables, len(matrix))
+    return assemble(CORRECT if form == "correct" else _PRINTED, variables, len(matrix))

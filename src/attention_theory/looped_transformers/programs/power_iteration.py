@@ -15,7 +15,7 @@ from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import refuse_unless, require, require_shape
 
 #: Algorithm 12, repaired: line 3 counts in t1, and b is turned before the last product.
-LISTING = """
+_LISTING = """
         a = transpose(a)
 power:  b = mul(a, b)                 # A b
         t1 = add(t1, one)
@@ -34,7 +34,7 @@ root:   y = mul(inv, inv)
 """
 
 #: Where Algorithm 12 is wrong in print: two lines, the matrix as it is, the start, and the count of its second loop.
-PLACES = ("line 3", "line 13", "norm", "start", "rounds")
+_PLACES = ("line 3", "line 13", "norm", "start", "rounds")
 
 
 def power_iterates(
@@ -183,7 +183,7 @@ def power_error_bound(
 
 
 def _listing(printed: Collection[str]) -> str:
-    text = LISTING
+    text = _LISTING
     if "line 3" in printed:
         text = text.replace("t1 = add(t1, one)", "t = add(t1, one)")
     if "line 13" in printed:
@@ -193,7 +193,7 @@ def _listing(printed: Collection[str]) -> str:
 
 def listing_beside() -> list[tuple[str, str]]:
     """Algorithm 12 line by line, as printed and as repaired."""
-    return beside(_listing(PLACES).strip().splitlines(), LISTING.strip().splitlines())
+    return beside(_listing(_PLACES).strip().splitlines(), _LISTING.strip().splitlines())
 
 
 def power_program(
@@ -205,7 +205,7 @@ def power_program(
         matrix: A.
         steps: of the power iteration.
         root_steps: of the inverse root; :func:`root_rounds` for the exact ``||b_T||²`` unless given.
-        form: of the places in :data:`PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, ``line 13``
+        form: of the places in :data:`_PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, ``line 13``
             multiplies the vector from the wrong side, ``norm`` takes A as it is and not A / ||A||, ``start`` begins
             with ones and not with 1 / sqrt(d), and ``rounds`` gives the inverse root as many rounds as the iteration.
 
@@ -213,7 +213,7 @@ def power_program(
         ParameterError: steps below 1, an unknown place, or a ``b_T`` that is 0 and no ``root_steps``.
     """
     require(steps=(steps, 1, None))
-    printed = printed_places(form, PLACES)
+    printed = printed_places(form, _PLACES)
     size = len(matrix)
     norm = matrix.new_ones(()) if "norm" in printed else torch.linalg.matrix_norm(matrix, 2)
     start = matrix.new_ones(size) / (1.0 if "start" in printed else math.sqrt(size))

@@ -13,7 +13,7 @@ from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import require
 
 #: What Algorithm 13 gets wrong in print: the counters start one too low; lines 3 and 4 multiply from the wrong side.
-PLACES = ("counters", "lines 3-4")
+_PLACES = ("counters", "lines 3-4")
 
 
 def sgd(
@@ -57,7 +57,7 @@ def _listing(printed: Collection[str]) -> list[str]:
 
 def sgd_beside() -> list[tuple[str, str]]:
     """Algorithm 13 line by line, as printed and as repaired; the counters begin where the memory says."""
-    return beside(_listing(PLACES), _listing(()))
+    return beside(_listing(_PLACES), _listing(()))
 
 
 def sgd_program(
@@ -80,14 +80,14 @@ def sgd_program(
         y: their labels.
         rate: the step size.
         epochs: passes over the points.
-        form: of the places in :data:`PLACES`.
+        form: of the places in :data:`_PLACES`.
         resets: ``False`` leaves out what sets the pointers back (for a control).
 
     Raises:
         ParameterError: epochs below 1, or an unknown fault.
     """
     require(epochs=(epochs, 1, None))
-    printed = printed_places(form, PLACES)
+    printed = printed_places(form, _PLACES)
     points, size = x.shape
     start = 0.0 if "counters" in printed else 1.0
     lines = [line for line in _listing(printed) if resets or not line.startswith("rewind")]

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.conformance import Executor, conformance
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.validation import refuse_unless, require
@@ -18,7 +18,7 @@ def least_inverse_temperature(
     machine: SubleqMachine,
     programs: Sequence[SubleqProgram],
     steps: int,
-    dense: bool = False,
+    by: Executor = "runner",
     low: float = 0.5,
     high: float = 20.0,
     stride: float = 0.5,
@@ -30,10 +30,10 @@ def least_inverse_temperature(
     strides to the first that fails, and bisects the last stride.
 
     Args:
-        machine: any of the three; one in float32 needs ``dense``.
+        machine: any of the three; float32 needs the literal layers.
         programs: of one shape. Include subtractions of 0: they are the hardest.
         steps: at most so many of each program.
-        dense: run the literal layers.
+        by: how the machine is run, as in :func:`conformance`.
         low: where the search ends.
         high: where it begins. In float64 no noise is left at 20.
         stride: of the search.
@@ -49,7 +49,7 @@ def least_inverse_temperature(
     require(high=(high, low, None))
 
     def fails(inverse_temperature: float) -> bool:
-        return conformance(machine, programs, steps, inverse_temperature, dense=dense).wrong > 0
+        return conformance(machine, programs, steps, inverse_temperature, by=by).wrong > 0
 
     works = math.inf
     inverse_temperature = high
@@ -129,7 +129,7 @@ def noise_before_correction(
 
 
 @dataclass(frozen=True)
-class Followed:
+class _Followed:
     """A long run beside the interpreter.
 
     Attributes:
@@ -141,7 +141,7 @@ class Followed:
     off: float
 
 
-def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: float, cycles: int) -> Followed:
+def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: float, cycles: int) -> _Followed:
     """Run a program for many cycles on the literal layers, and say when it goes wrong, and how far off it was.
 
     Args:
@@ -161,9 +161,9 @@ def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: f
         state = machine.cycle(state, inverse_temperature)
         right = torch.equal(machine.memory(state, source), memory) and machine.counter(state, source) == counter
         if not right:
-            return Followed(cycle, off)
+            return _Followed(cycle, off)
         off = max(off, (machine.rows.of(state, "memory")[cells, 0] - memory).abs().max().item())
-    return Followed(None, off)
+    return _Followed(None, off)
 
 
 def sufficient_inverse_temperature_of_reals(bits: int, address_bits: int) -> float:

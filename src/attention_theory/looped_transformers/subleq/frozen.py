@@ -4,7 +4,6 @@ from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram, program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
-from attention_theory.looped_transformers.subleq.padding import padded
 from attention_theory.validation import require
 
 
@@ -37,7 +36,7 @@ class FrozenSubleq:
         columns = 1 + self.cells + self.instructions
         self.machine = SubleqMachine(address_bits(columns), bits, layers)
         first = 1 + self.cells
-        empty = padded(program([], []), self.cells, self.instructions)
+        empty = program([], []).padded(self.cells, self.instructions)
         self.frozen = FrozenMachine(
             name=f"SUBLEQ in {layers} layers",
             transformer=self.machine,
@@ -54,4 +53,4 @@ class FrozenSubleq:
         Raises:
             ParameterError: a program with more cells or instructions.
         """
-        return padded(source, self.cells, self.instructions)
+        return source.padded(self.cells, self.instructions)

@@ -32,7 +32,7 @@ Instruction = Add | Sub
 
 
 @dataclass(frozen=True)
-class MinskyRun:
+class _MinskyRun:
     """The registers at the end and the number of steps, if the machine halted within the limit."""
 
     registers: tuple[int, ...]
@@ -40,7 +40,7 @@ class MinskyRun:
     halted: bool
 
 
-def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], steps: int) -> MinskyRun:
+def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], steps: int) -> _MinskyRun:
     """Run a Minsky machine until it passes its last instruction, or for ``steps`` steps. Registers are not bounded.
 
     Raises:
@@ -59,7 +59,7 @@ def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], step
         else:
             memory[instruction.register] -= 1
             counter += 1
-    return MinskyRun(tuple(memory), done, counter >= len(code))
+    return _MinskyRun(tuple(memory), done, counter >= len(code))
 
 
 def translate(

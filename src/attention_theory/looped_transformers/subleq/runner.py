@@ -21,7 +21,7 @@ from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError, refuse_unless, require
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 
 
 class SubleqRunner:
@@ -51,8 +51,8 @@ class SubleqRunner:
         kept = {"command", "memory", "encoding", "idle"}  # rows that are 0 in the scratchpad
         self._live = [row for name, block in rows.blocks.items() if name not in kept for row in block]
         self._columns = slice(1, 1 + len(self.program.memory))
-        self._scratchpad: Array = self._loaded[:, 0, self._live].numpy().copy()
-        self._cells: Array = rows.of(self._loaded, "memory")[:, self._columns].numpy().copy()
+        self._scratchpad: _Array = self._loaded[:, 0, self._live].numpy().copy()
+        self._cells: _Array = rows.of(self._loaded, "memory")[:, self._columns].numpy().copy()
         write = machine.writing_layer
         self._layers = [
             ([_Read(head, self, inverse_temperature) for head in layer.heads], _Units(layer, self._live))
@@ -96,11 +96,11 @@ class SubleqRunner:
         cells = len(self.program.memory)
         return reads + units + self._write.multiplications + cells * self._rounding.multiplications
 
-    def fixed(self, name: str) -> Array:
+    def fixed(self, name: str) -> _Array:
         """The rows of a block in the columns after the scratchpad, as loaded: (programs, columns - 1, block)."""
         return self.machine.rows.of(self._loaded, name)[:, 1:].numpy()
 
-    def encodings(self, matrix: Float[Tensor, "k rows"]) -> Array:
+    def encodings(self, matrix: Float[Tensor, "k rows"]) -> _Array:
         """``matrix`` times the encoding and idle rows of the columns after the scratchpad: (columns - 1, k)."""
         names = [name for name in ("encoding", "idle") if name in self.machine.rows.blocks]
         return sum(self.fixed(name)[0] @ _block(matrix, self.machine.rows[name]).T for name in names)
@@ -136,10 +136,10 @@ class _Read:
         copied += 0 if self.commands is None else columns * self.commands.shape[2]
         return self.to_columns.size + own * self.meets_itself + matrices + copied
 
-    def __call__(self, scratchpad: Array, cells: Array) -> Array:
+    def __call__(self, scratchpad: _Array, cells: _Array) -> _Array:
         scores = scratchpad.dot(self.to_columns)
         best = np.maximum.reduce(scores, axis=1, keepdims=True)
-        own: Array | float = 0.0
+        own: _Array | float = 0.0
         if self.meets_itself:
             own = np.add.reduce(scratchpad.dot(self.own[0]) * scratchpad.dot(self.own[1]), axis=1, keepdims=True)
         best = np.maximum(best, own)
@@ -176,7 +176,7 @@ class _Write:
         each = self.from_memory.size + self.from_memory.shape[1] + self.units.multiplications
         return self.to_scratchpad.size + self.from_scratchpad.size + len(self.own) * each
 
-    def __call__(self, scratchpad: Array, cells: Array) -> Array:
+    def __call__(self, scratchpad: _Array, cells: _Array) -> _Array:
         share = 1 / (1 + np.exp(self.own - scratchpad.dot(self.to_scratchpad)))
         both = np.empty((*cells.shape[:2], cells.shape[2] + self.from_memory.shape[1]))
         kept, buffer = both[:, :, : self.bits], both[:, :, self.bits :]
@@ -201,7 +201,7 @@ class _Units:
     def multiplications(self) -> int:
         return self.w1.size + self.w2.size
 
-    def __call__(self, values: Array) -> Array:
+    def __call__(self, values: _Array) -> _Array:
         flat = values.reshape(-1, values.shape[-1])
         hidden = flat.dot(self.w1)
         hidden += self.b1
@@ -213,10 +213,10 @@ class _Units:
         return result.reshape(values.shape)
 
 
-def _block(matrix: Float[Tensor, "some rows"], rows: Sequence[int]) -> Array:
+def _block(matrix: Float[Tensor, "some rows"], rows: Sequence[int]) -> _Array:
     """The columns of a weight matrix that belong to ``rows``."""
     return matrix[:, list(rows)].numpy()
 
 
-def _matrix_or_none(matrix: Array) -> Array | None:
+def _matrix_or_none(matrix: _Array) -> _Array | None:
     return np.ascontiguousarray(matrix) if matrix.any() else None

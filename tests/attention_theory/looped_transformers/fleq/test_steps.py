@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.steps import add_to_address, round_signs, route_to_block
+from attention_theory.looped_transformers.fleq.steps import _add_to_address, round_signs, route_to_block
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
 from attention_theory.rows import Rows
@@ -19,7 +19,7 @@ LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], inverse_temperature=30.0)
 def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: int, seed: int) -> None:
     rows, scratch = LAYOUT.rows, LAYOUT.scratch
     layer = Layer(rows, "add")
-    add_to_address(layer, LAYOUT, rows["to a"], rows["scratch address"] if with_column else None, constant)
+    _add_to_address(layer, LAYOUT, rows["to a"], rows["scratch address"] if with_column else None, constant)
     addresses = torch.randint(2**LAYOUT.bits, (scratch,), generator=generator(seed))
     state = torch.zeros(LAYOUT.columns, rows.size, dtype=torch.float64)
     rows.of(state, "to a")[:scratch] = LAYOUT.codes[addresses]

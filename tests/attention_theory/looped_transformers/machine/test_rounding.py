@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
-from attention_theory.looped_transformers.machine.rounding import digits_of, round_integer
+from attention_theory.looped_transformers.machine.rounding import _digits_of, round_integer
 from attention_theory.rows import Rows
 
 
@@ -45,7 +45,7 @@ def test_in_exact_arithmetic_the_nearest_integer_is_left_and_nothing_else(data: 
 
 def test_a_long_integer_in_seven_stages() -> None:
     layers = staircase(48, 7)
-    assert digits_of(48, 7) == [6, 7, 7, 7, 7, 7, 7]
+    assert _digits_of(48, 7) == [6, 7, 7, 7, 7, 7, 7]
     for integer in (-(2**47), 2**47 - 1, -1, 0, 1, 2**41, 2**41 - 1, -(2**41) - 1, 123456789012):
         for noise in (Fraction(-1, 4), Fraction(1, 4), Fraction(1, 7)):
             assert by_fractions(layers, integer + noise) == (integer, 0)

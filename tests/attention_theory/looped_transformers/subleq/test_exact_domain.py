@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -18,20 +19,20 @@ from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMac
 from attention_theory.validation import ParameterError
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_the_temperature_found_works_and_the_one_below_does_not(dense: bool) -> None:
+@pytest.mark.parametrize("by", ["runner", "layers"])
+def test_the_temperature_found_works_and_the_one_below_does_not(by: Any) -> None:
     machine = SubleqMachine(4, 6)
     programs = [random_program(4, 8, 6, seed) for seed in range(8)]
-    found = least_inverse_temperature(machine, programs, 8, dense=dense)
-    assert conformance(machine, programs, 8, found, dense=dense).wrong == 0
-    assert conformance(machine, programs, 8, found - 0.05, dense=dense).wrong > 0
-    assert all(conformance(machine, programs, 8, found + more, dense=dense).wrong == 0 for more in (0.3, 1.0, 5.0))
+    found = least_inverse_temperature(machine, programs, 8, by=by)
+    assert conformance(machine, programs, 8, found, by=by).wrong == 0
+    assert conformance(machine, programs, 8, found - 0.05, by=by).wrong > 0
+    assert all(conformance(machine, programs, 8, found + more, by=by).wrong == 0 for more in (0.3, 1.0, 5.0))
 
 
 def test_float32_has_no_temperature_for_long_integers() -> None:
     machine = SubleqMachine(4, 26, dtype=torch.float32)
     programs = [random_program(4, 8, 26, seed) for seed in range(4)]
-    assert least_inverse_temperature(machine, programs, 8, dense=True) == math.inf
+    assert least_inverse_temperature(machine, programs, 8, by="layers") == math.inf
 
 
 def test_noise_doubles_with_every_bit() -> None:
@@ -47,7 +48,7 @@ def test_at_the_proved_temperature_noise_is_below_its_bound(depth: Depth, addres
     machine, cells = SubleqMachine(address_bits, bits, depth), 2 ** (address_bits - 1)
     for seed in range(6):
         source = random_program(cells - 3, cells - 1, bits, seed)
-        assert conformance(machine, [source], 8, enough, dense=True).wrong == 0
+        assert conformance(machine, [source], 8, enough, by="layers").wrong == 0
         for inverse_temperature in (enough, enough + 1):
             noise = noise_before_correction(machine, source, inverse_temperature, 8).max()
             assert noise <= noise_bound(bits, address_bits, depth, inverse_temperature) + 1e-9
