@@ -27,7 +27,6 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.backpropagation import random_network
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
@@ -164,7 +163,7 @@ programs = {
 # %%
 cells = max(len(program.memory) for program in programs.values())
 instructions = max(len(program.code) for program in programs.values())
-inputs = {name: padded(program, cells, instructions) for name, program in programs.items()}
+inputs = {name: program.padded(cells, instructions) for name, program in programs.items()}
 reciprocal, root = calculator_sums(0.2, 0.2, 6.0, 4.0)
 sums = [SumBlock("add", 1), SumBlock("sub", 1)]
 curves = [SigmoidSumBlock("inverse", reciprocal), SigmoidSumBlock("root", root)]
@@ -245,7 +244,7 @@ equal_unpadded = {name: one.same_weights(machine.transformer) for name, one in o
 def refusal(count):
     """What is said to back-propagation through a number of points."""
     try:
-        padded(machine_program(network, x[:count], y[:count], 0.2, epochs), cells, instructions)
+        machine_program(network, x[:count], y[:count], 0.2, epochs).padded(cells, instructions)
     except ParameterError as error:
         return str(error)
     return ""

@@ -53,9 +53,9 @@ from decimal import Decimal
 import torch
 
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.decimals import columns_of, distance, in_decimals, state_of
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
     inverse_temperature_law,

@@ -15,7 +15,6 @@ from attention_theory.bridges.turing_to_subleq import SubleqTape, subleq_bounds,
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import Machine, pad_table, random_inputs, random_tables
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.fleq.padding import padded as padded_fleq
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
@@ -169,7 +168,7 @@ def by_fleq(jobs: Sequence[Job], inverse_temperature: float = 40.0) -> list[Way]
     """
     made = [fleq_of(job.machine, job.tape, job.head) for job in jobs]
     cells, instructions = (max(len(getattr(one.source, part)) for one in made) for part in ("memory", "code"))
-    programs = [padded_fleq(one.source, cells, instructions) for one in made]
+    programs = [one.source.padded(cells, instructions) for one in made]
     machine = FleqMachine(programs[0], inverse_temperature=inverse_temperature)
     size = summarise(machine.transformer)
     expected = [job.expected for job in jobs]

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
-from attention_theory.rows import Combination, Rows, combine, moves
+from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import require
 
 #: Closes a unit through a row that is exactly 0 in the open columns, so that it costs the open ones no digits.
@@ -40,6 +40,31 @@ class BlockSetting:
     def bits(self) -> int:
         """Of a position within ``d`` columns."""
         return max(1, math.ceil(math.log2(self.size)))
+
+    @property
+    def template(self) -> dict[str, int]:
+        """The sizes of the rows that all blocks share.
+
+        ``index`` and ``group`` number the first d² columns as d groups of d; ``in a``, ``in b`` and ``in out`` are the
+        index again, but only in the columns of A, of B and of the result; the rows of one bit mark columns.
+        """
+        codes = dict.fromkeys(("index", "group", "in a", "in b", "in out"), self.bits)
+        return codes | dict.fromkeys(("not a", "not b", "not out", "first", "not first", "scratch"), 1)
+
+    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows) -> None:
+        """Write the shared rows into the first columns of a state."""
+        size, square = self.size, self.size**2
+        code = sign_code(size, self.bits, device=state.device)
+        rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
+        rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
+        for place, name in enumerate(("a", "b", "out")):
+            own = slice(place * size, (place + 1) * size)
+            rows.of(state, f"in {name}")[..., own, :] = code
+            rows.of(state, f"not {name}")[...] = 1
+            rows.of(state, f"not {name}")[..., own, :] = 0
+        rows.of(state, "not first")[..., 1:, :] = 1
+        rows.of(state, "first")[..., 0, :] = 1
+        rows.of(state, "scratch")[..., : scratch_columns(size), :] = 1
 
 
 class FunctionBlock(ABC):
@@ -72,52 +97,9 @@ class FunctionBlock(ABC):
         """What the block is to compute."""
 
 
-def template_sizes(setting: BlockSetting) -> dict[str, int]:
-    """The rows that all blocks share.
-
-    ``index`` and ``group`` number the first d² columns as d groups of d; ``in a``, ``in b`` and ``in out`` are the
-    index again, but only in the columns of A, of B and of the result; the rows of one bit mark columns.
-    """
-    codes = dict.fromkeys(("index", "group", "in a", "in b", "in out"), setting.bits)
-    marks = dict.fromkeys(("not a", "not b", "not out", "first", "not first", "scratch"), 1)
-    return codes | marks
-
-
 def scratch_columns(size: int) -> int:
     """``s``: 4d for the product, d² for the transpose; at least 3d in the paper, more where a block needs them."""
     return max(4 * size, size * size)
-
-
-def fill_template(state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
-    """Write the shared rows into the first columns of a state."""
-    size, square = setting.size, setting.size**2
-    code = sign_code(size, setting.bits, device=state.device)
-    rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
-    rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
-    for place, name in enumerate(("a", "b", "out")):
-        own = slice(place * size, (place + 1) * size)
-        rows.of(state, f"in {name}")[..., own, :] = code
-        rows.of(state, f"not {name}")[...] = 1
-        rows.of(state, f"not {name}")[..., own, :] = 0
-    rows.of(state, "not first")[..., 1:, :] = 1
-    rows.of(state, "first")[..., 0, :] = 1
-    rows.of(state, "scratch")[..., : scratch_columns(size), :] = 1
-
-
-def gated_move(
-    layer: Layer,
-    source: int,
-    target: int,
-    gates: Combination,
-    closed: float = 0.0,
-    gain: float = 1.0,
-) -> None:
-    """Add ``gain * source`` into ``target`` in the columns where ``gates + closed`` is 0.
-
-    Where that is below ``-|source|`` both units are silent.
-    """
-    for sign in (1.0, -1.0):
-        layer.unit("move", {source: sign, **gates}, {target: sign * gain}, bias=closed)
 
 
 def copy_to_result(layer: Layer, source: list[int], target: list[int], place: str, rows: Rows) -> None:
@@ -166,13 +148,13 @@ def run_block(
     size = a.shape[-1]
     count = scratch_columns(size) + spare
     setting = BlockSetting(size, count if columns is None else columns, inverse_temperature)
-    rows = Rows(**{block.name: size}, **block.sizes(setting), **template_sizes(setting))
+    rows = Rows(**{block.name: size}, **block.sizes(setting), **setting.template)
     layers = [Layer(rows, f"{block.name} {stage + 1}") for stage in range(block.depth)]
     for stage, layer in enumerate(layers):
         block.declare(layer, stage, setting)
     machine = LoopedTransformer(rows, layers, device=a.device)
     state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64, device=a.device)
-    fill_template(state, rows, setting)
+    setting.fill(state, rows)
     block.fill(state, rows, setting)
     data = rows.of(state, block.name)
     data[..., :size, :] = a.mT

@@ -11,7 +11,6 @@ from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
     copy_to_result,
-    gated_move,
 )
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination
@@ -65,14 +64,14 @@ class ChoiceBlock(FunctionBlock):
         (total,), (kept,) = rows[f"{self.name} sum"], rows[f"{self.name} kept"]
         if stage == 0:
             for source, target in zip(data, selector, strict=False):
-                gated_move(layer, source, target, {rows["not b"][0]: CLOSED})
+                layer.gated_move(source, target, {rows["not b"][0]: CLOSED})
         elif stage == 1:
             self._sigmoids(layer, setting)
-            gated_move(layer, total, kept, {rows["not first"][0]: CLOSED})
+            layer.gated_move(total, kept, {rows["not first"][0]: CLOSED})
             layer.clear([total, *selector])
         else:
             copy_to_result(layer, [kept], [total], "a", rows)
-            gated_move(layer, total, data[0], {rows["not out"][0]: CLOSED})
+            layer.gated_move(total, data[0], {rows["not out"][0]: CLOSED})
             layer.clear([total, kept])
 
     def _sigmoids(self, layer: Layer, setting: BlockSetting) -> None:

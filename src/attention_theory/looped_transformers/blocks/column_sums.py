@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum
 from attention_theory.looped_transformers.fleq.language import on_first_entry
 from attention_theory.looped_transformers.machine.layers import Layer
@@ -80,7 +80,7 @@ class ColumnSumBlock(FunctionBlock):
             layer.head("sum", [{}], [{}], moves([total], [weight], setting.columns))
             first_code = sign_code(setting.size, setting.bits, device="cpu")[0].tolist()
             gates = {row: _GATE * bit for row, bit in zip(rows["in out"], first_code, strict=True)}
-            gated_move(layer, weight, entry, gates, closed=-_GATE * setting.bits)
+            layer.gated_move(weight, entry, gates, closed=-_GATE * setting.bits)
             layer.clear([weight, total])
 
     def _heights(self, layer: Layer) -> None:

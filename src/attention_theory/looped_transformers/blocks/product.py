@@ -12,7 +12,6 @@ from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
     copy_to_result,
-    gated_move,
 )
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows, moves
@@ -109,7 +108,7 @@ class ProductBlock(FunctionBlock):
         data, gram, moved = rows[self.name], rows[f"{self.name} gram"], rows[f"{self.name} moved"]
         copy_to_result(layer, list(gram), list(moved), self.right, rows)
         for source, target in zip(moved, data, strict=True):
-            gated_move(layer, source, target, {rows["not out"][0]: CLOSED})
+            layer.gated_move(source, target, {rows["not out"][0]: CLOSED})
         layer.clear([*gram, *moved])
 
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:

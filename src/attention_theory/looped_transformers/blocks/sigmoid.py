@@ -13,7 +13,6 @@ from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
     copy_to_result,
-    gated_move,
 )
 from attention_theory.looped_transformers.fleq.language import column_sigmoid, on_first_entry, row_sigmoid
 from attention_theory.looped_transformers.machine.layers import Layer
@@ -69,11 +68,11 @@ class SigmoidSumBlock(FunctionBlock):
             for slope, shift, height in zip(*(term.tolist() for term in terms), strict=True):
                 queries = [{entry: slope}, {scratch: shift + math.log(setting.columns - 1)}]
                 layer.head("sigmoid", keys, queries, [({first: height}, total)])
-            gated_move(layer, total, kept, {not_first: CLOSED})
+            layer.gated_move(total, kept, {not_first: CLOSED})
             layer.clear([total])
         else:
             copy_to_result(layer, [kept], [total], "a", rows)
-            gated_move(layer, total, entry, {rows["not out"][0]: CLOSED})
+            layer.gated_move(total, entry, {rows["not out"][0]: CLOSED})
             layer.clear([total, kept])
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
@@ -102,7 +101,7 @@ class RowSigmoidBlock(FunctionBlock):
             layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         else:
             copy_to_result(layer, [weight], [moved], "a", rows)
-            gated_move(layer, moved, entry, {rows["not out"][0]: CLOSED})
+            layer.gated_move(moved, entry, {rows["not out"][0]: CLOSED})
             layer.clear([weight, moved])
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
@@ -131,7 +130,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         data, copy, (entry,) = rows[self.name], rows["sigmoid copy"], rows["sigmoid entry"]
         layer.head("first column", [{rows["first"][0]: 1.0}], [{rows["scratch"][0]: 2.0}], moves(data, copy))
         for place, row in enumerate(copy):
-            gated_move(layer, row, entry, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
+            layer.gated_move(row, entry, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
         layer.clear([*copy, *data])
 
     def _ask(self, layer: Layer, setting: BlockSetting) -> None:
@@ -141,7 +140,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
         layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         for place, row in enumerate(rows[self.name]):
-            gated_move(layer, weight, row, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
+            layer.gated_move(weight, row, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
         layer.clear([weight, entry])
 
     def _gather(self, layer: Layer, setting: BlockSetting) -> None:
@@ -150,7 +149,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         keys, queries = [{rows["not a"][0]: -1.0}], [{rows["scratch"][0]: 2.0}]
         layer.head("sum over a", keys, queries, moves(data, copy, setting.size))
         for source, target in zip(copy, data, strict=True):
-            gated_move(layer, source, target, self._in_column(layer, 0, "out", setting), -_GATE * setting.bits)
+            layer.gated_move(source, target, self._in_column(layer, 0, "out", setting), -_GATE * setting.bits)
         layer.clear(copy)
 
     def _in_column(self, layer: Layer, place: int, where: str, setting: BlockSetting) -> Combination:

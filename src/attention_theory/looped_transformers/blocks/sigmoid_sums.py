@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
+from attention_theory.looped_transformers.blocks.base import CLOSED
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Combination, Rows, combine, moves
@@ -78,7 +78,7 @@ class ManyHeads:
             value = _weights(selector, c[:, term])
             sigmoids.head(f"term {term + 1}", keys, combine(self.rows["moved"]), [(value, total)])
         if cleared:
-            gated_move(sigmoids, total, total, {here: CLOSED}, gain=-1.0)
+            sigmoids.gated_move(total, total, {here: CLOSED}, gain=-1.0)
         place = Layer(self.rows, "place")
         place.head("place", combine(self.rows["pointer"]), combine(self.rows["address"]), [({total: 1.0}, total)])
         self.total = total
@@ -88,8 +88,8 @@ class ManyHeads:
         """x from the top rows to rows of its own, so that its column has no key."""
         layer = Layer(self.rows, "move")
         for source, target in zip(self.rows["top"][: width + 1], self.rows["moved"], strict=True):
-            gated_move(layer, source, target, {self.rows["elsewhere"][0]: CLOSED})
-            gated_move(layer, source, source, {self.rows["elsewhere"][0]: CLOSED}, gain=-1.0)
+            layer.gated_move(source, target, {self.rows["elsewhere"][0]: CLOSED})
+            layer.gated_move(source, source, {self.rows["elsewhere"][0]: CLOSED}, gain=-1.0)
         return layer
 
     def start(self, x: Float[Tensor, "... width"], chosen: int) -> Float[Tensor, "... columns rows"]:
@@ -159,7 +159,7 @@ class OneHead:
         (sigmoid,) = rows["sigmoid"]
         sigmoids.head("sigmoids", keys, combine(rows["own"]), [(value, sigmoid)])
         not_empty = dict.fromkeys(rows["own"], CLOSED)
-        gated_move(sigmoids, sigmoid, sigmoid, not_empty, gain=-1.0)
+        sigmoids.gated_move(sigmoid, sigmoid, not_empty, gain=-1.0)
         total = Layer(rows, "sum")
         total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows[self.summed], self.columns))
         self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)
@@ -171,8 +171,8 @@ class OneHead:
         not_first = {self.rows["others"][0]: CLOSED}
         not_empty = dict.fromkeys(self.rows["own"], CLOSED)
         for row in x:
-            gated_move(layer, row, row, not_first, gain=-0.5)  # open in the empty column too, where the rest is taken
-            gated_move(layer, row, row, not_empty, gain=-0.5)
+            layer.gated_move(row, row, not_first, gain=-0.5)  # open in the empty column too, where the rest is taken
+            layer.gated_move(row, row, not_empty, gain=-0.5)
         return layer
 
     def start(self, x: Float[Tensor, "... width"], copies: bool = False) -> Float[Tensor, "... columns rows"]:
@@ -235,7 +235,7 @@ class OwnColumns:
         keys = [{score: strength, own: bias * strength} for score, own in zip(rows["score"], rows["own"], strict=True)]
         sigmoids.head("sigmoids", keys, combine(rows["own"]), moves(rows["own"], rows["weight"]))
         for weight, others, height in zip(rows["weight"], rows["others"], heights.tolist(), strict=True):
-            gated_move(sigmoids, weight, rows["sigmoid"][0], {others: CLOSED}, gain=height)
+            sigmoids.gated_move(weight, rows["sigmoid"][0], {others: CLOSED}, gain=height)
         sigmoids.clear([*rows["weight"], *rows["score"]])
         total.head("sum", _EVEN, _EVEN, moves(rows["sigmoid"], rows["sum"], terms))
         self.machine = LoopedTransformer(rows, [copies, sigmoids, total], device=a.device)

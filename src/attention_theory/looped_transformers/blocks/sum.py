@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, BlockSetting, FunctionBlock, gated_move
+from attention_theory.looped_transformers.blocks.base import CLOSED, BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
@@ -40,7 +40,7 @@ class SumBlock(FunctionBlock):
         data, result = rows[self.name], rows[f"{self.name} result"]
         if stage < self.depth - 1:
             for row in data:
-                gated_move(layer, row, row, {rows["not b"][0]: CLOSED}, gain=-2.0)
+                layer.gated_move(row, row, {rows["not b"][0]: CLOSED}, gain=-2.0)
             return
         if self.heads == 1:
             keys = combine(rows["in a"], rows["in b"])
@@ -50,7 +50,7 @@ class SumBlock(FunctionBlock):
                 f"{self.name} {place}", combine(rows[f"in {place}"]), combine(rows["in out"]), moves(data, result, sign)
             )
         for source, target in zip(result, data, strict=True):
-            gated_move(layer, source, target, {rows["not out"][0]: CLOSED})
+            layer.gated_move(source, target, {rows["not out"][0]: CLOSED})
         layer.clear(result)
 
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
@@ -78,15 +78,15 @@ def sum_in_four_steps(
     (data,), (work,), (fetched,) = rows["data"], rows["work"], rows["fetched"]
     copy, part, gather, carry = layers = [Layer(rows, name) for name in ("copy", "part", "gather", "carry")]
     not_first, not_last = ({rows[name][0]: CLOSED} for name in ("not first", "not last"))
-    gated_move(copy, data, work, {})
+    copy.gated_move(data, work, {})
     for source, gate in ((data, {rows["not first"][0]: -CLOSED}), (work, not_first)):  # the first: open but in column 1
-        gated_move(part, source, source, gate, closed=CLOSED if source == data else 0.0, gain=-1.0)
+        part.gated_move(source, source, gate, closed=CLOSED if source == data else 0.0, gain=-1.0)
     reads = rows["pointer" if form == "printed" else "second"]
     gather.head("by pointer", combine(rows["code"]), combine(reads), moves([work], [fetched]))
-    gated_move(gather, fetched, data, not_first, gain=sign)
+    gather.gated_move(fetched, data, not_first, gain=sign)
     gather.clear([fetched])
     carry.head("to the pointed", combine(rows["pointer"]), combine(rows["code"]), moves([data], [fetched]))
-    gated_move(carry, fetched, data, not_last)
+    carry.gated_move(fetched, data, not_last)
     carry.clear([fetched])
     state = torch.zeros(len(a), 3, rows.size, dtype=torch.float64, device=a.device)
     codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64, device=a.device)

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, refuse_unless, require
@@ -82,7 +82,7 @@ def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSett
     for place, code in enumerate(codes.tolist()):
         gates = {row: _GATE * bit for row, bit in zip(group, code, strict=True)}
         from_row, to_row = source[place % len(source)], target[place % len(target)]
-        gated_move(layer, from_row, to_row, gates, closed=-_GATE * setting.bits)
+        layer.gated_move(from_row, to_row, gates, closed=-_GATE * setting.bits)
 
 
 def transpose_in_groups(
@@ -121,7 +121,7 @@ def transpose_in_groups(
     permute.clear(work)
     _sum_over_groups(gather, data, work, setting)
     for source, target in zip(work, data, strict=True):
-        gated_move(gather, source, target, {})
+        gather.gated_move(source, target, {})
     gather.clear([*work, *data])
     machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
     codes = sign_code(size, setting.bits, matrix.dtype, matrix.device)
@@ -169,10 +169,10 @@ def transpose_vectorised(
     layer.head("permute", combine(rows["own"]), combine(rows["other"]), moves(rows["value"], target, weight))
     if exact:
         layer.clear(rows["value"])
-        gated_move(layer, target[0], rows["value"][0], {})
+        layer.gated_move(target[0], rows["value"][0], {})
         layer.clear(target)
     elif form == "correct":
-        gated_move(layer, target[0], target[0], {}, gain=1 / _LARGE - 1)
+        layer.gated_move(target[0], target[0], {}, gain=1 / _LARGE - 1)
     machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
     codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)

@@ -10,7 +10,6 @@ from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.validation import Each, refuse_unless, require
 
@@ -81,4 +80,4 @@ class FrozenFleq:
         Raises:
             ParameterError: a program with more cells or instructions.
         """
-        return padded(source, self.cells, self.instructions)
+        return source.padded(self.cells, self.instructions)

@@ -151,6 +151,34 @@ class FleqProgram:
         return len(self.code) - 1
 
     @property
+    def functions(self) -> set[str]:
+        """The functions that the instructions use."""
+        return {instruction.function for instruction in self.code if isinstance(instruction, Instruction)}
+
+    def padded(self, cells: int, instructions: int) -> "FleqProgram":
+        """The same program with empty cells behind its memory, and idle instructions before its halt.
+
+        The weights of the machine depend on a program through these two numbers and ``d`` alone. All jumps to the halt
+        lead to the new one. A program that runs into it goes there from the first idle instruction, a cycle later.
+
+        Args:
+            cells: memory columns.
+            instructions: instruction columns, the halt included.
+
+        Raises:
+            ParameterError: fewer cells or instructions than the program has.
+        """
+        require(cells=(cells, len(self.memory), None), instructions=(instructions, len(self.code), None))
+        memory, end = self.memory.new_zeros(cells, self.size), instructions - 1
+        memory[: len(self.memory)] = self.memory
+        *body, halt = (
+            replace(one, target=end) if isinstance(one, Instruction) and one.target == self.halt else one
+            for one in self.code
+        )
+        labels = {name: end if place == self.halt else place for name, place in self.labels.items()}
+        return FleqProgram((*body, *[halt] * (instructions - len(body))), memory, self.addresses, labels)
+
+    @property
     def size(self) -> int:
         """``d``: the largest matrix a cell block holds is ``d`` by ``d``."""
         return self.memory.shape[1]

@@ -16,12 +16,10 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
-    fill_template,
     scratch_columns,
-    template_sizes,
 )
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, PointerMove
-from attention_theory.looped_transformers.fleq.one_head import Copies, Heads, rows_to_copy
+from attention_theory.looped_transformers.fleq.one_head import Heads, rows_to_copy
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
@@ -87,14 +85,14 @@ class FleqLayout:
         inside = {block.name: size for block in self.blocks}
         for block in self.blocks:
             inside |= block.sizes(self.setting)
-        self.rows = Rows(**own, **template_sizes(self.setting), **inside)
+        self.rows = Rows(**own, **self.setting.template, **inside)
         self.copies = self._copies() if heads == "one" else {}
         #: the memory rows in which an instruction lies: its addresses, and below all that is written the rest
         self.column_rows = [*range(3 * self.bits), *range(moved, moved + sum(fields.values()) - 3 * self.bits)]
         self.codes = sign_code(2**self.bits, self.bits).flip(-1)
         self.function_codes = sign_code(2**self.function_bits, self.function_bits).flip(-1)
 
-    def _copies(self) -> dict[str, Copies]:
+    def _copies(self) -> dict[str, dict[int, int]]:
         """New rows for each block's copies of the fixed rows that it uses: by the block's name, from row to copy."""
         used = {block.name: rows_to_copy(block, self.rows, self.setting) for block in self.blocks}
         return {
@@ -105,7 +103,7 @@ class FleqLayout:
 
     def drawing(self) -> Rows:
         """All rows in their order for a picture, with small blocks that lie side by side under one name."""
-        blocks, template = [block.name for block in self.blocks], list(template_sizes(self.setting))
+        blocks, template = [block.name for block in self.blocks], list(self.setting.template)
         names = dict.fromkeys(_FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
         names |= dict.fromkeys(template, "marks") | {"not scratch": "marks", "flag": "marks"}
         sizes: dict[str, int] = {}
@@ -132,7 +130,7 @@ class FleqLayout:
         count = self.columns - self.first_instruction
         refuse_unless(len(program.code) == count, f"program must have {count} instructions, got {len(program.code)}")
         state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64, device=program.memory.device)
-        fill_template(state, self.rows, self.setting)
+        self.setting.fill(state, self.rows)
         for block in self.blocks:
             block.fill(state, self.rows, self.setting)
         self.rows.of(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]

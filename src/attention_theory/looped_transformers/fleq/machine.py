@@ -13,7 +13,7 @@ from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlo
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq import steps
-from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, Instruction, PointerMove
+from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, PointerMove
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
@@ -25,30 +25,26 @@ from attention_theory.validation import Each, require, require_some
 _LARGEST = 1e100
 
 
-def functions_of(program: FleqProgram) -> set[str]:
-    """The functions that a program uses."""
-    return {instruction.function for instruction in program.code if isinstance(instruction, Instruction)}
+def standard_blocks(
+    wanted: FleqProgram | Collection[str], slope: float = 1e-7, sum_heads: int = 1
+) -> list[FunctionBlock]:
+    """The blocks of functions of matrices: those that a program uses, or those named.
 
-
-def blocks_of(functions: Collection[str], slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
-    """The blocks of functions of matrices, with slope c of the product and 1 or 2 heads for a sum.
+    Args:
+        wanted: a program, which may use functions that need a block of another kind, or names.
+        slope: c of the product.
+        sum_heads: 1 or 2.
 
     Raises:
-        ParameterError: a function without a block.
+        ParameterError: a name without a block.
     """
-    blocks = _all_blocks(slope, sum_heads)
-    require(functions=(Each(list(functions)), [block.name for block in blocks]))
-    return [block for block in blocks if block.name in functions]
-
-
-def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
-    """The blocks of the matrix functions in a program, with slope c of the product and 1 or 2 heads for a sum."""
-    return [block for block in _all_blocks(slope, sum_heads) if block.name in functions_of(program)]
-
-
-def _all_blocks(slope: float, sum_heads: int) -> list[FunctionBlock]:
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
-    return [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
+    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
+    if isinstance(wanted, FleqProgram):
+        wanted = wanted.functions
+    else:
+        require(wanted=(Each(list(wanted)), [block.name for block in blocks]))
+    return [block for block in blocks if block.name in wanted]
 
 
 class FleqMachine:

@@ -14,16 +14,13 @@ from typing import Literal
 
 import torch
 
-from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, template_sizes
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.machine.layers import Head, Layer
 from attention_theory.rows import Combination, Rows
 
 #: ``one``: the blocks share their heads, and one head reads the operands. ``several``: as in the proof of Theorem 2,
 #: where every block has its own and three heads read.
 Heads = Literal["one", "several"]
-
-#: For each fixed row that a block uses, the row that holds its copy.
-Copies = Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ def _fixed(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> _Fixed:
     state = torch.zeros(setting.columns, rows.size, dtype=torch.float64, device="cpu")
     block.fill(state, rows, setting)
     own = state.ne(0).any(0).nonzero().flatten().tolist()
-    return _Fixed(frozenset(row for name in template_sizes(setting) for row in rows[name]), frozenset(own))
+    return _Fixed(frozenset(row for name in setting.template for row in rows[name]), frozenset(own))
 
 
 def _alone(block: FunctionBlock, stage: int, rows: Rows, setting: BlockSetting) -> Layer:
@@ -66,7 +63,7 @@ def rows_to_copy(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> lis
 
 
 def merged_layers(
-    blocks: Sequence[FunctionBlock], rows: Rows, setting: BlockSetting, copies: Mapping[str, Copies]
+    blocks: Sequence[FunctionBlock], rows: Rows, setting: BlockSetting, copies: Mapping[str, Mapping[int, int]]
 ) -> list[Layer]:
     """Step 4 with shared heads: a layer has as many as the block that has most, not as all of them together.
 
@@ -101,11 +98,11 @@ def _merge(layer: Layer, heads: Sequence[Head]) -> None:
     )
 
 
-def _through_copies(head: Head, copies: Copies) -> Head:
+def _through_copies(head: Head, copies: Mapping[int, int]) -> Head:
     """The head with its queries and values reading the copies; keys may stay, for nobody asks."""
     queries = [_renamed(query, copies) for query in head.queries]
     return Head(head.name, head.keys, queries, [(_renamed(value, copies), target) for value, target in head.values])
 
 
-def _renamed(combination: Combination, names: Copies) -> Combination:
+def _renamed(combination: Combination, names: Mapping[int, int]) -> Combination:
     return {names.get(row, row): weight for row, weight in combination.items()}

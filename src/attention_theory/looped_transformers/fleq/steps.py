@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
+from attention_theory.looped_transformers.blocks.base import CLOSED
 from attention_theory.looped_transformers.fleq import pointer_blocks
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.rows import Combination, combine, moves
 
 #: Where Appendix K is wrong in print: the offsets of the pointers, the bound of the first mask, the sign of the write's
@@ -38,7 +39,7 @@ def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_read
         layer.clear([*rows["to a"], *rows["to b"]])
     for name in ("function", "to flag", "to target", "height", "width"):
         for row in rows[name]:
-            gated_move(layer, row, row, {rows["scratch"][0]: CLOSED}, gain=-1.0)
+            layer.gated_move(row, row, {rows["scratch"][0]: CLOSED}, gain=-1.0)
     for place, name in enumerate(("mask a", "mask b", "mask c")):
         upper = 2 if name == "mask a" and "first mask" in printed else place
         _mask(layer, layout, rows[name][0], place * size, upper * size)
@@ -114,16 +115,16 @@ def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Laye
         layer.head("data", combine(rows["address"]), combine(rows["to a"]), values)
         masks = {rows[f"mask {name}"][0]: gate for name in names}  # at most one of them is 1
         for source, row in zip(fetched, data[:size], strict=True):
-            gated_move(layer, source, row, masks, closed=-gate)
+            layer.gated_move(source, row, masks, closed=-gate)
     for place, name in enumerate("" if one_reader else "abc"):
         target = data[place * size : (place + 1) * size]
         values = [*moves(rows["memory"][:size], target), *(changed if name == "c" else [])]
         layer.head(f"data {name}", combine(rows["address"]), combine(rows[f"to {name}"]), values)
         for source, row in zip(target, data[:size], strict=True) if name in names else ():
-            gated_move(layer, source, row, {rows[f"mask {name}"][0]: gate}, closed=-gate)
+            layer.gated_move(source, row, {rows[f"mask {name}"][0]: gate}, closed=-gate)
     layer.clear(data)
     for row in rows["to c"]:
-        gated_move(layer, row, row, {rows["mask c"][0]: gate}, closed=-gate)
+        layer.gated_move(row, row, {rows["mask c"][0]: gate}, closed=-gate)
     layer.clear(rows["to c"])
     pointer_blocks.keep_signs(layer, layout)
     return layer
@@ -141,10 +142,10 @@ def route_to_block(layout: FleqLayout, gate: float) -> Layer:
         gates = masks | _chosen(layout, number, gate)
         closed = -gate * (1 + layout.function_bits)
         for source, target in zip(rows["data"][:size], rows[block.name], strict=True):
-            gated_move(layer, source, target, gates, closed)
+            layer.gated_move(source, target, gates, closed)
         for source, target in layout.copies.get(block.name, {}).items():
-            gated_move(layer, source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
-    round_signs(layer, rows["counter"])
+            layer.gated_move(source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
+    correct(layer, rows["counter"])
     pointer_blocks.change(layer, layout)
     return layer
 
@@ -153,15 +154,6 @@ def _chosen(layout: FleqLayout, number: int, gate: float) -> Combination:
     """``gate`` times the product of the instruction's function code with that of a block: at most gate * bits."""
     code = layout.function_codes[number].tolist()
     return {row: gate * bit for row, bit in zip(layout.rows["function"], code, strict=True)}
-
-
-def round_signs(layer: Layer, block: Sequence[int]) -> None:
-    """To -1, 0 or 1 whatever is within a quarter of it (Appendix G, step 6)."""
-    for row in block:
-        for bias, gain in ((0.75, 2.0), (0.25, -2.0), (-0.25, 2.0), (-0.75, -2.0)):
-            layer.unit("round", {row: 1.0}, {row: gain}, bias=bias)
-        layer.constant({row: -1.0})
-    layer.clear(block)
 
 
 def return_result(layout: FleqLayout, gate: float) -> Layer:
@@ -214,7 +206,7 @@ def branch(layout: FleqLayout, cleared: bool = True) -> list[Layer]:
     (flag,), (scratch,) = rows["flag"], rows["scratch"]
     read = Layer(rows, "7a read flag")
     read.head("flag", combine(rows["address"]), combine(rows["to flag"]), moves(rows["memory"][:1], [flag]))
-    gated_move(read, flag, flag, {scratch: CLOSED}, gain=-1.0)
+    read.gated_move(flag, flag, {scratch: CLOSED}, gain=-1.0)
     bit = Layer(rows, "7b flag to a bit")
     bit.unit("1", {scratch: 1.0}, {flag: 1.0})
     bit.unit("- x", {flag: 1.0}, {flag: -1.0})

@@ -9,9 +9,8 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import Value, assemble, with_inputs
 from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
-from attention_theory.looped_transformers.fleq.machine import FleqMachine, blocks_of, functions_of
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, standard_blocks
 from attention_theory.looped_transformers.fleq.one_head import Heads
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
 
 
@@ -56,8 +55,8 @@ class FleqTransformer(LoopedModule):
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        names = functions_of(program) if functions is None else functions
-        blocks = blocks_of(names, sum_heads=1 if heads == "one" else 2)
+        names = program.functions if functions is None else functions
+        blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2)
         machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads)
         super().__init__((layer.module() for layer in machine.transformer.dense), inverse_temperature)
         self.program, self.functions, self.layout = program, [block.name for block in blocks], machine.layout
@@ -118,7 +117,7 @@ class FleqTransformer(LoopedModule):
         return self._follow(self.load(source), read, name, source.halt, steps)
 
     def _fitted(self, source: FleqProgram) -> FleqProgram:
-        return padded(source, self.layout.cells, self.layout.columns - self.layout.first_instruction)
+        return source.padded(self.layout.cells, self.layout.columns - self.layout.first_instruction)
 
     def extra_repr(self) -> str:
         return (

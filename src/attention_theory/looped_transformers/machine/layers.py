@@ -152,6 +152,14 @@ class Layer:
             self.unit(name, {row: 1.0}, {row: -1.0})
             self.unit(name, {row: -1.0}, {row: 1.0})
 
+    def gated_move(self, source: int, target: int, gates: Combination, closed: float = 0.0, gain: float = 1.0) -> None:
+        """Add ``gain * source`` into ``target`` in the columns where ``gates + closed`` is 0.
+
+        Where that is below ``-|source|`` both units are silent.
+        """
+        for sign in (1.0, -1.0):
+            self.unit("move", {source: sign, **gates}, {target: sign * gain}, bias=closed)
+
     @cached_property
     def dense(self) -> DenseLayer:
         """The matrices, in float64 on the CPU. Declare everything first: they are made once."""

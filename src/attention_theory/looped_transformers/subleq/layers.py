@@ -8,9 +8,8 @@ from collections.abc import Collection, Sequence
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
-from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
-from attention_theory.looped_transformers.machine.rounding import round_integer
+from attention_theory.looped_transformers.machine.rounding import correct, round_integer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import Form
 

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.steps import _add_to_address, round_signs, route_to_block
+from attention_theory.looped_transformers.fleq.steps import _add_to_address, route_to_block
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
-from attention_theory.rows import Rows
 
 LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], inverse_temperature=30.0)
 
@@ -31,16 +30,6 @@ def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: 
     wanted = addresses + constant + (torch.arange(scratch) if with_column else 0)
     assert torch.equal(after[:scratch], LAYOUT.codes[wanted % 2**LAYOUT.bits])
     assert after[scratch:].count_nonzero() == 0
-
-
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=6), st.floats(-0.2, 0.2))
-@settings(max_examples=30)
-def test_signs_are_rounded(values: list[float], noise: float) -> None:
-    rows = Rows(counter=len(values))
-    layer = Layer(rows, "round")
-    round_signs(layer, rows["counter"])
-    state = torch.tensor([values], dtype=torch.float64)
-    assert torch.allclose(layer.dense.feed_forward(state + noise), state, rtol=0, atol=1e-15)
 
 
 def test_the_counter_is_rounded_on_the_way_to_a_block() -> None:
