@@ -30,7 +30,7 @@ from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.regression import sgd, sgd_beside, sgd_program, unrolled_program
+from attention_theory.looped_transformers.programs.regression import descent, sgd_beside, sgd_program, unrolled_program
 from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
@@ -125,7 +125,7 @@ print(side_by_side(sgd_beside()))
 
 # %%
 w, x, y = data(6)
-wanted = sgd(w, x, y, 0.05, 20)[-1]
+wanted = descent(w, x, y, 0.05, 20)[-1]
 
 
 def trial(form="correct"):
@@ -160,7 +160,7 @@ def run_machine(program, wanted, slope=1e-7, inverse_temperature=40.0):
 
 w, x, y = data(many, generator(seed + 1))
 moving, still = sgd_program(w, x, y, rate, 2), sgd_program(w, x, y, rate, 2, resets=False)
-two_epochs = sgd(w, x, y, rate, 2)[-1]
+two_epochs = descent(w, x, y, rate, 2)[-1]
 _, moving_run, moving_result, moving_off = run_machine(moving, two_epochs)
 try:
     still_off = (variable(still, interpret(still).memory, "w")[:, 0] - two_epochs).abs().max()
@@ -242,7 +242,7 @@ claim.verdict()
 
 # %%
 w, x, y = data(points)
-iterates = sgd(w, x, y, rate, epochs)
+iterates = descent(w, x, y, rate, epochs)
 program = unrolled_program(w, x, y, rate, epochs)
 machine, run, result, distance = run_machine(program, iterates[-1])
 
@@ -320,7 +320,7 @@ claim.verdict()
 
 # %%
 slopes, heats = [1e-2, 1e-4, 1e-6, 1e-7], [5.0, 10.0, 20.0]
-short, after_two = unrolled_program(w, x, y, rate, 2), sgd(w, x, y, rate, 2)[-1]
+short, after_two = unrolled_program(w, x, y, rate, 2), descent(w, x, y, rate, 2)[-1]
 by_slope = [run_machine(short, after_two, slope=slope) for slope in slopes]
 by_heat = [run_machine(short, after_two, inverse_temperature=heat) for heat in heats]
 show.table(["c", "distance to plain descent"], [(s, one[3]) for s, one in zip(slopes, by_slope, strict=True)])

@@ -43,13 +43,13 @@ from attention_theory.looped_transformers.fleq.language import interpret, variab
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import random_network, train
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     listing_beside,
     listing_program,
     read_network,
 )
-from attention_theory.looped_transformers.programs.regression import sgd, sgd_beside, sgd_program
+from attention_theory.looped_transformers.programs.regression import descent, sgd_beside, sgd_program
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
@@ -207,7 +207,7 @@ print(side_by_side(listing_beside()))
 # %%
 source = generator(seed)
 w, x, y = torch.zeros(d, dtype=torch.float64), normal(points, d, seed=source), normal(points, seed=source)
-plain = sgd(w, x, y, rate, 2)[-1]
+plain = descent(w, x, y, rate, 2)[-1]
 
 
 def follow(program, cycles=10_000):
@@ -262,18 +262,18 @@ print(refusal)
 # of two points, for two epochs, without what sets the data's pointers back.
 
 # %%
-network, inputs = random_network(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
+network, inputs = Network.random(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
 labels = normal(network_points, seed=source)
 training = listing_program(network, inputs, labels, rate, 2)
 line_35 = training.labels["line35"]
 ends = [cycle for cycle, number in enumerate(interpret(training).executed, start=1) if number == line_35]
 trainer, trained, training_result = follow(training, ends[network_points])
-wanted = train(network, inputs, labels, rate, 2)[1:]
+wanted = network.train(inputs, labels, rate, 2)[1:]
 networks = [read_network(training, trained.memories[cycle - 1]) for cycle in ends[: network_points + 1]]
 distances = [one.distance(exact) for one, exact in zip(networks, wanted, strict=False)]
 short = listing_program(network, inputs[:2], labels[:2], rate, 2, left_out=("line2", "line8", "line26"))
 short_network = read_network(short, follow(short)[1].memory)
-short_off = short_network.distance(train(network, inputs[:2], labels[:2], rate, 2)[-1])
+short_off = short_network.distance(network.train(inputs[:2], labels[:2], rate, 2)[-1])
 
 # %% [markdown]
 # Left, the distance of the network in memory to plain training, update by update. Right, two pointers over the last

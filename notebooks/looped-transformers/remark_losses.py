@@ -25,7 +25,6 @@ from attention_theory.looped_transformers.fleq.language import interpret, variab
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.losses import (
-    descent,
     descent_error_bound,
     huber_loss,
     logistic_loss,
@@ -38,6 +37,7 @@ from attention_theory.looped_transformers.programs.losses import (
     smooth_huber_sigmoids,
     square_loss,
 )
+from attention_theory.looped_transformers.programs.regression import descent
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show

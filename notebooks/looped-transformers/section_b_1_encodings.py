@@ -21,7 +21,7 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, softmax_law, to_bits
+from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
@@ -80,6 +80,11 @@ def gap(bits: int) -> int:
     """The score of a code with itself, less the largest with another."""
     codes = position_codes(2**bits)
     return bits - int((codes @ codes.mT).fill_diagonal_(-torch.inf).max())
+
+
+def softmax_law(bits: int, inverse_temperature: float) -> float:
+    """The weight of a code on itself among all codes of so many bits."""
+    return (1 + torch.tensor(-2 * inverse_temperature, dtype=torch.float64).exp()).pow(-bits).item()
 
 
 pairs = [(bits, inverse_temperature) for bits in address_bits for inverse_temperature in inverse_temperatures]

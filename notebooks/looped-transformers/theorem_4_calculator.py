@@ -44,9 +44,8 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.blocks.approximation import mirrored, reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks.approximation import reciprocal_sigmoids, root_at_scales, root_sigmoids
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.root_integral import root_at_scales
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
@@ -230,7 +229,7 @@ staircase = run_block(SigmoidSumBlock("inverse", sums[0]), near, near).result[:,
 rates = []
 for m in (36, 100, 225):
     step = 1.5 / math.sqrt(m / 2)
-    many = mirrored(reciprocal_sigmoids(step, step, math.exp(m / 2)))
+    many = reciprocal_sigmoids(step, step, math.exp(m / 2)).mirrored()
     far = torch.logspace(math.log10(step), m / 2 / math.log(10), 2000, dtype=torch.float64)
     far = far.clamp(step, math.exp(m / 2) * (1 - 1e-9))
     plain_error = max((many(sign * far) - sign / far).abs().max().item() for sign in (1, -1))

@@ -37,6 +37,14 @@ class SigmoidSum:
     def terms(self) -> int:
         return len(self.slopes)
 
+    def mirrored(self) -> "SigmoidSum":
+        """``f(x) - f(-x)``: carries an approximation of 1/x to the negative side with twice the terms (Theorem 4)."""
+        return SigmoidSum(
+            torch.cat([self.slopes, -self.slopes]),
+            torch.cat([self.shifts, self.shifts]),
+            torch.cat([self.heights, -self.heights]),
+        )
+
 
 class SigmoidSumBlock(FunctionBlock):
     """A sum of sigmoids of the first entry of A, one head a term, two layers (Lemma 11).

@@ -73,15 +73,3 @@ def position_codes(
     if columns > 2**bits:
         raise ParameterError(f"columns must be an integer from 1 to {2**bits} with {bits} address bits, got {columns}")
     return to_bits(torch.arange(columns, device=device), bits)
-
-
-def softmax_law(bits: int, inverse_temperature: float) -> float:
-    """The weight that a code gives to itself when all ``2**bits`` codes are there: ``(1 + exp(-2 λ)) ** -L``.
-
-    The scores of two codes are ``L - 2 Hamming``; the sum over all codes is a product over their bits.
-
-    Raises:
-        ParameterError: no bit, or a negative inverse temperature.
-    """
-    require(bits=(bits, 1, None), inverse_temperature=(inverse_temperature, 0.0, None))
-    return (1 + torch.tensor(-2 * inverse_temperature, dtype=torch.float64).exp()).pow(-bits).item()

@@ -1,7 +1,6 @@
 """Gradient descent for other losses, as FLEQ programs: f' by sigmoids (Appendix O), or by an inner loop (Remark 5)."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -15,9 +14,8 @@ from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqPr
 from attention_theory.looped_transformers.fleq.machine import standard_blocks
 from attention_theory.looped_transformers.programs.newton import ROUNDING
 from attention_theory.looped_transformers.programs.power_iteration import inverse_root_iterates
+from attention_theory.looped_transformers.programs.regression import Derivative
 from attention_theory.validation import require
-
-_Derivative = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Loss:
     """
 
     name: str
-    derivative: _Derivative
+    derivative: Derivative
     curvature: float
     sigmoids: SigmoidSum | None = None
     error: float = 0.0
@@ -110,7 +108,7 @@ def smooth_huber_sigmoids(terms: int, steepness: float = 2.0) -> SigmoidSum:
     )
 
 
-def smooth_huber_by_rounds(rounds: int, largest: float) -> _Derivative:
+def smooth_huber_by_rounds(rounds: int, largest: float) -> Derivative:
     """What the inner loop makes of the derivative r / sqrt(1 + r²) in exact products (Algorithm 11).
 
     Args:
@@ -128,27 +126,6 @@ def smooth_huber_by_rounds(rounds: int, largest: float) -> _Derivative:
         return r * inverse_root_iterates(s, rounds)[-1] / math.sqrt(square)
 
     return derivative
-
-
-def descent(
-    w: Float[Tensor, " d"],
-    x: Float[Tensor, "points d"],
-    y: Float[Tensor, " points"],
-    rate: float,
-    epochs: int,
-    derivative: _Derivative,
-    together: bool = False,
-) -> Float[Tensor, "iterates d"]:
-    """``w <- w - rate f'(w · x_i - y_i) x_i``, point after point, or ``together`` with their sum: all iterates."""
-    iterates = [w]
-    for _ in range(epochs):
-        if together:
-            iterates.append(iterates[-1] - rate * derivative(x @ iterates[-1] - y) @ x)
-            continue
-        for point, label in zip(x, y, strict=True):
-            now = iterates[-1]
-            iterates.append(now - rate * derivative(now @ point - label) * point)
-    return torch.stack(iterates)
 
 
 #: f' by the block ``slope``, and by the inverse root of Algorithm 11 on S = (1 + r²) / K².
@@ -227,7 +204,7 @@ def loss_program(
     return assemble(text, variables, x.shape[1], functions=[*FUNCTIONS, "slope"])
 
 
-def loss_functions(derivative: _Derivative) -> dict[str, Function]:
+def loss_functions(derivative: Derivative) -> dict[str, Function]:
     """What the interpreter takes for the functions of a program, with ``slope`` for f'."""
     return {**FUNCTIONS, "slope": on_first_entry(derivative)}
 

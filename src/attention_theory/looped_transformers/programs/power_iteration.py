@@ -12,6 +12,7 @@ from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
+from attention_theory.looped_transformers.programs.newton import ROUNDING
 from attention_theory.validation import refuse_unless, require, require_shape
 
 #: Algorithm 12, repaired: line 3 counts in t1, and b is turned before the last product.
@@ -127,10 +128,6 @@ def least_length(matrix: Float[Tensor, "... d d"], steps: int) -> Float[Tensor, 
     left = vectors.take_along_dim(top[..., None, :], -1)[..., 0]
     share = values.abs().take_along_dim(top, -1)[..., 0] / torch.linalg.matrix_norm(matrix, 2)
     return (left.sum(-1) / matrix.shape[-1] ** 0.5).abs() * share**steps
-
-
-#: What rounding adds to an entry of a product in 53 bits, times c: about 4e-15 is seen.
-ROUNDING = 1e-14
 
 
 def power_error_bound(

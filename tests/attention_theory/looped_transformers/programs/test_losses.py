@@ -7,7 +7,6 @@ from attention_theory.looped_transformers.fleq.language import interpret, variab
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.losses import (
     Loss,
-    descent,
     descent_error_bound,
     huber_loss,
     logistic_loss,
@@ -20,7 +19,7 @@ from attention_theory.looped_transformers.programs.losses import (
     smooth_huber_sigmoids,
     square_loss,
 )
-from attention_theory.looped_transformers.programs.regression import sgd
+from attention_theory.looped_transformers.programs.regression import descent
 from attention_theory.randomness import normal
 
 W, X, Y = torch.zeros(3, dtype=torch.float64), normal(2, 3, seed=0), 3 * normal(2, seed=1)
@@ -54,7 +53,7 @@ def test_the_programs_equal_the_plain_descent(together: bool) -> None:
         program = loss_program(W, X, Y, 0.1, 3, together)
         found = variable(program, interpret(program, functions=loss_functions(loss.derivative)).memory, "w")[:, 0]
         assert (found - descent(W, X, Y, 0.1, 3, loss.derivative, together)[-1]).abs().max() < 1e-14
-    assert torch.equal(descent(W, X, Y, 0.1, 3, square_loss().derivative), sgd(W, X, Y, 0.1, 3))
+    assert torch.equal(descent(W, X, Y, 0.1, 3, square_loss().derivative), descent(W, X, Y, 0.1, 3))
 
 
 def test_the_inner_loop_finds_the_derivative() -> None:
