@@ -53,7 +53,7 @@ from decimal import Decimal
 import torch
 
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.machine.decimals import columns_of, distance, in_decimals, state_of
+from attention_theory.looped_transformers.machine.decimals import DecimalState
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.looped_transformers.subleq.conformance import conformance
@@ -387,13 +387,13 @@ def one_cycle(n: int, inverse_temperature: float) -> dict[str, float]:
     machine, cells = SubleqMachine(address_bits(n), lengths[-1]), n // 3
     source = program([-1, *[3] * (cells - 1)], [(0, 2, 1)] * (n - 4 - cells))
     state = wanted = machine.load(source)
-    digits, found = columns_of(state), {}
+    digits, found = DecimalState(state), {}
     for label, part in {"reads": slice(0, 2), "arriving": slice(2, 9), "cells wrong": slice(9, 10)}.items():
-        digits = in_decimals(machine.layers[part], digits, Decimal(inverse_temperature))
+        digits = digits.after(machine.layers[part], Decimal(inverse_temperature))
         for layer in machine.dense[part]:
             wanted = layer(wanted, inverse_temperature, "hardmax")
-        found[label] = distance(digits, wanted)
-    memory = machine.memory(state_of(digits, machine.rows.size), source)
+        found[label] = digits.distance(wanted)
+    memory = machine.memory(digits.nearest(), source)
     return found | {"cells wrong": int((memory != machine.memory(wanted, source)).sum())}
 
 
@@ -413,10 +413,10 @@ def two_adders(length, inverse_temperature=40):
     state = machine.load(program([0, -1, 7, 3, 1, 5], [(5, 4, 1)] + [(0, 1, 2)] * 4))
     for layer in machine.dense:
         state = layer(state, float(inverse_temperature), "hardmax")
-    digits = in_decimals(machine.layers[:9], columns_of(state), Decimal(inverse_temperature))
+    digits = DecimalState(state).after(machine.layers[:9], Decimal(inverse_temperature))
     for layer in machine.dense[:9]:
         state = layer(state, float(inverse_temperature), "hardmax")
-    return math.log2(distance(digits, state))
+    return math.log2(digits.distance(state))
 
 
 of_two = (two_adders(24) - two_adders(6)) / 18

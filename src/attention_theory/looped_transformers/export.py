@@ -1,4 +1,4 @@
-"""What of this paper can be written to a file: the SUBLEQ and the FLEQ computer with their weights frozen, programs.
+"""Files of this paper: the SUBLEQ and the FLEQ computer with their weights frozen, and programs.
 
 ``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
 their defaults, and which gives, for each ending of a file's name, what makes its content.

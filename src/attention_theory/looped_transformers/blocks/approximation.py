@@ -68,7 +68,7 @@ def reciprocal_sigmoids(
     Args:
         error: wanted on [least, most].
         least, most: the ends of the interval.
-        first_knot: where the first sigmoid rises; ``least / 2`` unless given. At ``least`` itself, as the print has it,
+        first_knot: where the first sigmoid rises; ``least / 2`` unless given. At ``least`` itself, as in the paper,
             half of 1/least is missing there.
         sharpness: slope times the gap to the nearer knot.
 

@@ -1,8 +1,8 @@
 """Function blocks and their common format (Definition 1, Section I).
 
-A block finds A in the first ``d`` columns of its own ``d`` rows and B in the next ``d``; after its layers f(A, B) lies
+A block finds A in the first ``d`` columns of its ``d`` rows and B in the next ``d``; after its layers f(A, B) lies
 in the ``d`` columns after those. Some fixed rows, the *template*, tell a column where it stands. The same declarations
-serve a block by itself (:func:`run_block`) and inside the FLEQ machine.
+serve a block alone (:func:`run_block`) and inside the FLEQ machine.
 """
 
 import math
@@ -24,7 +24,7 @@ CLOSED = -1e9
 
 @dataclass(frozen=True)
 class BlockSetting:
-    """What a block has to know of its surroundings.
+    """The surroundings of a block.
 
     Attributes:
         size: ``d``.
@@ -94,7 +94,7 @@ class FunctionBlock(ABC):
 
     @abstractmethod
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
-        """What the block is to compute."""
+        """The function that the block computes."""
 
 
 def scratch_columns(size: int) -> int:
@@ -109,7 +109,7 @@ def copy_to_result(layer: Layer, source: list[int], target: list[int], place: st
 
 @dataclass(frozen=True)
 class _BlockRun:
-    """A block that ran by itself.
+    """A block that ran alone.
 
     Attributes:
         result: f(A, B) as found in its columns.
@@ -132,7 +132,7 @@ def run_block(
     columns: int | None = None,
     spare: int = 0,
 ) -> _BlockRun:
-    """Run a block by itself on a batch of operands.
+    """Run a block alone on a batch of operands.
 
     Args:
         block: the function block.

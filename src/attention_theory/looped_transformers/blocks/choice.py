@@ -21,7 +21,7 @@ class ChoiceBlock(FunctionBlock):
     """``sum_i c[j, i] sigmoid(a[j, i] · x + b[j, i])`` in three layers and m heads; the second operand e_j chooses j.
 
     The first operand holds x in its first column, the second e_j in its first column and nothing beside it. Layer 1
-    moves e_j to rows of its own. So its column is the only one with a key: head i takes a[j, i] and the bias out of it,
+    moves e_j to separate rows. So its column is the only one with a key: head i takes a[j, i] and the bias out of it,
     linearly, and c[j, i] as the value; the column of x asks. Layer 3 copies the sum into the result. Since keys and
     values are linear in the selector, one that is no e_j mixes the parameters of the functions, not their values; its
     entries have to add up to 1, since the count of the columns rides on them too.

@@ -21,10 +21,10 @@ class ColumnSumBlock(FunctionBlock):
     """A sum of sigmoids of a number by one head in two layers: column i makes term i, and m columns make m terms.
 
     Only the first column has a key: x, and 1 for the shift. Column i asks with the slope and the shift of term i, which
-    are fixed entries of its own, and so puts the weight sigmoid(slope_i x + shift_i) on the first; with n columns the
-    shift carries ``log(n - 1)``. Its ReLU layer multiplies by height_i, which it knows from the column's code. In the
-    second layer all columns are attended to alike, and n times their mean is the sum. (In Corollary 2 the columns hold
-    copies of x; here the keys do not need them.)
+    are fixed entries of the column, and so puts the weight sigmoid(slope_i x + shift_i) on the first; with n columns
+    the shift carries ``log(n - 1)``. Its ReLU layer multiplies by height_i, which it knows from the column's code. In
+    the second layer all columns are attended to alike, and n times their mean is the sum. In Corollary 2 the columns
+    hold copies of x; here the keys do not need them.
 
     Args:
         name: of the block, and of its function in programs. Its operand is a number: zeros beside the first entry.

@@ -35,7 +35,7 @@ class ProductBlock(FunctionBlock):
         slope: c, above 0.
         height: C, from 0 on.
         two_sided: a second head at -c takes the square of c z away: error c² z³/6 rather than c z²/2.
-        kept: the operand whose rows of the Gram matrix are kept (``D_d`` in print, always A there).
+        kept: the operand whose rows of the Gram matrix are kept (``D_d``, always A in the paper).
         form: ``printed`` puts the Gram matrix into the rows of ones. One product is right then, the next is not.
 
     Raises:

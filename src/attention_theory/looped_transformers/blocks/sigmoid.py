@@ -90,7 +90,7 @@ class SigmoidSumBlock(FunctionBlock):
 class RowSigmoidBlock(FunctionBlock):
     """The sigmoid of every entry of a row by a single head, two layers.
 
-    Not in the paper, which loops over the entries: with the d numbers in d columns each column asks for itself.
+    Not in the paper, which loops over the entries: with the d numbers in d columns each column queries with its number.
     """
 
     name = "rowsigmoid"
@@ -119,8 +119,8 @@ class RowSigmoidBlock(FunctionBlock):
 class ColumnSigmoidBlock(FunctionBlock):
     """The sigmoid of every entry of a column by a single head, three layers: line 4 of Algorithm 15.
 
-    The entries lie in one column, which can ask for one number only. So every column of A gets one of them, asks for
-    itself (Lemma 11), and the result's first column takes the sum.
+    The entries lie in one column, which can query with one number only. So every column of A gets one of them, queries
+    with it (Lemma 11), and the result's first column takes the sum.
     """
 
     name = "sigmoid"

@@ -85,7 +85,7 @@ class ManyHeads:
         self.machine = LoopedTransformer(self.rows, [move, sigmoids, place], device=a.device)
 
     def _move_layer(self, width: int) -> Layer:
-        """x from the top rows to rows of its own, so that its column has no key."""
+        """x from the top rows to separate rows, so that its column has no key."""
         layer = Layer(self.rows, "move")
         for source, target in zip(self.rows["top"][: width + 1], self.rows["moved"], strict=True):
             layer.gated_move(source, target, {self.rows["elsewhere"][0]: CLOSED})
@@ -117,7 +117,7 @@ class ManyHeads:
 class OneHead:
     """Lemma 12 and Corollary 2: all m sigmoids in one head, then their weighted sum in every column.
 
-    Layer 1 copies x from the first column into all others. Column l asks for term l: its own column answers with
+    Layer 1 copies x from the first column into all others. Column l selects term l: its own column answers with
     a_l · x, the other columns with a_l · x - C, and one empty column with 0. Layer 2, that of Lemma 12, leaves
     c_l sigmoid(a_l · x) in column l; layer 3 adds them up.
 
@@ -202,7 +202,7 @@ class OwnColumns:
 
     Layer 1 copies x into all columns, and its ReLU part leaves a_l · x in row l of column l alone. In layer 2 column l
     scores a_l · x + log(d - 1) with itself and 0 with the d - 1 others, so that its weight on itself is the sigmoid.
-    Layer 3 adds up, in a row of its own. Gates close up to |a_l · x| = 1e9.
+    Layer 3 adds up, in a separate row. Gates close up to |a_l · x| = 1e9.
 
     Args:
         a: the directions, at least 2: as many as columns.

@@ -15,7 +15,7 @@ from attention_theory.validation import FORMS, Form, require
 class SumBlock(FunctionBlock):
     """A + B or A - B: one head fetches A into the columns of the result, the other ±B.
 
-    A single head does too: a column of the result that asks for both its columns gets their mean, and twice that is the
+    A single head does too: a column of the result that matches both its columns gets their mean, and twice that is the
     sum. For a difference a layer before it turns the sign of B.
 
     Args:
@@ -66,7 +66,7 @@ def sum_in_four_steps(
 ) -> Float[Tensor, " pairs"]:
     """The proof of Lemma 15 as it stands, a layer for each of its four transformations: what the last column holds.
 
-    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a row of its own, layer 3 brings it into column 1 by
+    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a separate row, layer 3 brings it into column 1 by
     the pointer there, and layer 4 carries what is in column 1 to the column that its other pointer names. ``printed``
     has one pointer for both, to the last column; a second one, to the column of b, is the repair.
 

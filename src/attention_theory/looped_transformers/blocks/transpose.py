@@ -148,7 +148,7 @@ def transpose_vectorised(
     Args:
         matrix: square, of any side.
         inverse_temperature: factor on the scores.
-        spare_row: move the entries by a row of their own. Without it, on the printed number of rows, they are fetched
+        spare_row: move the entries by a separate row. Without it, on the printed number of rows, they are fetched
             with the large weight M, and the sum with the entry that is there is divided by M.
         form: ``printed`` fetches them with weight 1 and without a spare row, which leaves A + A^T.
 

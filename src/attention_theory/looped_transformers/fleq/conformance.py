@@ -107,7 +107,7 @@ def random_pointer_program(functions: Sequence[str], instructions: int, size: in
 
 @dataclass(frozen=True)
 class _FleqConformance:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
         programs: how many.

@@ -111,7 +111,7 @@ class FleqProgram:
 
     Attributes:
         code: the instructions.
-        memory: the cells, one a row, ``d`` numbers each.
+        memory: the cells, each a row of ``d`` numbers.
         addresses: the first cell of each named variable.
         labels: the instruction under each label.
 
@@ -186,7 +186,7 @@ class FleqProgram:
 
 @dataclass(frozen=True)
 class FleqRun:
-    """What an interpreter did.
+    """The run of an interpreter or a machine.
 
     Attributes:
         counters: the program counter after each step.

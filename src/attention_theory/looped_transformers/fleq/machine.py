@@ -57,7 +57,7 @@ class FleqMachine:
             ``heads="several"``, of two.
         inverse_temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
-        form: of the places where Appendix K is wrong in print, :data:`~...fleq.steps.PLACES`.
+        form: of the places where Appendix K is wrong, :data:`~...fleq.steps.PLACES`.
         constant_gate: the write's gate by a constant that is added to the data (for a control).
         cleared: ``False`` leaves the copy of the instruction at the end of a cycle (for a control).
         heads: ``one`` for Lemmas 7, 8, 9 and 23: no layer has more heads than the block that has most. ``several``
@@ -93,10 +93,9 @@ class FleqMachine:
         self.layout = FleqLayout(program.size, *counts, blocks, inverse_temperature, heads, pointers, moved)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
-        layers = [steps.read_instruction(layout, printed, one_reader), steps.read_data(layout, gate, one_reader)]
-        layers += [steps.route_to_block(layout, gate), *self._block_layers(heads, selected)]
-        layers += [steps.return_result(layout, gate), steps.write_result(layout, printed, constant_gate)]
-        layers += steps.branch(layout, cleared)
+        layers = steps.fleq_layers(
+            layout, self._block_layers(heads, selected), gate, printed, one_reader, constant_gate, cleared
+        )
         self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)
 
     def _block_layers(self, heads: Heads, selected: bool) -> list[Layer]:

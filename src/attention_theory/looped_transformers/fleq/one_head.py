@@ -1,11 +1,9 @@
 """One head a layer: all function blocks of the FLEQ machine in the same heads (Lemmas 7, 8, 9 and 23).
 
-Theorem 2 gives every block heads of its own. But only one block has an instruction to work on, and a head can serve
-whichever it is: with the keys of all blocks one below the other the scores are the sum of the blocks' scores, and with
-their values side by side each block's result lands in its own rows. All that is needed is that the blocks which are not
-chosen ask for nothing and add nothing. Their data are zero already. What is left are fixed rows, as the marks that say
-where the result belongs: so each block gets copies of those that its queries and values use, and step 3 fills the
-copies of the chosen block only.
+Theorem 2 gives every block separate heads. But only one block has an instruction to work on: with the keys of all
+blocks one below the other and their values side by side, one head serves the block that is chosen. The others must
+query with nothing and add nothing. Their data are zero; the fixed rows that their queries and values use are not. Each
+block therefore gets copies of these, and step 3 fills the copies of the chosen block only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +37,7 @@ def _fixed(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> _Fixed:
 
 
 def _alone(block: FunctionBlock, stage: int, rows: Rows, setting: BlockSetting) -> Layer:
-    """A block's layer by itself."""
+    """The layer of a block alone."""
     layer = Layer(rows, block.name)
     if stage < block.depth:
         block.declare(layer, stage, setting)
@@ -49,8 +47,7 @@ def _alone(block: FunctionBlock, stage: int, rows: Rows, setting: BlockSetting) 
 def rows_to_copy(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> list[int]:
     """The fixed rows through which a block asks or adds something even if it has no data.
 
-    These are all in its queries and values, and those of its own that its hidden units read. (What the units read of
-    the shared rows only closes them.)
+    These are all in its queries and values, and its private ones that its hidden units read.
     """
     fixed, used = _fixed(block, rows, setting), set[int]()
     for stage in range(block.depth):

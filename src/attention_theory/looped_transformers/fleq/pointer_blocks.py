@@ -1,6 +1,6 @@
 """Instructions that change themselves: moving an address within an instruction on, and setting it back (Appendix O).
 
-The loops of Algorithms 13, 15 and 16 walk through data by rewriting an address in one of their own instructions. An
+The loops of Algorithms 13, 15 and 16 walk through data by rewriting an address in one of the program's instructions. An
 instruction is a column like any other and its code an address like any other. So a pointer move is an instruction whose
 c points to the instruction that is changed: in the first of c's columns step 2 fetches its three addresses, step 3 adds
 to those that are meant (Lemma 10), and step 6 writes them back. No layer and no head is added. What is added to the
@@ -23,13 +23,13 @@ def pointer_rows(layout: FleqLayout) -> Sequence[int]:
 
 
 def fetched(layout: FleqLayout) -> list[tuple[Combination, int]]:
-    """What the reading head of step 2 carries beside the data: the addresses of an instruction's column."""
+    """The values that the reading head of step 2 adds to the data: the addresses of an instruction's column."""
     own = pointer_rows(layout)
     return moves(layout.rows["memory"][: len(own)], own)
 
 
 def written(layout: FleqLayout, buffer: Sequence[int]) -> list[tuple[Combination, int]]:
-    """What the head of step 6 carries beside the data: the changed addresses."""
+    """The values that the head of step 6 adds to the data: the changed addresses."""
     own = pointer_rows(layout)
     return moves(own, buffer[: len(own)])
 

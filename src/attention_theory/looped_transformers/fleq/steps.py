@@ -15,7 +15,32 @@ from attention_theory.rows import Combination, combine, moves
 PLACES = ("pointers", "first mask", "write sign", "write rows", "pointer rows")
 
 
-def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_reader: bool = False) -> Layer:
+def fleq_layers(
+    layout: FleqLayout,
+    blocks: Sequence[Layer],
+    gate: float,
+    printed: Collection[str] = (),
+    one_reader: bool = False,
+    constant_gate: bool = False,
+    cleared: bool = True,
+) -> list[Layer]:
+    """All layers of a cycle.
+
+    Args:
+        layout: of the state.
+        blocks: the layers of step 4.
+        gate: the constant C of steps 2, 3 and 5.
+        printed: places of :data:`PLACES`.
+        one_reader: a single head reads the operands.
+        constant_gate: the write's gate is a constant that is added to the data and taken off again (for a control).
+        cleared: ``False`` leaves the copy of the instruction at the end (for a control).
+    """
+    layers = [_read_instruction(layout, printed, one_reader), _read_data(layout, gate, one_reader)]
+    layers += [route_to_block(layout, gate), *blocks, _return_result(layout, gate)]
+    return [*layers, _write_result(layout, printed, constant_gate), *_branch(layout, cleared)]
+
+
+def _read_instruction(layout: FleqLayout, printed: Collection[str], one_reader: bool) -> Layer:
     """Step 1: the instruction into every scratchpad column, then its pointers shifted and its masks made there.
 
     With ``one_reader``, not in the paper, a column keeps a single pointer to what it is to read: to a in A's columns,
@@ -99,7 +124,7 @@ def _mask(layer: Layer, layout: FleqLayout, mask: int, lower: int, upper: int) -
     layer.unit("mask", {scratch: 1.0}, {mask: -1.0})
 
 
-def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Layer:
+def _read_data(layout: FleqLayout, gate: float, one_reader: bool) -> Layer:
     """Step 2, Eqs. (12) and (13): three heads fetch a, b and c; the masks keep each in its own columns.
 
     No column wants more than one of the three, so with the pointer of ``one_reader`` a single head does. With pointer
@@ -133,7 +158,7 @@ def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Laye
 def route_to_block(layout: FleqLayout, gate: float) -> Layer:
     """Step 3: the operands into the rows of the block that the instruction names; the counter's bits are rounded.
 
-    Where blocks share their heads the chosen one gets copies of the fixed rows that it uses, too.
+    Where blocks share their heads the chosen one gets copies also of the fixed rows that it uses.
     """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "3 to the block")
@@ -156,7 +181,7 @@ def _chosen(layout: FleqLayout, number: int, gate: float) -> Combination:
     return {row: gate * bit for row, bit in zip(layout.rows["function"], code, strict=True)}
 
 
-def return_result(layout: FleqLayout, gate: float) -> Layer:
+def _return_result(layout: FleqLayout, gate: float) -> Layer:
     """Step 5: the result of the chosen block into the data rows of c's columns."""
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "5 from the block")
@@ -169,7 +194,7 @@ def return_result(layout: FleqLayout, gate: float) -> Layer:
     return layer
 
 
-def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gate: bool = False) -> Layer:
+def _write_result(layout: FleqLayout, printed: Collection[str], constant_gate: bool) -> Layer:
     """Step 6: memory takes over the result at address c (Lemma 4); the blocks are emptied.
 
     With ``constant_gate`` (for a control) the gate is a constant that is added to the data and taken off again.
@@ -197,7 +222,7 @@ def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gat
     return layer
 
 
-def branch(layout: FleqLayout, cleared: bool = True) -> list[Layer]:
+def _branch(layout: FleqLayout, cleared: bool) -> list[Layer]:
     """Step 7: read the flag cell, make a bit of it, add 1 to the counter, choose the next instruction. Four layers.
 
     Without ``cleared`` (for a control) the copy of the instruction stays, and the next one is added to it.

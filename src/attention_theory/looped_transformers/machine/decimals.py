@@ -4,6 +4,7 @@ Slow: for states of some dozen columns. Only the units and heads as declared are
 """
 
 from collections.abc import Sequence
+from copy import copy
 from decimal import Context, Decimal, localcontext
 
 import torch
@@ -14,50 +15,49 @@ from attention_theory.looped_transformers.machine.layers import Head, Layer
 from attention_theory.rows import Combination
 from attention_theory.validation import refuse_unless, require
 
-#: A column of the state: its entries that are not zero, by row. Most are zero.
+#: A column of a state: its entries that are not zero, by row. Most are zero.
 _Column = dict[int, Decimal]
 
 _ZERO = Decimal(0)
 
 
-def columns_of(state: Float[Tensor, "columns rows"]) -> list[_Column]:
-    """A state as decimals, exactly."""
-    return [{row: Decimal(value) for row, value in enumerate(column) if value} for column in state.tolist()]
+class DecimalState:
+    """A state as decimals, exactly.
 
-
-def state_of(columns: Sequence[_Column], rows: int) -> Float[Tensor, "columns rows"]:
-    """The nearest state in float64."""
-    return torch.tensor(
-        [[float(column.get(row, _ZERO)) for row in range(rows)] for column in columns],
-        dtype=torch.float64,
-        device="cpu",
-    )
-
-
-def distance(columns: Sequence[_Column], state: Float[Tensor, "columns rows"]) -> float:
-    """The largest distance of an entry from that of a state, taken before anything is rounded."""
-    return max(
-        float(abs(column.get(row, _ZERO) - Decimal(value)))
-        for column, values in zip(columns, state.tolist(), strict=True)
-        for row, value in enumerate(values)
-    )
-
-
-def in_decimals(
-    layers: Sequence[Layer], columns: Sequence[_Column], inverse_temperature: Decimal, digits: int = 60
-) -> list[_Column]:
-    """Some layers, one after the other, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
-
-    Raises:
-        ParameterError: digits below 16, or an inverse temperature below 0.
+    Args:
+        state: in float64.
     """
-    require(digits=(digits, 16, 1000))
-    refuse_unless(inverse_temperature >= 0, f"inverse_temperature must be at least 0, got {inverse_temperature}")
-    state = [dict(column) for column in columns]
-    with localcontext(Context(prec=digits)):
-        for layer in layers:
-            state = _feed_forward(layer, _attend(layer.heads, state, inverse_temperature))
-    return state
+
+    def __init__(self, state: Float[Tensor, "columns rows"]) -> None:
+        self.rows = state.shape[1]
+        self.columns = [{row: Decimal(value) for row, value in enumerate(column) if value} for column in state.tolist()]
+
+    def after(self, layers: Sequence[Layer], inverse_temperature: Decimal, digits: int = 60) -> "DecimalState":
+        """The state after some layers, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
+
+        Raises:
+            ParameterError: digits below 16, or an inverse temperature below 0.
+        """
+        require(digits=(digits, 16, 1000))
+        refuse_unless(inverse_temperature >= 0, f"inverse_temperature must be at least 0, got {inverse_temperature}")
+        result = copy(self)
+        with localcontext(Context(prec=digits)):
+            for layer in layers:
+                result.columns = _feed_forward(layer, _attend(layer.heads, result.columns, inverse_temperature))
+        return result
+
+    def nearest(self) -> Float[Tensor, "columns rows"]:
+        """The nearest state in float64."""
+        entries = [[float(column.get(row, _ZERO)) for row in range(self.rows)] for column in self.columns]
+        return torch.tensor(entries, dtype=torch.float64, device="cpu")
+
+    def distance(self, state: Float[Tensor, "columns rows"]) -> float:
+        """The largest distance of an entry from that of a state, taken before anything is rounded."""
+        return max(
+            float(abs(column.get(row, _ZERO) - Decimal(value)))
+            for column, values in zip(self.columns, state.tolist(), strict=True)
+            for row, value in enumerate(values)
+        )
 
 
 def _attend(heads: Sequence[Head], state: Sequence[_Column], inverse_temperature: Decimal) -> list[_Column]:

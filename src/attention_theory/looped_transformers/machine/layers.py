@@ -1,4 +1,4 @@
-"""Layers declared by named heads and named ReLU units; the dense matrices of eqs. (1a) and (1b) come out and are run.
+"""Layers declared by named heads and named ReLU units; the dense matrices of eqs. (1a) and (1b) made of them.
 
 layer = Layer(rows, "read")
 pointer = combine(rows["pointer"], rows["encoding"])

@@ -242,7 +242,7 @@ class _SharedRows:
         state.reshape(-1, state.shape[-1])[here[:, None], self.written] += self.added[here]
 
     def _of(self, read: _Array) -> _Array:
-        """What is added where these rows are read."""
+        """The amounts that are added where these rows are read."""
         hidden = _times(read, self.inner)
         hidden += self.b1
         np.maximum(hidden, 0, out=hidden)

@@ -1,4 +1,4 @@
-"""What a machine is made of: layers, heads, rows, hidden units, parameters and how many of them are not zero."""
+"""The size of a machine: layers, heads, rows, hidden units, parameters and how many of them are not zero."""
 
 from dataclasses import dataclass
 

@@ -26,7 +26,7 @@ METADATA = "machine"
 
 @dataclass(frozen=True)
 class FrozenMachine:
-    """What goes into a file.
+    """The content of a file.
 
     Attributes:
         name: of the kind of machine.

@@ -77,7 +77,7 @@ def _listing(printed: Collection[str]) -> list[str]:
 
 
 def listing_beside() -> list[tuple[str, str]]:
-    """The listing line by line, as printed and as repaired, with a gap where the other has more lines."""
+    """The listing line by line, the paper's version and the repair, with a gap where the other has more lines."""
     return beside(_listing(PLACES), _listing(()))
 
 
@@ -92,8 +92,8 @@ def listing_program(
 ) -> FleqProgram:
     """Algorithms 15 and 16 in one, repaired line by line, with pointers: 46 instructions. Hidden units and inputs: d.
 
-    Columns hold the vectors, as printed; points and labels lie in consecutive cells, one each; the loop of lines 10 to
-    21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
+    Columns hold the vectors, as in the paper; points and labels lie in consecutive cells, one each; the loop of lines
+    10 to 21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
 
     Args:
         network: at the start.

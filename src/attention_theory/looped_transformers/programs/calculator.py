@@ -42,7 +42,7 @@ def calculator_program(a: float, b: float, c: float, d: float, size: int = 2) ->
 
 
 def exact_trace(a: float, b: float, c: float, d: float) -> list[float]:
-    """What ``t`` is after each instruction, exactly."""
+    """The exact ``t`` after each instruction."""
     steps: list[Callable[[float], float]] = [
         lambda _: a + b,
         lambda t: t - c,

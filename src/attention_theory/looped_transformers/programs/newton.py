@@ -37,7 +37,7 @@ again:  y = mul(a, x)
 
 
 def listing_beside() -> list[tuple[str, str]]:
-    """Algorithm 9 line by line, as printed and as repaired."""
+    """Algorithm 9 line by line, the paper's version and the repair."""
     return beside(_PRINTED.strip().splitlines(), CORRECT.strip().splitlines())
 
 
@@ -88,12 +88,8 @@ def newton_error_bound(
 ) -> Float[Tensor, "..."]:
     """How far the machine's X can be from the exact one after ``steps`` iterations, in the norm.
 
-    Let s be the singular values of A X, which tend to 1, and r = 1 - s. An error of X comes out of a step multiplied by
-    at most 2 max r, plus ``||A||`` times its square. A step adds the errors of two products, A X with entries up to 1
-    and X (2I - A X) with entries up to the norm of the new X; each entry z is off by at most c z²/2 + rounding / c,
-    and by e^(c g² - C) / c if the entries of its operands are at most g: they meet themselves in the softmax. In
-    directions where A is small r stays near 1 and errors double, together with X itself: altogether they grow by the
-    square of the condition number. Infinite where nothing is promised: the error is as large as the sum allows.
+    The proof is on the page of Lemma 7. Each entry z of a product is off by at most c z²/2 + rounding / c, and by
+    e^(c g² - C) / c if the entries of its operands are at most g. Infinite where nothing is promised.
 
     Args:
         matrix: A, invertible.

@@ -114,7 +114,7 @@ def root_rounds(square: Float[Tensor, ""], error: float = 1e-12) -> int:
 
 
 def least_length(matrix: Float[Tensor, "... d d"], steps: int) -> Float[Tensor, "..."]:
-    """What the norm of ``b_T`` is at least, for A / ||A|| and the start 1 / sqrt(d): ``|w . b_0| (|λ1| / ||A||)^T``.
+    """A lower bound of the norm of ``b_T``, for A / ||A|| and the start 1 / sqrt(d): ``|w . b_0| (|λ1| / ||A||)^T``.
 
     w is the unit left eigenvector of the eigenvalue λ1 of largest modulus: a product with A multiplies w . b by λ1, so
     that this part of b is known at every step. The factor with T is 1 for a symmetric A.
@@ -135,12 +135,8 @@ def power_error_bound(
 ) -> Float[Tensor, ""]:
     """How far the machine's result can be from Algorithm 4's ``b_T / ||b_T||``, in the norm.
 
-    A product's entry z is off by at most c z² e^cz / 2 + rounding / c, and by e^(c g² - C) / c if the entries of its
-    operands are at most g: they meet themselves in the softmax, and x² does with c x⁴. Multiplying by A / ||A|| lets no
-    error grow. In the inverse root an error of x comes out of a step multiplied by |3 - 3 S x²| / 2, one of S by x³/2,
-    and the four products of the step add theirs. While x grows by 3/2 a step, so do the errors. The last product
-    multiplies the error of b by x and that of x by ``||b||``. To this comes what the exact inverse root misses after
-    its rounds. Infinite where nothing is promised.
+    The proof is on the page of Lemma 8. Each entry z of a product is off by at most c z² e^cz / 2 + rounding / c, and
+    by e^(c g² - C) / c if the entries of its operands are at most g. Infinite where nothing is promised.
 
     Args:
         matrix: A.
@@ -189,7 +185,7 @@ def _listing(printed: Collection[str]) -> str:
 
 
 def listing_beside() -> list[tuple[str, str]]:
-    """Algorithm 12 line by line, as printed and as repaired."""
+    """Algorithm 12 line by line, the paper's version and the repair."""
     return beside(_listing(_PLACES).strip().splitlines(), _LISTING.strip().splitlines())
 
 

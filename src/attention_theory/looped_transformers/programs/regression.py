@@ -70,7 +70,7 @@ def _listing(printed: Collection[str]) -> list[str]:
 
 
 def sgd_beside() -> list[tuple[str, str]]:
-    """Algorithm 13 line by line, as printed and as repaired; the counters begin where the memory says."""
+    """Algorithm 13 line by line, the paper's version and the repair; the counters begin where the memory says."""
     return beside(_listing(_PLACES), _listing(()))
 
 

@@ -29,7 +29,7 @@ Executor = Literal["runner", "sparse", "layers"]
 
 @dataclass(frozen=True)
 class _Conformance:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
         agrees: for each program, whether counter and memory were right after every step.

@@ -129,11 +129,11 @@ def program(
 
 @dataclass(frozen=True)
 class SubleqRun:
-    """What an interpreter went through.
+    """The run of an interpreter.
 
     Attributes:
         counters: the program counter after each step.
-        memories: the memory after each step, one row a step.
+        memories: the memory after each step, one row per step.
         halted: whether the last instruction was reached.
     """
 

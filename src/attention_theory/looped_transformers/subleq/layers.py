@@ -62,7 +62,7 @@ def _ten_rows(address_bits: int, bits: int) -> Rows:
 
 
 def _ten_layers(rows: Rows, printed: Collection[str], gate: float, rounded: bool) -> list[Layer]:
-    """The construction of Appendix G, with its slips repaired but for the places of :data:`PLACES` that are named.
+    """The construction of Appendix G, with its slips repaired except for the places of :data:`PLACES` that are named.
 
     ``gate`` is the constant C of reads and write; without ``rounded`` the last layer does not correct errors (Step 6).
     """
@@ -188,9 +188,9 @@ def _real_rows(address_bits: int) -> Rows:
 def _real_layers(rows: Rows, bits: int, stages: int) -> list[Layer]:
     """Layers on integers of N bits in one row each, with the reads of :func:`_four_layers` and the paper's write.
 
-    The difference takes one unit of each sign, and the flag is eq. (3). What N bits cost is in the weights and in the
-    hidden units: the gate that is closed in the scratchpad has to exceed every difference of two integers,
-    ``2**(N + 1)``, and the memory is rounded by a staircase with a step for each integer.
+    The difference takes one unit of each sign, and the flag is eq. (3). N bits cost weights and hidden units: the gate
+    that is closed in the scratchpad has to exceed every difference of two integers, ``2**(N + 1)``, and the memory is
+    rounded by a staircase with a step for each integer.
 
     Args:
         rows: of :func:`_real_rows`.
@@ -268,7 +268,7 @@ def _fetch_operand(layer: Layer, rows: Rows, operand: int) -> None:
 def _fetch_into_empty(
     layer: Layer, rows: Rows, name: str, pointer: Sequence[int], source: Sequence[int], target: Sequence[int]
 ) -> None:
-    """A head whose keys are the encodings and whose queries are a pointer; columns without one ask for column 0."""
+    """A head whose keys are the encodings and whose queries are a pointer; columns without one match column 0."""
     strength = 2.0 * len(rows["encoding"])
     keys = [*combine(rows["encoding"]), {rows["indicator"][0]: 1.0}]
     queries = [*combine(pointer), {rows["idle"][0]: strength}]

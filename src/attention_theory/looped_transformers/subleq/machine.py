@@ -36,7 +36,7 @@ class SubleqMachine(LoopedTransformer):
         real: keep an integer in one real row, not in a row for each bit: right as long as no
             result leaves the N bits.
         scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
-        form: of the places where Appendix G is wrong in print, :data:`~...subleq.layers.PLACES`.
+        form: of the places where Appendix G is wrong, :data:`~...subleq.layers.PLACES`.
         gate: the constant C of reads and write; below 2 it is too small (for a control).
         rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
             memory without its staircase, at depth 4.

@@ -3,7 +3,7 @@
 Between two cycles only the scratchpad column and the memory can differ from what was loaded. So only the scratchpad
 attends to all columns (the paper's own remark under "Do we need full attention?"), a memory column attends to itself
 and to the scratchpad, in the layer that writes, and hidden units are cut down to those that meet a row in use. All
-weights are blocks of the machine's dense matrices. What is left out is what the rounding of the last layer erases:
+weights are blocks of the machine's dense matrices. The rounding of the last layer erases all that is left out:
 where the machine is exact the two agree, state by state. :class:`LoopedTransformer` is the literal form.
 """
 
