@@ -32,7 +32,6 @@ from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.minsky import (
     FIRST_REGISTER,
     Add,
-    Instruction,
     Sub,
     interpret_minsky,
     random_minsky,
@@ -84,7 +83,7 @@ require(bits=(bits, 6, 32), inverse_temperature=(inverse_temperature, 20.0, None
 
 # %%
 Translate = Callable[..., SubleqProgram]
-moving: list[Instruction] = [Sub(0, 3), Add(1), Sub(2, 0)]
+moving: list[Add | Sub] = [Sub(0, 3), Add(1), Sub(2, 0)]
 names = dict(enumerate(["c0", "c-1", "c+1", "b", "r0", "r1", "r2"]))
 ways: dict[str, Translate] = {
     "as printed": partial(translate, form="printed"),
@@ -212,7 +211,7 @@ claim.verdict()
 
 # %%
 top = 2 ** (bits - 1) - 1
-over: list[Instruction] = [Add(0)]
+over: list[Add | Sub] = [Add(0)]
 
 
 def counted(start: int) -> int:

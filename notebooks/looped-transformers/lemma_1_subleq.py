@@ -58,7 +58,7 @@ from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.machine.trace import Moment, draw_state, trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library_text
 from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
-from attention_theory.looped_transformers.subleq.exact_domain import follow, sufficient_inverse_temperature_of_reals
+from attention_theory.looped_transformers.subleq.exact_domain import follow, sufficient_inverse_temperature
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
@@ -389,7 +389,7 @@ show.table(
 real = SubleqMachine(5, 48, depth=10, real=True)
 not_rounded = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
 of_seven = [random_program(10, 16, 7, seed + number) for number in range(literal)]
-proved = sufficient_inverse_temperature_of_reals(48, 5)
+proved = sufficient_inverse_temperature(48, 5)
 real_wrong = {
     "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", by="layers").wrong,
     "a hard maximum, four layers, not rounded": conformance(
@@ -418,7 +418,7 @@ show.table(
 
 # %%
 endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])
-lasting = sufficient_inverse_temperature_of_reals(8, 4)
+lasting = sufficient_inverse_temperature(8, 4)
 rounding = {f"{depth} layers": SubleqMachine(4, 8, depth=depth, real=True) for depth in (4, 10)}
 runs = {label: follow(one, endless, lasting, cycles) for label, one in rounding.items()}
 drifting = SubleqMachine(4, 8, depth=4, real=True, rounded=False)

@@ -25,7 +25,7 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
@@ -131,7 +131,7 @@ wanted = descent(w, x, y, 0.05, 20)[-1]
 def trial(form="correct"):
     program = sgd_program(w, x, y, 0.05, 20, form)
     run = interpret(program)
-    return run.executed.count(program.labels["update"]), (variable(program, run.memory, "w")[:, 0] - wanted).abs().max()
+    return run.executed.count(program.labels["update"]), (program.variable(run.memory, "w")[:, 0] - wanted).abs().max()
 
 
 updates, off = trial()
@@ -154,7 +154,7 @@ def run_machine(program, wanted, slope=1e-7, inverse_temperature=40.0):
     reference = interpret(program)
     machine = FleqMachine(program, standard_blocks(program, slope), inverse_temperature)
     run = machine.run(program, len(reference.counters))
-    distance = (variable(program, run.memory, "w")[:, 0] - wanted).abs().max().nan_to_num(torch.inf).item()
+    distance = (program.variable(run.memory, "w")[:, 0] - wanted).abs().max().nan_to_num(torch.inf).item()
     return machine, run, compare(run, reference), distance
 
 
@@ -163,7 +163,7 @@ moving, still = sgd_program(w, x, y, rate, 2), sgd_program(w, x, y, rate, 2, res
 two_epochs = descent(w, x, y, rate, 2)[-1]
 _, moving_run, moving_result, moving_off = run_machine(moving, two_epochs)
 try:
-    still_off = (variable(still, interpret(still).memory, "w")[:, 0] - two_epochs).abs().max()
+    still_off = (still.variable(interpret(still).memory, "w")[:, 0] - two_epochs).abs().max()
 except ParameterError:  # with more points the pointers leave the machine's memory before the second epoch ends
     still_off = torch.inf
 machine_updates = sum(number == moving.labels["update"] for number in moving_run.executed)
@@ -251,7 +251,7 @@ machine, run, result, distance = run_machine(program, iterates[-1])
 # point, and may make the error of the others larger.
 
 # %%
-weights = torch.stack([variable(program, memory, "w")[:, 0] for memory in run.memories])
+weights = torch.stack([program.variable(memory, "w")[:, 0] for memory in run.memories])
 fig, axis = show.axes()
 losses = ((weights @ x.mT - y) ** 2).mean(1)
 plain = ((iterates @ x.mT - y) ** 2).mean(1)

@@ -39,7 +39,7 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_pointer_program
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
@@ -221,7 +221,7 @@ def follow(program, cycles=10_000):
 regression, left_out = sgd_program(w, x, y, rate, 2), sgd_program(w, x, y, rate, 2, resets=False)
 machine, run, result = follow(regression)
 _, left_run, left_result = follow(left_out)
-weights, left_weights = (variable(regression, one.memory, "w")[:, 0] for one in (run, left_run))
+weights, left_weights = (regression.variable(one.memory, "w")[:, 0] for one in (run, left_run))
 off, left_off = ((one - plain).abs().max().nan_to_num(math.inf) for one in (weights, left_weights))
 
 # %% [markdown]

@@ -27,7 +27,7 @@ from attention_theory.looped_transformers.blocks.base import BlockSetting, run_b
 from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import OneHead
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.calculator import (
@@ -142,7 +142,7 @@ def calculator(d, columns):
     programs = [assemble(text, {"p": number, "t": 0.0, "u": 0.0}, size=d) for number in numbers.tolist()]
     machine = FleqMachine(programs[0], calculator_blocks(*functions, columns=True))
     runs = machine.run_many(programs)
-    t, u = (torch.stack([variable(programs[0], run.memory, name)[0, 0] for run in runs]) for name in "tu")
+    t, u = (torch.stack([programs[0].variable(run.memory, name)[0, 0] for run in runs]) for name in "tu")
     off = (t - 1 / numbers).abs().max().item(), (u - numbers.sqrt()).abs().max().item()
     plainly = max((t - functions[0](numbers)).abs().max().item(), (u - functions[1](numbers)).abs().max().item())
     return off, wanted, plainly, summarise(machine.transformer)

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.losses import (
@@ -126,7 +126,7 @@ def machine_descent(loss, points_x, labels, together=False):
     reference = interpret(program, functions=loss.functions)
     machine = FleqMachine(program, loss.blocks(program))
     run = machine.run(program, len(reference.counters))
-    path = torch.stack([variable(program, memory, "w")[:, 0] for memory in run.memories])
+    path = torch.stack([program.variable(memory, "w")[:, 0] for memory in run.memories])
     return path, run.counters == reference.counters, summarise(machine.transformer)
 
 
@@ -245,7 +245,7 @@ def by_loop(count):
     reference = interpret(program)
     machine = FleqMachine(program)
     run = machine.run(program, len(reference.counters))
-    weights = [variable(program, one.memory, "w")[:, 0] for one in (run, reference)]
+    weights = [program.variable(one.memory, "w")[:, 0] for one in (run, reference)]
     sizes = summarise(machine.transformer)
     return *weights, run.counters == reference.counters, (sizes.layers, sizes.heads, sizes.width), len(run.counters)
 

@@ -61,7 +61,7 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_fleq_program
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.summary import summarise
@@ -440,7 +440,7 @@ def one_product(operand, columns):
     values = {"u": left, "v": operand, "w": 0.0, "neighbour": torch.ones(d, columns), "end": 0.0}
     built = assemble("w = mul(u, v) width 2\nhalt", values, d, room)
     memory = FleqMachine(built, inverse_temperature=inverse_temperature).run(built).memory
-    return variable(built, memory, "w"), (memory[built.addresses["neighbour"] :][:columns] - 1).abs().max()
+    return built.variable(memory, "w"), (memory[built.addresses["neighbour"] :][:columns] - 1).abs().max()
 
 
 full, kept = one_product(right, 2)  # all of one width, packed side by side

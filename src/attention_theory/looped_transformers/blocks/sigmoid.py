@@ -14,7 +14,7 @@ from attention_theory.looped_transformers.blocks.base import (
     FunctionBlock,
     copy_to_result,
 )
-from attention_theory.looped_transformers.fleq.language import column_sigmoid, on_first_entry, row_sigmoid
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, on_first_entry
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, moves
 
@@ -113,7 +113,7 @@ class RowSigmoidBlock(FunctionBlock):
             layer.clear([weight, moved])
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
-        return row_sigmoid(a, b)
+        return FUNCTIONS["rowsigmoid"](a, b)
 
 
 class ColumnSigmoidBlock(FunctionBlock):
@@ -167,7 +167,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         return gates | {layer.rows[f"not {where}"][0]: CLOSED}
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
-        return column_sigmoid(a, b)
+        return FUNCTIONS["sigmoid"](a, b)
 
 
 def sharp_steps(knots: Float[Tensor, " m"], heights: Float[Tensor, " m"], sharpness: float) -> SigmoidSum:

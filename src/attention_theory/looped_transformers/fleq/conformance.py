@@ -9,13 +9,11 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import (
-    FIELDS,
     FUNCTIONS,
     FleqProgram,
     FleqRun,
     Function,
     Instruction,
-    execute,
     interpret,
 )
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
@@ -175,8 +173,8 @@ def _exactly(
     instruction = program.code[number]
     if not isinstance(instruction, Instruction):
         return instruction.name, before
-    now = dict(zip(FIELDS, reference.pointers[place][number].tolist(), strict=True))
-    return instruction.function, execute(replace(instruction, **now), before, functions)
+    now = dict(zip("abc", reference.pointers[place][number].tolist(), strict=True))
+    return instruction.function, replace(instruction, **now).execute(before, functions)
 
 
 def _within(reference: FleqRun, limit: float) -> int:

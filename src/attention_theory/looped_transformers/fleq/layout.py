@@ -114,6 +114,11 @@ class FleqLayout:
         return Rows(**sizes)
 
     @property
+    def pointer_rows(self) -> Sequence[int]:
+        """The rows for the addresses of an instruction that is changed; none without pointer blocks."""
+        return self.rows["pointers"] if self.pointers else []
+
+    @property
     def instruction_rows(self) -> range:
         """The rows into which an instruction is read: its fields, one below the other."""
         first, last = self.rows[_FIELDS[0]], self.rows[_FIELDS[-1]]

@@ -12,14 +12,19 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlock, RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
-from attention_theory.looped_transformers.fleq import steps
 from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, PointerMove
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
+from attention_theory.looped_transformers.fleq.steps import fleq_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
 from attention_theory.validation import Each, require, require_some
+
+#: Where Appendix K is wrong: the offsets of the pointers, the bound of the first mask, the sign of the write's
+#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm. And the rows
+#: of an instruction that is changed: the steps move d rows, too few where its addresses take more.
+_PLACES = ("pointers", "first mask", "write sign", "write rows", "pointer rows")
 
 #: Where an entry is larger, a run goes by the dense matrices: they say what becomes of numbers that are not finite.
 _LARGEST = 1e100
@@ -57,13 +62,13 @@ class FleqMachine:
             ``heads="several"``, of two.
         inverse_temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
-        form: of the places where Appendix K is wrong, :data:`~...fleq.steps.PLACES`.
+        form: of the places where Appendix K is wrong, :data:`_PLACES`.
         constant_gate: the write's gate by a constant that is added to the data (for a control).
         cleared: ``False`` leaves the copy of the instruction at the end of a cycle (for a control).
         heads: ``one`` for Lemmas 7, 8, 9 and 23: no layer has more heads than the block that has most. ``several``
             for the plain reading of Theorem 2: the blocks' heads side by side, and three to read the operands.
         selected: ``False`` merges the blocks' heads and lets all blocks ask in every cycle (for a control).
-        pointers: with blocks that change the addresses in instructions (:mod:`~...fleq.pointer_blocks`); if the
+        pointers: with blocks that change the addresses in instructions (``pointer_blocks``); if the
             program moves pointers, unless given.
 
     Raises:
@@ -86,14 +91,14 @@ class FleqMachine:
         require(gate=(gate, 0.0, None))
         if pointers is None:
             pointers = any(isinstance(instruction, PointerMove) for instruction in program.code)
-        printed, one_reader = printed_places(form, steps.PLACES), heads == "one"
+        printed, one_reader = printed_places(form, _PLACES), heads == "one"
         blocks = standard_blocks(program, sum_heads=1 if one_reader else 2) if blocks is None else blocks
         self.inverse_temperature = inverse_temperature
         counts, moved = (len(program.memory), len(program.code)), program.size if "pointer rows" in printed else None
         self.layout = FleqLayout(program.size, *counts, blocks, inverse_temperature, heads, pointers, moved)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
-        layers = steps.fleq_layers(
+        layers = fleq_layers(
             layout, self._block_layers(heads, selected), gate, printed, one_reader, constant_gate, cleared
         )
         self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)

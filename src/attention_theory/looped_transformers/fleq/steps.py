@@ -3,16 +3,11 @@
 from collections.abc import Collection, Sequence
 
 from attention_theory.looped_transformers.blocks.base import CLOSED
-from attention_theory.looped_transformers.fleq import pointer_blocks
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.pointer_blocks import change_pointers, keep_signs
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.rows import Combination, combine, moves
-
-#: Where Appendix K is wrong in print: the offsets of the pointers, the bound of the first mask, the sign of the write's
-#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm. And the rows
-#: of an instruction that is changed: the steps move d rows, too few where its addresses take more.
-PLACES = ("pointers", "first mask", "write sign", "write rows", "pointer rows")
 
 
 def fleq_layers(
@@ -30,13 +25,13 @@ def fleq_layers(
         layout: of the state.
         blocks: the layers of step 4.
         gate: the constant C of steps 2, 3 and 5.
-        printed: places of :data:`PLACES`.
+        printed: the places that follow the paper.
         one_reader: a single head reads the operands.
         constant_gate: the write's gate is a constant that is added to the data and taken off again (for a control).
         cleared: ``False`` leaves the copy of the instruction at the end (for a control).
     """
     layers = [_read_instruction(layout, printed, one_reader), _read_data(layout, gate, one_reader)]
-    layers += [route_to_block(layout, gate), *blocks, _return_result(layout, gate)]
+    layers += [_route_to_block(layout, gate), *blocks, _return_result(layout, gate)]
     return [*layers, _write_result(layout, printed, constant_gate), *_branch(layout, cleared)]
 
 
@@ -133,7 +128,8 @@ def _read_data(layout: FleqLayout, gate: float, one_reader: bool) -> Layer:
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "2 read data")
     data, names = rows["data"], "ab" if layout.pointers else "abc"
-    changed = pointer_blocks.fetched(layout)
+    own = layout.pointer_rows
+    changed = moves(rows["memory"][: len(own)], own)
     if one_reader:
         fetched = data[size : 2 * size]
         values = [*moves(rows["memory"][:size], fetched), *changed]
@@ -151,11 +147,11 @@ def _read_data(layout: FleqLayout, gate: float, one_reader: bool) -> Layer:
     for row in rows["to c"]:
         layer.gated_move(row, row, {rows["mask c"][0]: gate}, closed=-gate)
     layer.clear(rows["to c"])
-    pointer_blocks.keep_signs(layer, layout)
+    keep_signs(layer, layout)
     return layer
 
 
-def route_to_block(layout: FleqLayout, gate: float) -> Layer:
+def _route_to_block(layout: FleqLayout, gate: float) -> Layer:
     """Step 3: the operands into the rows of the block that the instruction names; the counter's bits are rounded.
 
     Where blocks share their heads the chosen one gets copies also of the fixed rows that it uses.
@@ -171,7 +167,7 @@ def route_to_block(layout: FleqLayout, gate: float) -> Layer:
         for source, target in layout.copies.get(block.name, {}).items():
             layer.gated_move(source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
     correct(layer, rows["counter"])
-    pointer_blocks.change(layer, layout)
+    change_pointers(layer, layout)
     return layer
 
 
@@ -205,9 +201,10 @@ def _write_result(layout: FleqLayout, printed: Collection[str], constant_gate: b
     into_data = "write rows" in printed
     buffer = data[:size] if into_data else rows["buffer"]
     written = memory[: len(buffer)]
+    own = layout.pointer_rows
     match = combine(rows["to c"], rows["address"])
     values = [*moves(written, buffer), *moves(data[:size], buffer[:size])]
-    layer.head("write", match, match, [*values, *pointer_blocks.written(layout, buffer)])
+    layer.head("write", match, match, [*values, *moves(own, buffer[: len(own)])])
     second = 1.0 if "write sign" in printed else -1.0
     closing, bias = {rows["scratch"][0]: CLOSED}, 0.0
     if constant_gate:
@@ -215,7 +212,7 @@ def _write_result(layout: FleqLayout, printed: Collection[str], constant_gate: b
     for source, target in zip(buffer, written, strict=True):
         layer.unit("write", {source: 2.0, target: -2.0, **closing}, {target: 1.0}, bias=bias)
         layer.unit("write", {source: -2.0, target: 2.0, **closing}, {target: second}, bias=bias)
-    layer.clear([*rows["buffer"], *data, *pointer_blocks.pointer_rows(layout)])
+    layer.clear([*rows["buffer"], *data, *own])
     for block in layout.blocks:
         layer.clear(rows[block.name])
         layer.clear(list(layout.copies.get(block.name, {}).values()))

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import Value, assemble, with_inputs
-from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
+from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, standard_blocks
 from attention_theory.looped_transformers.fleq.one_head import Heads
 from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
@@ -112,7 +112,7 @@ class FleqTransformer(LoopedModule):
             return self.layout.counter(state), self.layout.memory(state)
 
         def name(memory: Tensor) -> dict[str, Any]:
-            return {key: variable(source, memory, key) for key in source.addresses}
+            return {key: source.variable(memory, key) for key in source.addresses}
 
         return self._follow(self.load(source), read, name, source.halt, steps)
 

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
+from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.looped_transformers.programs.backpropagation import Network
@@ -199,7 +199,7 @@ def machine_listing(size: int, points: int) -> str:
 def read_network(program: FleqProgram, memory: Float[Tensor, "cells d"]) -> Network:
     """The network in the memory of either program."""
     if "w1t" in program.addresses:
-        w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1t", "b1", "w2", "b2"))
+        w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1t", "b1", "w2", "b2"))
         return Network(w1.mT, b1[0], w2[0], b2[0, 0])
-    w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1", "b1", "w2", "b2"))
+    w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1", "b1", "w2", "b2"))
     return Network(w1, b1[:, 0], w2[:, 0], b2[0, 0])

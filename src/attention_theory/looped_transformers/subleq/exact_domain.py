@@ -93,16 +93,29 @@ def noise_bound(bits: int, address_bits: int, depth: Depth, inverse_temperature:
     return gain * math.exp(-2 * inverse_temperature)
 
 
-def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth) -> float:
-    """The inverse temperature from which on the machine is proved to be exact in every cycle, in steps of a hundredth.
+def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | None = None) -> float:
+    """The inverse temperature from which on a machine is proved to be right in every cycle, in steps of a hundredth.
 
-    From there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
+    Args:
+        bits: N.
+        address_bits: L.
+        depth: from there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
+            Without a depth the machine keeps integers in real rows that are rounded: then ``2 λ - ln(λ L)`` is at least
+            ``(N + L + 6) ln 2`` (the page on Lemma 1).
 
     Raises:
         ParameterError: bits or address bits below 2, or another depth.
     """
-    hundredths = 100  # the bound falls from 1 on
-    while noise_bound(bits, address_bits, depth, hundredths / 100) > 0.25:
+    require(bits=(bits, 2, None), address_bits=(address_bits, 2, None))
+    needed = (bits + address_bits + 6) * math.log(2)
+
+    def is_enough(inverse_temperature: float) -> bool:
+        if depth is None:
+            return 2 * inverse_temperature - math.log(inverse_temperature * address_bits) >= needed
+        return noise_bound(bits, address_bits, depth, inverse_temperature) <= 0.25
+
+    hundredths = 100  # the noise falls from 1 on
+    while not is_enough(hundredths / 100):
         hundredths += 1
     return hundredths / 100
 
@@ -164,18 +177,3 @@ def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: f
             return _Followed(cycle, off)
         off = max(off, (machine.rows.of(state, "memory")[cells, 0] - memory).abs().max().item())
     return _Followed(None, off)
-
-
-def sufficient_inverse_temperature_of_reals(bits: int, address_bits: int) -> float:
-    """The inverse temperature from which on real rows that are rounded are right in every cycle, to a hundredth.
-
-    That is ``2 λ - ln(λ L) >= (N + L + 6) ln 2`` (the page on Lemma 1).
-
-    Raises:
-        ParameterError: bits or address bits below 2.
-    """
-    require(bits=(bits, 2, None), address_bits=(address_bits, 2, None))
-    hundredths = 100  # the left-hand side rises from 1 on
-    while 2 * hundredths / 100 - math.log(hundredths / 100 * address_bits) < (bits + address_bits + 6) * math.log(2):
-        hundredths += 1
-    return hundredths / 100

@@ -13,10 +13,6 @@ from attention_theory.looped_transformers.machine.rounding import correct, round
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import Form
 
-#: Where Appendix G is wrong in print: the second unit of Lemma 4's write, the flag of eq. (4), and the constants of
-#: flip and adders, which act in every column.
-PLACES = ("write", "flag", "constants")
-
 
 def subleq_layers(
     address_bits: int,
@@ -34,7 +30,7 @@ def subleq_layers(
         bits: N.
         depth: 10, 6 or 4 where integers are bits.
         stages: the layers that round integers in one real row each; ``None`` keeps integers as bits.
-        printed: places of :data:`PLACES`, at depth 10.
+        printed: the places that follow the paper, at depth 10.
         gate: the constant C of reads and write, at depth 10.
         rounded: ``False`` leaves the last layer without its error correction, at depth 10.
     """
@@ -62,7 +58,7 @@ def _ten_rows(address_bits: int, bits: int) -> Rows:
 
 
 def _ten_layers(rows: Rows, printed: Collection[str], gate: float, rounded: bool) -> list[Layer]:
-    """The construction of Appendix G, with its slips repaired except for the places of :data:`PLACES` that are named.
+    """The construction of Appendix G, with its slips repaired except for the places that are named.
 
     ``gate`` is the constant C of reads and write; without ``rounded`` the last layer does not correct errors (Step 6).
     """

@@ -16,10 +16,14 @@ from attention_theory.looped_transformers.machine.access import GATE
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import LoopedTransformer
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
-from attention_theory.looped_transformers.subleq.layers import PLACES, subleq_layers
+from attention_theory.looped_transformers.subleq.layers import subleq_layers
 from attention_theory.validation import ParameterError, refuse_unless, require
 
 Depth = Literal[4, 5, 6, 7, 8, 9, 10]
+
+#: Where Appendix G is wrong: the second unit of Lemma 4's write, the flag of eq. (4), and the constants of
+#: flip and adders, which act in every column.
+_PLACES = ("write", "flag", "constants")
 
 #: The most bits that the staircase of one layer may take off: it has two units for each step.
 _LONGEST_DIGIT = 12
@@ -36,7 +40,7 @@ class SubleqMachine(LoopedTransformer):
         real: keep an integer in one real row, not in a row for each bit: right as long as no
             result leaves the N bits.
         scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
-        form: of the places where Appendix G is wrong, :data:`~...subleq.layers.PLACES`.
+        form: of the places where Appendix G is wrong, :data:`_PLACES`.
         gate: the constant C of reads and write; below 2 it is too small (for a control).
         rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
             memory without its staircase, at depth 4.
@@ -65,7 +69,7 @@ class SubleqMachine(LoopedTransformer):
             bits=(bits, 2, 50),
             scratch=(scratch, 1, None),
         )
-        printed = printed_places(form, PLACES)
+        printed = printed_places(form, _PLACES)
         if (real or depth != 10) and (printed or gate != GATE or not (rounded or real) or scratch != 1):
             raise ParameterError(
                 "form, gate, rounded and idle scratchpad columns are for bits in rows and depth 10 only"

@@ -5,7 +5,7 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.looped_transformers.programs.power_iteration import power_program
@@ -26,7 +26,7 @@ def test_a_padded_program_does_the_same() -> None:
     assert long.halted
     assert long.counters[:-2] == short.counters[:-1]
     assert len(long.counters) == len(short.counters) + 1  # through the first idle instruction
-    assert torch.equal(variable(program, long.memory, "x"), variable(program, short.memory, "x"))
+    assert torch.equal(program.variable(long.memory, "x"), program.variable(short.memory, "x"))
 
 
 def test_a_jump_to_the_halt_takes_no_longer() -> None:

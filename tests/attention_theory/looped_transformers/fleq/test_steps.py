@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.steps import _add_to_address, route_to_block
+from attention_theory.looped_transformers.fleq.steps import _add_to_address, _route_to_block
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
 
@@ -36,5 +36,5 @@ def test_the_counter_is_rounded_on_the_way_to_a_block() -> None:
     state = torch.zeros(LAYOUT.columns, LAYOUT.rows.size, dtype=torch.float64)
     counter = LAYOUT.codes[LAYOUT.first_instruction + 1]
     LAYOUT.rows.of(state, "counter")[0] = 0.9 * counter
-    after = route_to_block(LAYOUT, 100.0).dense.feed_forward(state)
+    after = _route_to_block(LAYOUT, 100.0).dense.feed_forward(state)
     torch.testing.assert_close(LAYOUT.rows.of(after, "counter")[0], counter, rtol=0, atol=1e-14)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.losses import (
     Loss,
@@ -44,7 +44,7 @@ def test_the_derivatives_are_those_of_the_losses(loss: Loss) -> None:
 def test_the_programs_equal_the_plain_descent(together: bool) -> None:
     for loss in (Loss.logistic(), Loss.huber(1.0, 20)):
         program = loss_program(W, X, Y, 0.1, 3, together)
-        found = variable(program, interpret(program, functions=loss.functions).memory, "w")[:, 0]
+        found = program.variable(interpret(program, functions=loss.functions).memory, "w")[:, 0]
         assert (found - descent(W, X, Y, 0.1, 3, loss.derivative, together)[-1]).abs().max() < 1e-14
     assert torch.equal(descent(W, X, Y, 0.1, 3, Loss.square().derivative), descent(W, X, Y, 0.1, 3))
 
@@ -55,7 +55,7 @@ def test_the_inner_loop_finds_the_derivative() -> None:
     off = []
     for rounds in (4, 14):
         program = loss_program(W, X, Y, 0.1, 2, inner=rounds, largest=6.0)
-        off.append((variable(program, interpret(program).memory, "w")[:, 0] - wanted).abs().max().item())
+        off.append((program.variable(interpret(program).memory, "w")[:, 0] - wanted).abs().max().item())
     assert off[0] > 1e-6
     assert off[1] < 1e-14
     assert "inner2:" in loss_listing(2, inner=True)
@@ -65,7 +65,7 @@ def test_the_machine_stays_within_the_bound() -> None:
     loss = Loss.huber(1.0, 10)
     program = loss_program(W, X, Y, 0.1, 2)
     run = FleqMachine(program, loss.blocks(program)).run(program, 40)
-    found = variable(program, run.memory, "w")[:, 0]
+    found = program.variable(run.memory, "w")[:, 0]
     assert loss.sigmoids is not None
     for wanted in (loss, replace(loss, derivative=loss.sigmoids, error=0.0)):
         iterates = descent(W, X, Y, 0.1, 2, wanted.derivative)

@@ -12,7 +12,6 @@ from attention_theory.looped_transformers.subleq.exact_domain import (
     noise_before_correction,
     noise_bound,
     sufficient_inverse_temperature,
-    sufficient_inverse_temperature_of_reals,
 )
 from attention_theory.looped_transformers.subleq.language import program, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
@@ -78,7 +77,7 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
     assert found == {5.0: 11, 6.0: 35, 7.0: 101, 8.0: 281}
     depths: tuple[Depth, ...] = (4, 10)
     for depth in depths:
-        heat = sufficient_inverse_temperature_of_reals(8, 4)
+        heat = sufficient_inverse_temperature(8, 4)
         run = follow(SubleqMachine(4, 8, depth, real=True), endless, heat, 400)
         assert run.first_wrong is None
         assert run.off < 1e-12
@@ -88,7 +87,7 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
 
 def test_the_temperature_of_the_proof_is_the_least_that_meets_its_condition() -> None:
     for bits, address_bits in ((2, 2), (8, 4), (20, 5), (48, 8)):
-        found = sufficient_inverse_temperature_of_reals(bits, address_bits)
+        found = sufficient_inverse_temperature(bits, address_bits)
         noise = [
             2.0 ** (bits + address_bits + 6) * lam * address_bits * math.exp(-2 * lam) for lam in (found, found - 0.01)
         ]

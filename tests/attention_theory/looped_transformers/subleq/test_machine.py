@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
-from attention_theory.looped_transformers.subleq.exact_domain import sufficient_inverse_temperature_of_reals
+from attention_theory.looped_transformers.subleq.exact_domain import sufficient_inverse_temperature
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
@@ -82,7 +82,7 @@ def test_real_rows_with_a_staircase_are_right_at_the_temperature_of_the_proof(de
     machine = SubleqMachine(5, 8, depth, real=True)
     sources = [random_program(10, 16, 4, seed) for seed in range(20)]
     steps = 4  # a step doubles the largest at most
-    heat = sufficient_inverse_temperature_of_reals(8, 5)
+    heat = sufficient_inverse_temperature(8, 5)
     assert conformance(machine, sources, steps, heat, by="layers").wrong == 0
     assert conformance(machine, sources, steps, rule="hardmax", by="layers").wrong == 0
 
