@@ -54,8 +54,8 @@ def test_the_passes_of_subleq_are_the_instructions_up_to_the_last_situation() ->
 
 def test_spoilt_transformers_are_seen_to_be_wrong() -> None:
     assert not by_linear_attention([job()], take_back=False)[0].right
-    assert not by_subleq([job()], temperature=1.0)[0].right
-    assert not by_fleq([job()], temperature=2.0)[0].right
+    assert not by_subleq([job()], inverse_temperature=1.0)[0].right
+    assert not by_fleq([job()], inverse_temperature=2.0)[0].right
 
 
 def test_random_jobs_start_in_the_middle_of_a_tape_that_is_long_enough() -> None:
