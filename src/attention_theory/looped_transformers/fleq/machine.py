@@ -31,12 +31,12 @@ _LARGEST = 1e100
 
 
 def standard_blocks(
-    wanted: FleqProgram | Collection[str], slope: float = 1e-7, sum_heads: int = 1
+    functions: FleqProgram | Collection[str], slope: float = 1e-7, sum_heads: int = 1
 ) -> list[FunctionBlock]:
     """The blocks of functions of matrices: those that a program uses, or those named.
 
     Args:
-        wanted: a program, which may use functions that need a block of another kind, or names.
+        functions: a program, which may use functions that need a block of another kind, or names.
         slope: c of the product.
         sum_heads: 1 or 2.
 
@@ -45,11 +45,11 @@ def standard_blocks(
     """
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
     blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
-    if isinstance(wanted, FleqProgram):
-        wanted = wanted.functions
+    if isinstance(functions, FleqProgram):
+        functions = functions.functions
     else:
-        require(wanted=(Each(list(wanted)), [block.name for block in blocks]))
-    return [block for block in blocks if block.name in wanted]
+        require(functions=(Each(list(functions)), [block.name for block in blocks]))
+    return [block for block in blocks if block.name in functions]
 
 
 class FleqMachine:
