@@ -10,7 +10,7 @@
 # # Lemma 4.2 · Pure noise is identifiable
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.2, Section 4 and Appendix B.*
 #
-# Which inputs determine the function that produced their labels? One might think of carefully designed ones. The lemma
+# Which inputs determine the function that produced their labels? We might think of carefully designed ones. The lemma
 # states that inputs without any structure will do: if every entry is drawn at random, independently of all others, two
 # models that are always right on such inputs agree on all inputs.
 
@@ -48,8 +48,8 @@ from bookpress.claims import schematic
 # | (1, 0), (2, 3) | $5\cdot3=15$ | $6\cdot2=12$ | 3 |
 # | (1, 2), (2, 3) | $5\cdot3=15$ | $8\cdot2=16$ | −1 |
 #
-# With a single token the functions are always equal, because $s^2t=st\,s$. No data of this kind can distinguish them.
-# A second token is enough.
+# With a single token the functions are always equal, because $s^2t=st\,s$. We cannot distinguish them with any data of
+# this kind. If we add a second token, we can.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -72,8 +72,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see where the information comes from: the last token stays the same, and the tokens before it vary. A difference
-# that varies is not always 0.
+# We see where the information comes from: we keep the last token and vary the one before it, and the difference varies
+# as well. A difference that varies is not always 0.
 #
 # ## The paper states
 # We call the entries of an input $Z$ independent if each is drawn separately from one distribution $\nu$ on the real
@@ -116,13 +116,13 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Take two models that are right on all such inputs. The difference of their outputs is a combination of features that
-# is always 0. Fix the last token. The combination is then a quadratic form, summed over all tokens, and the terms of
-# the tokens before the last are independent of one another. A sum of independent terms is constant only if every term
-# is. A quadratic form in independent entries is constant only if all its coefficients are 0, as long as the square of
-# an entry varies. Therefore all coefficients of the difference are 0.
+# Suppose two models are right on all such inputs. The difference of their outputs is a combination of features that is
+# always 0. We fix the last token. This leaves a quadratic form, summed over all tokens, and the terms of the tokens
+# before the last are independent of one another. A sum of independent terms is constant only if every term is. A
+# quadratic form in independent entries is constant only if all its coefficients are 0, as long as the square of an
+# entry varies. Therefore all coefficients of the difference are 0.
 #
-# Both conditions are needed. With one token there are no other terms, as in the tiny example. With entries $\pm1$ every
+# We need both conditions. With one token there are no other terms, as in the tiny example. With entries $\pm1$ every
 # square is 1, and $\|z_1\|^2-\|z_2\|^2$ is always 0.
 #
 # <details><summary>Proof of Lemma 4.2, as corrected</summary>
@@ -160,9 +160,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# Everything on this page is exact. The second moment of the features follows from the moments of a single token up to
-# degree six, which are finite sums. For the normal distribution, four nodes of Gauss–Hermite quadrature have the right
-# moments. You can change these parameters and run the page again.
+# We compute everything on this page exactly. The second moment of the features follows from the moments of a single
+# token up to degree six, which are finite sums. For the normal distribution we use four nodes of Gauss–Hermite
+# quadrature, which have the right moments. You can change these parameters and run the page again.
 
 # %% tags=["parameters"]
 most_tokens = 12  # largest n in the picture, from 4 to 100
@@ -187,8 +187,9 @@ def exact(law, width, tokens):
 
 # %% [markdown]
 # ### Six distributions
-# In five of them the square of an entry varies. Two of these have a mean other than 0, and one is skew. In the sixth
-# the entries are signs. The *nullity* is the number of independent directions that the data cannot see.
+# We compare six distributions of the entries. In five of them the square of an entry varies; two of these have a mean
+# other than 0, and one is skew. In the sixth the entries are signs. For each we count the independent directions that
+# the data cannot see, the *nullity*.
 
 # %%
 spectra = {(name, tokens): exact(law, 3, tokens) for name, law in laws.items() for tokens in range(1, most_tokens + 1)}
@@ -245,8 +246,8 @@ print(f"relative difference of the outputs: one token {apart[1]:.1e}, two tokens
 # %% [markdown]
 # ## How we checked
 # We require a positive smallest eigenvalue for five distributions at two and three tokens, and the exact value $n-1$
-# for normal entries. The nullities for signs and for one token must be those that we can count. As a control, signs
-# should not pass.
+# for normal entries. The nullities for signs and for one token must be those that we count by hand. As a control we
+# require that signs do not pass.
 
 # %%
 smallest = {
@@ -280,8 +281,8 @@ claim.verdict()
 # ## Where the paper differs
 # The lemma is stated for all $n$, and its proof would cover $n=1$, where it is false. The proof computes the second
 # moment entry by entry, and overlooks that the last token, a factor of every feature, is also a part of the inner
-# products. The matrix is therefore not diagonal, and its smallest eigenvalue is not the one that the proof finds. The
-# lemma survives with another proof.
+# products. The matrix is therefore not diagonal, and its smallest eigenvalue is not the one that the proof finds. We
+# give another proof.
 #
 # ## Also on this page
 # ### The moments in the paper's proof
@@ -403,8 +404,8 @@ show.table(
 
 # %% [markdown]
 # We test the paper's values for the normal distribution, for one of mean 1 and for a skew one, where the paper has a
-# value that differs from ours. The product of the linear feature with a pair is averaged over all inputs of two rows
-# and two tokens.
+# value that differs from ours. We average the product of the linear feature with a pair over all inputs of two rows and
+# two tokens.
 
 # %%
 three, off_centre, skew = (laws[name] for name in ("uniform on -1, 0, 1", "normal of mean 1", "-1 or 2, mean 0"))

@@ -10,9 +10,9 @@
 # # Lemma 4.3 · With d² heads no teacher is needed
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.3, Section 4 and Appendix B.*
 #
-# Real labels come from no teacher, so no model fits them exactly. Can two models that fit them equally well still
-# disagree on new inputs? The certificate of Lemma 4.1 says nothing here, because it needs labels that some model
-# produces. Lemma 4.3 extends it to all labels, for models with enough heads.
+# Real labels come from no teacher, so no model fits them exactly. If we train two models and they fit equally well, can
+# they still disagree on new inputs? The certificate of Lemma 4.1 says nothing here, because it needs labels that some
+# model produces. Lemma 4.3 extends it to all labels, for models with enough heads.
 
 # %%
 from itertools import product
@@ -47,8 +47,9 @@ from bookpress.claims import schematic
 # | $(1, 0)$ | 1 |
 # | $(0, 1)$ | 1 |
 #
-# The squared errors add up to $(a-1)^2+(b-1)^2$. A large model chooses $a=b=1$ and has no error. A small model has the
-# smallest error, 1, in two ways: $(1,0)$ and $(0,1)$. Both are best fits, and on the first input they predict 1 and 0.
+# The squared errors add up to $(a-1)^2+(b-1)^2$. With a large model we choose $a=b=1$ and have no error. A small model
+# has the smallest error, 1, in two ways: $(1,0)$ and $(0,1)$. Both are best fits, and on the first input they predict 1
+# and 0.
 
 # %%
 fig, axis = schematic.canvas(height=2.4)
@@ -84,7 +85,7 @@ show.figure(
 # ## The paper states
 # A model of linear attention has the coefficients $p(\Theta)$ in its $\psi$ cubic features $\mathcal{H}(Z)$, a matrix
 # with $d$ rows and $\psi$ columns, as in [Lemma 4.1](lemma_4_1_certificate.ipynb). With few heads only some matrices
-# occur. The second moment of the features on the data is $\Lambda_D$.
+# occur. We write $\Lambda_D$ for the second moment of the features on the data.
 #
 # <!-- claim linear-attention/lemma-4-3 -->
 # <blockquote>
@@ -109,9 +110,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# With $d^2$ heads every matrix of coefficients occurs. To see this, spread the coefficients over a matrix $W$, that of
-# a pair half to $(j, k)$ and half to $(k, j)$. A singular value decomposition of $W$ gives at most $d^2$ heads, as in
-# [Algorithm 1](theorem_2_1_regression.ipynb). The model class is then the whole space, as on the left of the figure,
+# With $d^2$ heads every matrix of coefficients occurs. To see this, we spread the coefficients over a matrix $W$, that
+# of a pair half to $(j, k)$ and half to $(k, j)$. A singular value decomposition of $W$ gives at most $d^2$ heads, as
+# in [Algorithm 1](theorem_2_1_regression.ipynb). The model class is then the whole space, as on the left of the figure,
 # and the minimisers are the solutions of least squares. If the second moment is nonsingular, there is one solution, for
 # any labels.
 #
@@ -160,10 +161,10 @@ fit_gap = relative_error(outputs, target.mT.expand_as(outputs))
 
 # %% [markdown]
 # ### Fewer heads, no teacher
-# Take $d=2$, labels $y=\langle z_1,z_2\rangle z_n$ and standard normal entries, where $z_1$ and $z_2$ are the two rows
-# of the input. If we exchange the rows, the distribution of the data stays the same, and the labels are exchanged as
-# well. One head cannot produce these labels, and two heads can. We compute the loss exactly, over the distribution. We
-# also use a finite data set with the same symmetry: all inputs with entries $-1$, $0$ and $1$, the "grid".
+# We take $d=2$, labels $y=\langle z_1,z_2\rangle z_n$ and standard normal entries, where $z_1$ and $z_2$ are the two
+# rows of the input. If we exchange the rows, the distribution of the data stays the same, and the labels are exchanged
+# as well. One head cannot produce these labels, and two heads can. We compute the loss exactly, over the distribution.
+# We also use a finite data set with the same symmetry: all inputs with entries $-1$, $0$ and $1$, the "grid".
 
 
 # %%
@@ -254,9 +255,9 @@ show.figure(
 # favours one of them, and its mirror image is as good. With four heads one point remains.
 #
 # ## How we checked
-# The certificate must hold on the random data. Algorithm 1, its twin and the fits from random starts must have the loss
-# of least squares and agree on fresh inputs, while the matrices of the first two must differ. The control is one head
-# on the symmetric data: its minimisers should lie apart, where those with four heads agree.
+# We require that the certificate holds on the random data. Algorithm 1, its twin and the fits from random starts must
+# have the loss of least squares and agree on fresh inputs, while the matrices of the first two must differ. As a
+# control we take one head on the symmetric data: its minimisers should be far apart, where those with four heads agree.
 
 # %%
 symmetric = [("normal", 3), ("grid", 3), ("normal", 4)]

@@ -146,7 +146,7 @@ show.figure(
 # v_h^\top$ fold $\sqrt{\sigma_h} u_h$ into $V_h$ and $\sqrt{\sigma_h} v_h$ into $Q_h$ row by row.
 #
 # **What changed.** The columns of Eq. 8 have $k$ fastest, which transposes every $Q_h$. Eq. 10 writes the minimiser as
-# if there were one, but for $d \ge 2$ only the part of $W$ symmetric in $j$ and $k$ meets the data. We therefore
+# if there were one. However, for $d \ge 2$ only the part of $W$ symmetric in $j$ and $k$ meets the data. We therefore
 # compare outputs, or coefficients $p(\Theta)$, and not matrices.
 #
 # </blockquote>

@@ -83,8 +83,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the number of steps depends on the shape of the valley, which comes from the scale of the data. No bound
-# in terms of the number of examples and their width can know this shape.
+# We see that the number of steps depends on the shape of the valley, which comes from the scale of the data. The number
+# of examples and their width do not determine it.
 #
 # ## The paper states
 # The regression has $N$ examples of at most $n_{\max}$ tokens with $d$ numbers each. Its features are the cubic ones of
@@ -305,9 +305,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the steps grow with the scale. They stay below their bounds, but for entries scaled by 0.1 they exceed the room
-# that the paper's time leaves. Gradient descent therefore takes the paper's time multiplied by
-# $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where this factor is above 1.
+# We see that the number of steps grows as the last entries shrink. It stays below its bound. With entries scaled by
+# 0.1, however, it exceeds the room that the paper's time leaves. In all, gradient descent takes the paper's time
+# multiplied by $\lambda_{\max}\|W^\star\|_F^2/n_{\max}$, where this factor is above 1.
 #
 # ### Exact least squares
 # The direct solver has no steps to count. With the classical product of matrices its time is a formula. Relative to the
@@ -316,18 +316,18 @@ show.figure(
 
 # %%
 def direct_ratio(width, tokens, epsilon):
-    """Multiplications of the direct solver over the printed time, with d⁴/ε samples."""
+    """Multiplications of the direct solver over the paper's time, with d⁴/ε samples."""
     count = math.ceil(width**4 / epsilon)
     return direct_multiplications(count, width, tokens) / printed_time(count, width, tokens, epsilon)
 
 
 direct = {
-    f"d = {width}, n = {tokens}, ε at {share:g} of its largest": direct_ratio(
-        width, tokens, share * min(1, tokens / width**2)
+    f"d = {width}, n = {tokens}, ε at {fraction:g} of its largest": direct_ratio(
+        width, tokens, fraction * min(1, tokens / width**2)
     )
     for width in (2, 3, 4, 8, 16, 64, 256)
     for tokens in (2, 6, 100, 10_000)
-    for share in (1, 0.1, 0.001)
+    for fraction in (1, 0.1, 0.001)
 }
 
 # %% [markdown]
@@ -341,17 +341,17 @@ direct = {
 
 # %%
 def condition_and_excess(width, scaling, preconditioned=True, tokens=n):
-    """The condition number of the features on which the steps run, and the loss above the least after each step."""
+    """The condition number of the features on which the steps run, and the loss above the smallest after each step."""
     drawn = torch.randn(2000, tokens, width, generator=source, dtype=torch.float64)
     answers = drawn[:, -1].sign() / width**0.5
     drawn[:, :, -1] *= scaling
     features = certificate_features(drawn)
     most = sketched_steps(1, accuracies[-1])
-    found = sketched_regression(features, answers, most, source, preconditioned=preconditioned)
+    fit = sketched_regression(features, answers, most, source, preconditioned=preconditioned)
     of_one_size = features / features.norm(dim=0)
     best = of_one_size @ torch.linalg.lstsq(of_one_size, answers, driver="gelsd").solution
-    above_least = (features @ found.coefficients.mT - best).square().sum(dim=-1).mean(dim=-1)
-    by_triangle = torch.linalg.solve_triangular(found.triangle, features[:, found.columns], upper=True, left=False)
+    above_least = (features @ fit.coefficients.mT - best).square().sum(dim=-1).mean(dim=-1)
+    by_triangle = torch.linalg.solve_triangular(fit.triangle, features[:, fit.columns], upper=True, left=False)
     return torch.linalg.cond(by_triangle).item(), above_least.tolist()
 
 
@@ -363,14 +363,14 @@ allowed_steps = {epsilon: sketched_steps(1, epsilon) for epsilon in accuracies}
 
 
 def first_within(losses, epsilon):
-    """The first step after which the loss is at most so far above the least."""
+    """The first step after which the loss is at most ``epsilon`` above the smallest."""
     return next(step for step, excess in enumerate(losses) if excess <= epsilon)
 
 
 show.table(
     ["d", "last entries times", "condition", *[f"steps to ε = {epsilon:g}" for epsilon in accuracies]],
     [
-        [*case, cond, *[f"{first_within(losses, one)} of {allowed_steps[one]}" for one in accuracies]]
+        [*case, cond, *[f"{first_within(losses, epsilon)} of {allowed_steps[epsilon]}" for epsilon in accuracies]]
         for case, (cond, losses) in sketched.items()
     ],
 )

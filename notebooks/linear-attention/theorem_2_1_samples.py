@@ -252,7 +252,11 @@ def gaussian_tokens(count, tokens=n):
 # The teacher and its inputs are those of the page on Algorithm 1, which makes three draws before them.
 
 # %%
-before = random_heads(3, d, source), gaussian_tokens(1), torch.randint(-9, 10, (n, d), generator=source)
+before = [
+    random_heads(3, d, source),
+    gaussian_tokens(1),
+    torch.randint(-9, 10, (n, d), generator=source),
+]
 teacher = random_heads(1, d, source)
 tokens, fresh = gaussian_tokens(4 * psi(d)), gaussian_tokens(100)
 target = mhla(teacher, fresh)
@@ -436,7 +440,6 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - We chose the range of $N$, the quantile and the band of 0.2 after first runs.
 # - The bound that we prove for Gaussian noise has generous constants. It requires $96K^2\psi\log(2\psi/\delta)$
 #   examples with $K=27$, about a thousand times as many as we draw. We count how often the risk exceeds it for
 #   $\delta=0.05$, and show the number, outside of what the proof covers.
