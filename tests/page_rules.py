@@ -19,6 +19,9 @@ LONGEST_CELL = 20
 #: Words outside of folds, and words before the first figure or table.
 MOST_WORDS, MOST_WORDS_FIRST = 1500, 300
 
+#: A heading that is longer has swallowed the paragraph below it.
+LONGEST_HEADING = 80
+
 #: Dark mode turns brightness over, so that a caption that names it is false in one of the two modes.
 _BRIGHTNESS = re.compile(
     r"\b(?:black|white|dark\w*|light(?:er|est)?(?! of)|gr[ea]y\w*|bright\w*|pale[rs]?t?)\b", re.IGNORECASE
@@ -69,7 +72,7 @@ def _begins(place: str, number: str) -> bool:
 def rhythm_faults(source: NotebookNode) -> list[str]:
     """Where a notebook breaks the rhythm of a page; empty for a page that reads well."""
     new = CLOSING[0] in headings(source)
-    faults = [*_long_cells(source), *_claims_left_open(source), *_bound_again(source)]
+    faults = [*_long_headings(source), *_long_cells(source), *_claims_left_open(source), *_bound_again(source)]
     return [*faults, *(_new_form(source) if new else _closing(source, OLD_CLOSING))]
 
 
@@ -99,6 +102,13 @@ def headings(source: NotebookNode) -> list[str]:
     """The headings of a page's sections."""
     prose = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
     return [line.strip() for line in re.findall(r"^## (.*)$", prose, re.MULTILINE)]
+
+
+def _long_headings(source: NotebookNode) -> Iterator[str]:
+    for cell in source.cells:
+        for line in re.findall(r"^##+ .*$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else []:
+            if len(line) > LONGEST_HEADING:
+                yield f"a heading with a paragraph in its line: {line[:60]}"
 
 
 def _code(source: NotebookNode) -> list[NotebookNode]:

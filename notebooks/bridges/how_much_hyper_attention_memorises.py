@@ -11,9 +11,10 @@
 # *Between Theorem 1 and Proposition 2 of Memorization Capacity of Multi-Head Attention in Transformers and Definition
 # G.3 of A Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
-# How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs of tokens,
-# or triples, and there are far more of these. Does it therefore store far more, and what does it pay per answer? The
-# two papers do not ask this. We find the exact number, and it also says something new about ordinary attention.
+# How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs or triples
+# of tokens, and there are far more of these. Does it therefore store far more answers, and how large must it be for
+# each of them? The two papers do not ask this question. We find the exact number, which also says something new about
+# ordinary attention.
 
 # %%
 from itertools import pairwise, product
@@ -36,17 +37,18 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Two heads read one context of two tokens, $a=(1,0)$ and $b=(0,1)$. Each head spreads a total weight of 1 over what it
-# reads, and returns the weighted mean. Our examples differ only in these weights. We can give them any answers by a
-# linear read-out if their rows of weights, one row per example, are linearly independent.
+# Two heads read one context of two tokens, $a=(1,0)$ and $b=(0,1)$. Each head distributes a total weight of 1 over what
+# it reads, and returns the weighted mean. Our examples differ only in these weights. A linear read-out can give them
+# any answers if their rows of weights, one row per example, are linearly independent.
 #
-# *Attention* reads $a$ and $b$. We start from the weights ½ and ½ in both heads. In head 1 we can shift weight from $a$
-# to $b$, and in head 2 also. Every row is the first row plus multiples of these two shifts. We can fit three examples,
-# and never four.
+# *Attention* reads $a$ and $b$. We start from the weights ½ and ½ in both heads. In each head we can shift weight from
+# $a$ to $b$. Every row is the first row plus multiples of these two shifts, so we can fit three examples but never
+# four.
 #
-# *HyperAttention of order 3* reads the pairs $aa$, $ab$, $ba$ and $bb$. A pair enters as the list of all products of
-# one entry of each token: $aa$ is $(1,0,0,0)$, $ab$ is $(0,1,0,0)$, and so on. We start from four weights of ¼. Now we
-# have three shifts per head, from $aa$ to each of the others, so $1+2\cdot3=7$ examples fit.
+# *HyperAttention of order 3* reads the pairs $aa$, $ab$, $ba$ and $bb$. We represent a pair by the list of all products
+# of an entry of one token with an entry of the other, so $aa$ is $(1,0,0,0)$, $ab$ is $(0,1,0,0)$, and so on. We start
+# from four weights of ¼. Each head now has three shifts, from $aa$ to each of the other pairs, so $1+2\cdot3=7$
+# examples fit.
 
 
 # %%
@@ -87,46 +89,47 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the rule for counting: one row for the start, and for each head one shift fewer than it has entries.
+# We see how to count: there is one row for the start, and each head adds one shift fewer than it has entries.
 #
 # ## What we prove
 # An example is a *query* $q$ and a *context* of $n$ tokens $x_1,\dots,x_n$, all of width $d$. A head of *order* $s$
 # gives a score to every tuple $J=(j_1,\dots,j_{s-1})$ of tokens. The score is linear in $q$ and in each token of the
-# tuple, with coefficients from a tensor with $s$ axes. A softmax turns the scores of a head into weights. At order 2
-# tuples are single tokens, and this is ordinary attention.
+# tuple, with coefficients from a tensor with $s$ axes. A softmax turns the scores of a head into weights. At order 2,
+# tuples are single tokens, and we have ordinary attention.
 #
-# The tuple enters as $x_{j_1}\otimes\dots\otimes x_{j_{s-1}}$, the list of all products of one entry per token. The
-# *features* of an example are the weighted means of these lists, of all heads one after another. We write the features
-# of $T$ examples as the rows of a matrix. If its rank is $T$, we can meet any $T$ answers with a linear read-out. If it
-# is smaller, some answers are out of reach.
+# A tuple is represented by $x_{j_1}\otimes\dots\otimes x_{j_{s-1}}$, the list of all products of one entry per token.
+# The *features* of an example are the weighted means of these lists, for all heads one after another. We write the
+# features of $T$ examples as the rows of a matrix. If its rank is $T$, a linear read-out can fit any $T$ answers. If
+# its rank is smaller, some answers are out of reach.
 #
 # <!-- claim bridges/bridge-3-1 -->
 # <blockquote>
 #
 # **Bridge 3.1 (What HyperAttention can memorise at most)**
 #
-# Let $H$ heads of order $s$ weigh, by a softmax of their scores, $N$ tuples of $s-1$ of $n$ context tokens of width
-# $d$, and let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$, a block
-# for each head. Their rank, which bounds the examples with arbitrary labels that fixed scores can fit, is at most
-# $H(N-1)+1$ where all examples have one context ($N = n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise.
-# Where rearranged tuples weigh the same, as with one key for all members, $N$ counts multisets, and over all tuples
-# $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one context this is $H(n-1)+1$.
+# Let each of $H$ heads of order $s$ use a softmax of its scores to weigh $N$ tuples of $s-1$ tokens from a context of
+# $n$ tokens of width $d$. Let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes
+# x_{j_{s-1}}$, with one block per head. The rank of the features bounds how many examples with arbitrary labels fixed
+# scores can fit. It is at most $H(N-1)+1$ where all examples share one context ($N = n^{s-1}$ for all tuples), and at
+# most $H\,d^{s-1}$ otherwise. Where rearranged tuples weigh the same, as with one key for all members, $N$ counts
+# multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one context, the bound is
+# $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# For example, three heads of order 3 on one context of three tokens weigh $N=9$ pairs. Their bound is $3\cdot8+1=25$,
-# where attention has 7. Next we prove that almost all scores meet the bound.
+# For example, three heads of order 3 on one context of three tokens each weigh $N=9$ pairs. Their bound is
+# $3\cdot8+1=25$, compared with 7 for ordinary attention. Next we prove that almost all scores reach the bound.
 #
 # <!-- claim bridges/bridge-3-2 -->
 # <blockquote>
 #
 # **Bridge 3.2 (The bound is met with one context)**
 #
-# Let all examples have one context of independent tokens, and let no two different sets of queries have the same sum.
-# For almost all score tensors the rank of the features of $T$ examples is $\min(T, H(N-1)+1)$. The same is true of
-# scores of width one, a query vector times a key vector for each member. At order 2 that is $H(n-1)+1$ with $d_h = 1$,
-# where Theorem 1 of the paper on memorization has $H(\min(n, d_h)-1)+1 = 1$.
+# Let all examples share one context of independent tokens, and let no two different sets of queries have the same sum.
+# For almost all score tensors, the rank of the features of $T$ examples is $\min(T, H(N-1)+1)$. The same is true for
+# scores of width one, where a query vector multiplies one key vector per member. At order 2, the bound $H(n-1)+1$ is
+# thus reached with $d_h = 1$, for which Theorem 1 of the paper on memorization gives $H(\min(n, d_h)-1)+1 = 1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -139,83 +142,88 @@ show.figure(
 #
 # **Bridge 3.3 (The bound is met with separate contexts)**
 #
-# Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over $j_1 \le j_2 \le \dots$ For almost all
-# score tensors and almost all $T$ examples with separate contexts the rank is $\min(T, H\,d^{s-1})$. With $n < s-1 \le
-# d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ from $n = 2$ on, which is what
-# Appendix I.1 of the paper on memorization conjectures for tokens in general position, here for almost all of them.
+# Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over those with $j_1 \le j_2 \le \dots$.
+# For almost all score tensors and almost all $T$ examples with separate contexts, the rank is $\min(T, H\,d^{s-1})$.
+# With $n < s-1 \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ for every
+# such $n\ge2$. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and here it
+# holds for almost all tokens.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # *One context.* The lists of products are fixed, and only the weights vary. A head has $N$ weights that sum to 1, hence
-# $N-1$ shifts. Together with the start we get $H(N-1)+1$. Almost all scores reach it because exponentials with
-# different exponents are linearly independent functions, and we can give every choice of tuples another exponent. For
-# this we need no wide keys.
+# $N-1$ shifts. Together with the start we get $H(N-1)+1$. Almost all scores reach it because exponentials with distinct
+# exponents are linearly independent functions, and we can give each choice of tuples its own exponent. Wide keys are
+# not needed for this.
 #
 # *Separate contexts.* Now the lists vary, and the bound is the number of features. Suppose that a linear relation held
-# for all examples. By the first part it can only use that weights sum to 1. So we get the same number for every tuple
-# of a context, and therefore for $(x,\dots,x)$ with almost every token $x$. But this number grows with the size of $x$,
-# unless it is zero. If the context has as many tokens as a tuple, the relation is zero on all tuples.
+# for all examples. By the first part, it can use only the fact that weights sum to 1. It therefore takes the same value
+# on every tuple of a context, and hence on $(x,\dots,x)$ for almost every token $x$. But this value grows with the size
+# of $x$ unless it is zero. If the context has at least as many tokens as a tuple, the relation is zero on all tuples.
 #
 # <details><summary>Proof of Bridge 3.1</summary>
 #
 # The features of example $t$ are $\sum_J \theta_{h,J}(t)\, x_J(t)$, $x_J = x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$,
 # one block for each head $h$. *One context.* They are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that is the same
 # for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up
-# to 1. So the sums of the columns of any two heads are equal, which makes $H-1$ independent relations, and leaves
-# $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one for each multiset is
-# left.
+# to 1. Therefore the sums of the columns of any two heads are equal, which gives $H-1$ independent relations and leaves
+# $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one column per multiset
+# is left.
 #
-# *Contexts of their own.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed,
-# each block is a symmetric tensor. $\square$
+# *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed, each
+# block is a symmetric tensor. $\square$
 #
 # </details>
 #
 # <details><summary>Proof of Bridge 3.2</summary>
 #
 # The tokens are independent, so the tensors $x_J$ are, and the rank is that of $\Theta$. It is at most $H(N-1)+1$ by
-# Bridge 3.1. Let $T = H(N-1)+1$; for fewer examples the rows are some of those of so many (add queries; almost all keep
-# the sums of sets different), and for more they contain them.
+# Bridge 3.1. Let $T = H(N-1)+1$. With fewer examples, we add queries until there are $T$ of them (almost all choices
+# keep the sums of sets different), and the rows are some of the $T$ rows. With more examples, the rows contain $T$ such
+# rows.
 #
-# *Scores.* It is enough to find some scores with rank $T$: a determinant is an analytic function of the scores, and if
-# it is not zero everywhere it is zero on a set of measure zero only. Take a vector $u$ such that the numbers $a_t =
-# \langle u, q_t\rangle$ have no two different sets of equal sum either; almost every $u$ does. Take $C_h = u \otimes
-# \kappa_h$, with logits $a_t\,\beta_{h,J}$, $\beta_{h,J} = \kappa_h(x_J)$, which are any numbers.
+# *Scores.* It is enough to find some scores with rank $T$, because a determinant is an analytic function of the scores,
+# and if it is not zero everywhere, it is zero only on a set of measure zero. Take a vector $u$ such that no two
+# different sets of the numbers $a_t = \langle u, q_t\rangle$ have the same sum either, which is true for almost every
+# $u$. Take $C_h = u \otimes \kappa_h$, with logits $a_t\,\beta_{h,J}$, $\beta_{h,J} = \kappa_h(x_J)$, which are any
+# numbers.
 #
 # *The determinant.* Multiply row $t$ by $\prod_g \sum_J e^{a_t\beta_{g,J}}$. The entry at $(h, J)$ becomes the sum of
-# $e^{a_t\mu_k}$ over all $k = (k_1, \dots, k_H)$, a tuple for each head, with $k_h = J$, where $\mu_k = \sum_g
-# \beta_{g,k_g}$. So $\Theta$, with its rows scaled, is $VB$ with $V_{tk} = e^{a_t\mu_k}$ and $B$ the matrix whose row
-# $k$ has a 1 at each $(h, k_h)$. $B$ has rank $H(N-1)+1 = T$: the row of $k$, less that of $k$ with $k_h$ replaced by
-# another tuple, is the difference of two unit vectors of block $h$. Let $B'$ be $T$ independent columns of $B$. The
-# determinant is linear in each row, so
+# $e^{a_t\mu_k}$ over all $k = (k_1, \dots, k_H)$, a tuple for each head, with $k_h = J$, where
+# $\mu_k = \sum_g \beta_{g,k_g}$. Therefore $\Theta$, with its rows scaled, is $VB$ with $V_{tk} = e^{a_t\mu_k}$ and $B$
+# the matrix whose row $k$ has a 1 at each $(h, k_h)$. $B$ has rank $H(N-1)+1 = T$: the row of $k$ minus that of $k$
+# with $k_h$ replaced by another tuple is the difference of two unit vectors of block $h$. Let $B'$ be $T$ independent
+# columns of $B$. The determinant is linear in each row, so
 #
 # $$\det(VB') = \sum_{\kappa} \det\big(B'_{\kappa(1)}, \dots, B'_{\kappa(T)}\big)\, e^{\sum_t a_t\mu_{\kappa(t)}} ,$$
 #
 # over all assignments $\kappa$ of a $k$ to each example. The exponent is a linear form in the $\beta_{g,J}$, with the
-# coefficient $\sum a_t$ over the examples with $\kappa_g(t) = J$. It tells that set, by the choice of $u$; so different
-# assignments have different linear forms, and exponentials of different linear forms are independent functions. For
-# some assignment the rows $B'_{\kappa(t)}$ are a basis. So the determinant is not zero for all $\beta$.
+# coefficient $\sum a_t$ over the examples with $\kappa_g(t) = J$. By the choice of $u$, the coefficient determines that
+# set. Therefore different assignments have different linear forms, and exponentials of different linear forms are
+# independent functions. For some assignment the rows $B'_{\kappa(t)}$ are a basis, so the determinant is not zero for
+# all $\beta$.
 #
 # *Width one.* With a key vector for each member $\beta_{h,J} = \prod_r b^r_{h,j_r}$. The exponents are then polynomials
-# in the $b$'s, and those of different tuples have different monomials, so the argument stands; with one key for all
-# members different multisets have different monomials, and $N$ counts these. At order 2 this is $d_h = 1$. $\square$
+# in the $b$'s, and those of different tuples have different monomials, so the argument still holds. With one key for
+# all members, different multisets have different monomials, and $N$ counts these. At order 2 this is $d_h = 1$.
+# $\square$
 #
 # </details>
 #
 # <details><summary>Proof of Bridge 3.3</summary>
 #
 # Let $m = s-1$. It is enough that the $H\,d^m$ features are independent functions of query and context, for almost all
-# scores: then $H\,d^m$ examples have a determinant that is not zero, and almost all have. (For fewer examples take some
+# scores: then some $H\,d^m$ examples have a nonzero determinant, and hence almost all do. (For fewer examples take some
 # of its rows.)
 #
 # By Bridge 3.2, with a determinant that is analytic in scores and context together, for almost all scores and contexts
 # the only relations among the functions $\theta_{h,J}$ of the query are that the weights of each head add up to 1. Take
-# such scores. A relation among the features is a form $W_h$, linear in each of $m$ vectors, for each head, with $\sum_h
-# \sum_J \theta_{h,J}\,W_h(x_J) = 0$ for all queries and contexts. For almost every context then $W_h(x_J)$ is one
-# number $c_h$ for all tuples $J$. Both $W_h(x_1, \dots, x_1)$ and $W_h(x_2, \dots, x_2)$ are among them, so that
-# $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$; so it is 0, and $c_h = 0$.
-# Since $n \ge m$, also $W_h(x_1, \dots, x_m) = 0$, for almost all vectors, and $W_h = 0$.
+# such scores. A relation among the features consists of a form $W_h$ for each head, linear in each of $m$ vectors, with
+# $\sum_h \sum_J \theta_{h,J}\,W_h(x_J) = 0$ for all queries and contexts. For almost every context then $W_h(x_J)$ is
+# one number $c_h$ for all tuples $J$. Both $W_h(x_1, \dots, x_1)$ and $W_h(x_2, \dots, x_2)$ are among them, so that
+# $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$, so it is 0, and $c_h = 0$.
+# Since $n \ge m$, we also have $W_h(x_1, \dots, x_m) = 0$ for almost all vectors, and $W_h = 0$.
 #
 # *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and alternating forms vanish on all of them. These
 # have dimension $\binom{d}{m}$, and each is a relation for each head. $\square$
@@ -235,10 +243,10 @@ require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n + 1, 6), seed=(seed, 0
 source = generator(seed)
 
 # %% [markdown]
-# We compute ranks exactly. We draw whole tokens and whole scores, and let a score of 1 multiply a weight by 7. Before
-# they are divided by their sum, all softmax weights are then powers of 7. We multiply each row by these sums and take
-# the rank modulo a prime, which is never larger than the rank itself. We give each matrix three more examples than the
-# bound, so that the rank could exceed it.
+# We compute ranks exactly. We draw tokens and scores that are whole numbers, and let a score of 1 multiply a weight
+# by 7. All softmax weights are then powers of 7 before we divide them by their sum. We multiply each row by these sums
+# and compute the rank modulo a prime, which is never larger than the rank itself. We give each matrix three more
+# examples than the bound, so that the rank could exceed it.
 
 # %%
 kinds = list(product((2, 3, 4), ("all", "le"), (True, False), ("full", "width one", "width one, shared")))
@@ -288,12 +296,13 @@ show.table(
 )
 
 # %% [markdown]
-# We see the bound in every row. From order 2 to 4 it grows from 7 to 25 and 79 with one context. We lose nothing with
-# keys of width one. A shared key costs rank in sums over all tuples, because then $(a,b)$ and $(b,a)$ weigh the same.
+# In every row we see that the rank equals the bound. With one context, the bound is 7 at order 2, 25 at order 3 and 79
+# at order 4. We lose nothing with keys of width one. In sums over all tuples, a shared key lowers the rank, because
+# $(a,b)$ and $(b,a)$ then weigh the same.
 #
 # ### A read-out for random answers
-# Can we fit answers in floating point as well? We give two heads of order 3 random scores, and draw random answers.
-# Then we compute the least-squares read-out of $T=H(N-1)+1$ examples, and of one more.
+# Can we also fit answers in floating-point arithmetic? We give two heads of order 3 random scores, and draw random
+# answers. Then we compute the least-squares read-out for $T=H(N-1)+1$ examples, and for one more.
 
 # %%
 most = capacity_bound(2, n, width, 3)
@@ -311,13 +320,14 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# We fit the 17 examples up to rounding. With an eighteenth we miss by about one half.
+# We fit the 17 examples up to rounding. With an eighteenth example, we miss by about one half.
 #
-# ### When the conditions fail For one context we require independent tokens, and queries of which no two sets have
-# the same sum. We violate this with a query that appears twice, and with a token that is twice another. Distinct
-# queries are not always enough. Of $-q$, $0$ and $q$ the outer two have the sum of the middle one. With two tokens, a
-# weight minus ½ merely changes its sign when $q$ does. On these three examples two heads then give us two dimensions,
-# and not three.
+# ### When the conditions fail
+# For one context, we require independent tokens, and queries such that no two sets of them have the same sum. We
+# violate these conditions with a query that appears twice, and with a token that is twice another. Distinct queries are
+# not always enough. Of the queries $-q$, $0$ and $q$, the outer two have the same sum as the middle one. With two
+# tokens, a weight minus ½ merely changes its sign when $q$ does. On these three examples, two heads therefore give us
+# only two dimensions instead of three.
 
 
 # %%
@@ -348,8 +358,8 @@ show.table(["order 2", "examples", "rank"], [[name, 3 if "-q" in name else small
 # Each violation costs us one dimension here.
 #
 # ## How we checked
-# We let no rank exceed the upper bound. As a control we compare the ranks of order 3 with the bound of order 2, which
-# they must exceed.
+# We require that no rank exceeds the upper bound. As a control, we compare the ranks at order 3 with the bound at order
+# 2, which they must exceed.
 
 # %%
 above = max(rank - bound_of(*kind) for kind, rank in found.items())
@@ -364,8 +374,8 @@ claim.equal("order 2: columns less relations", relations, capacity(heads, n, wid
 claim.verdict()
 
 # %% [markdown]
-# With one context we require that every rank equals its bound. We also compare with Theorem 1 of the paper on
-# memorization at $d_h=1$, where it promises a single example. We use the three violations above as controls. For the
+# With one context, we require that every rank equals its bound. We also compare with Theorem 1 of the paper on
+# memorization, which promises only a single example at $d_h=1$. We use the three violations above as controls. For the
 # proof we build its matrix $B$ for two heads of order 2.
 
 # %%
@@ -388,9 +398,9 @@ claim.control.equal("queries -q, 0, q: rank", ranks["queries -q, 0, q, two token
 claim.verdict()
 
 # %% [markdown]
-# With separate contexts we require the same if a context has at least as many tokens as a tuple. In the controls it has
-# fewer. At order 4 with two tokens, every triple repeats a token, and we lose the forms that vanish on repeated tokens,
-# one for each choice of three coordinates.
+# With separate contexts, we require the same if a context has at least as many tokens as a tuple. In the controls it
+# has fewer. For example, at order 4 with two tokens, every triple repeats a token. We then lose the forms that vanish
+# on repeated tokens, one for each choice of three coordinates.
 
 # %%
 own_context = {kind: rank for kind, rank in found.items() if kind[2:] == (False, "full") and kind[0] - 1 <= n}
@@ -409,24 +419,24 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - We take the largest rank of three draws, because small whole numbers can hit the exceptions of "almost all".
-# - We skip ranks above 200, which take long.
-# - Our results are about ranks. How well conditioned the read-out is, is a different question.
+# - We skip ranks above 200 because they take too long.
+# - Our results are about ranks. Whether the read-out is well conditioned is a different question.
 #
 # </details>
 #
 # ## Also on this page
 # ### What a head buys, and what a number buys
-# When we raise the order, a head also becomes larger: it needs a value for every entry of the list of products. Do we
-# get more for its size?
+# When we raise the order, a head also becomes larger, because it needs a value for every entry of the list of products.
+# Do we get more for its size?
 #
 # <!-- claim bridges/bridge-3-4 -->
 # <blockquote>
 #
 # **Bridge 3.4 (More for each head, less for each number)**
 #
-# A head of order $s$ has $d^{s-1}$ entries of its value for each output, and adds $n^{s-1}-1$ to the rank in one
-# context of $n$ tokens, $2 \le n < d$. So a head of higher order memorises more, and each of its entries
-# $(n^{s-1}-1)/d^{s-1}$, which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and goes to 0.
+# A head of order $s$ has $d^{s-1}$ value entries for each output. In one context of $n$ tokens, with $2 \le n < d$, it
+# adds $n^{s-1}-1$ to the rank. A head of higher order therefore memorises more. The number per value entry is
+# $(n^{s-1}-1)/d^{s-1}$, which falls from order $s$ to $s+1$ if and only if $n^{s-1} > (d-1)/(d-n)$, and tends to 0.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -495,23 +505,23 @@ claim.verdict()
 # ## What to remember
 # - With one context, each head has one shift fewer than it has tuples: $H$ heads memorise exactly $H(N-1)+1$ examples.
 # - With separate contexts, every feature counts: $H\,d^{s-1}$ examples.
-# - With one context we need no wide keys: $d_h=1$ reaches the same rank.
+# - With one context we need no wide keys, because $d_h=1$ reaches the same rank.
 #
 # ## Exercises
 #
-# 1. *By hand.* Two heads of order 3 read one context of three tokens. How many examples can they memorise? And how many
+# 1. *By hand.* Two heads of order 3 read one context of three tokens. How many examples can they memorise, and how many
 #    if both members of a pair have the same key?
 #    <details><summary>Solution</summary>
 #
-#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always weigh the same. We are left
-#    with six pairs without order, and $2\cdot5+1=11$.
+#    We have $N=9$ pairs, so $2\cdot8+1=17$. With the same key, $(a,b)$ and $(b,a)$ always weigh the same. This leaves
+#    six unordered pairs, so $2\cdot5+1=11$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `n = 4`. From which order to which does the rank per value entry fall now?
+# 2. *Predict, then run.* Set `n = 4`. Between which orders does the rank per value entry fall now?
 #    <details><summary>Solution</summary>
 #
-#    The condition is $n^{s-1}>(d-1)/(d-n)=4$. At $s=2$ both sides are 4, so nothing falls from order 2 to 3: an entry
-#    adds $3/5$ and then $15/25$. From order 3 to 4 it falls, to $63/125=0.504$.
+#    The condition is $n^{s-1}>(d-1)/(d-n)=4$. At $s=2$ both sides are 4, so the rank per entry does not fall from order
+#    2 to 3, where it is $3/5$ and then $15/25$. From order 3 to 4 it falls to $63/125=0.504$.
 #
 #    </details>
 #

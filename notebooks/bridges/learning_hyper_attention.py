@@ -12,10 +12,10 @@
 # Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
 # HyperAttention lets each token weigh pairs, triples or larger groups of tokens instead of single ones. Can we train it
-# with a guarantee, rather than start gradient descent and hope? For ordinary linear attention one paper replaces
-# training by a regression, and checks whether the data leave a choice. The paper that defines HyperAttention trains by
-# gradient flow, and puts another condition on data. We carry the regression over to groups of any size and compare the
-# two conditions.
+# with a guarantee, instead of starting gradient descent and hoping for the best? For ordinary linear attention, one
+# paper replaces training by a regression, and checks whether the data determine the result. The paper that defines
+# HyperAttention trains by gradient flow, and imposes a different condition on the data. We extend the regression to
+# groups of any size and compare the two conditions.
 
 # %%
 import math
@@ -47,15 +47,15 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Let tokens be single numbers, and let heads look at pairs of tokens, which is order 3. Then a head is two numbers, one
-# for its scores and one for its values. For a pair of tokens $y$ and $z$ and the query $q$ its score is $c\,q\,y\,z$
-# and its value $w\,y\,z$. It adds up score times value over all pairs.
+# Let tokens be single numbers, and let heads look at pairs of tokens, which is order 3. A head then has two parameters,
+# $c$ for its scores and $w$ for its values. For a pair of tokens $y$ and $z$ and the query $q$, its score is
+# $c\,q\,y\,z$ and its value is $w\,y\,z$. The head adds up score times value over all pairs.
 #
-# Take the tokens 1 and 2, and let 2 be the query. The four pairs have the products 1, 2, 2 and 4, with squares 1, 4, 4
-# and 16. So the head returns $cw\cdot2\cdot(1+4+4+16)=50\,cw$.
+# Take the tokens 1 and 2, and let 2 be the query. The products of the four pairs are 1, 2, 2 and 4, with squares 1, 4,
+# 4 and 16. The head therefore returns $cw\cdot2\cdot(1+4+4+16)=50\,cw$.
 #
-# Two heads with $(c,w)=(1,3)$ and $(2,-1)$ return $150-100=50$. They have four numbers, but the output depends on them
-# only through $T=1\cdot3+2\cdot(-1)=1$. One labelled example determines $T$.
+# Two heads with $(c,w)=(1,3)$ and $(2,-1)$ return $150-100=50$. They have four parameters, but the output depends on
+# these only through $T=1\cdot3+2\cdot(-1)=1$. One labelled example determines $T$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.5)
@@ -88,23 +88,23 @@ show.figure(
 )
 
 # %% [markdown]
-# We see two lanes that meet only at the end: the weights enter through $T$, the input through $\Phi$, and the output is
-# their product. To fit any number of heads is to fit $T$, and this is a regression. Nor do we need the list of pairs,
-# because $1+4+4+16$ is $(1+4)^2$. For wider tokens $T$ and $\Phi$ are tensors, and the same is true.
+# We see two lanes that meet only at the end. The weights enter through $T$, the input enters through $\Phi$, and the
+# output is their product. Fitting any number of heads means fitting $T$, which is a regression. We do not even need the
+# list of pairs, because $1+4+4+16$ is $(1+4)^2$. For wider tokens, $T$ and $\Phi$ are tensors, and the same is true.
 #
 # ## What we prove
 # ### One regression in place of all heads
-# An input is a matrix $Z$ of $n$ tokens, one row $z_j$ of width $d$ for each, and a query $q$, which is one of them. A
-# head of order $s$ weighs tuples of $s-1$ tokens. Its scores are linear in the query and in each token of the tuple,
-# and its values in each token; there is no softmax. At order 2 this is linear attention.
+# An input consists of a matrix $Z$ of $n$ tokens, one per row $z_j$ of width $d$, and a query $q$, which is one of
+# them. A head of order $s$ weighs tuples of $s-1$ tokens. Its scores are linear in the query and in each token of the
+# tuple, and its values are linear in each token. There is no softmax. At order 2 this is linear attention.
 #
 # <!-- claim bridges/bridge-2-1 -->
 # <blockquote>
 #
 # **Bridge 2.1 (What linear HyperAttention is linear in)**
 #
-# Let a head of order $s$ have a score tensor $C$ with $s$ axes and value tensors $W_a$ with $s-1$, and sum over the
-# tuples $J \subseteq [n]^{s-1}$. Its outputs are linear in
+# Let a head of order $s$ have a score tensor $C$ with $s$ axes and value tensors $W_a$ with $s-1$ axes, and let it sum
+# over the tuples in $J \subseteq [n]^{s-1}$. Its outputs are linear in
 #
 # $$\Phi(q, Z) = q \otimes \sum_{(j_1, \dots, j_{s-1}) \in J} z_{j_1}z_{j_1}^\top \otimes \dots \otimes
 # z_{j_{s-1}}z_{j_{s-1}}^\top .$$
@@ -114,41 +114,44 @@ show.figure(
 # $$\langle \Phi(q, Z), \Phi(q', Z')\rangle = \|ZZ'^\top\|_F^{2(s-1)}\, \langle q, q'\rangle .$$
 #
 # With $D = d(d+1)/2$ the features span a space of dimension $\psi_s = d\binom{D+s-2}{s-1}$ over all tuples and of
-# $\psi_s = d\,D^{s-1}$ over ordered ones ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, the query
-# among them, reach it for every $n \ge s$.
+# $\psi_s = d\,D^{s-1}$ over ordered ones ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, including
+# the query, reach this dimension for every $n \ge s$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# At order 2, $\Phi=q\otimes G$ has the cubic features of linear attention, and the kernel is $\|ZZ'^\top\|_F^2\langle
-# q,q'\rangle$. Each further member of the tuple multiplies by $G$ once more. We can now learn.
+# At order 2, $\Phi=q\otimes G$ contains the cubic features of linear attention, and the kernel is
+# $\|ZZ'^\top\|_F^2\langle q,q'\rangle$. Each further member of the tuple contributes another factor of $G$. With these
+# features, learning is a regression.
 #
 # <!-- claim bridges/bridge-2-2 -->
 # <blockquote>
 #
 # **Bridge 2.2 (Learning linear HyperAttention in polynomial time)**
 #
-# The smallest squared loss on $N$ samples over linear HyperAttention of order $s$ with any number of heads is that of a
+# On $N$ samples, the smallest squared loss of linear HyperAttention of order $s$ with any number of heads is that of a
 # regression on $\Phi$. Some $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads attain it, and a singular value decomposition of
-# the solution gives them. Through its kernel the regression takes $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$ operations,
-# also polynomial in the order, and so does every prediction.
+# the solution gives these heads. With its kernel, the regression takes $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$
+# operations, which is also polynomial in the order, as is the cost of every prediction.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ### When the data determine the answer
-# For linear attention a *certificate*, the rank of a matrix $\Lambda$, shows whether all best fits are one function
-# ({claim:ref}`Lemma 4.1 <linear-attention/lemma-4-1>`). It carries over, with a count of the samples that we need.
+# For linear attention a *certificate*, the rank of a matrix $\Lambda$, shows whether all best fits compute the same
+# function ({claim:ref}`Lemma 4.1 <linear-attention/lemma-4-1>`). The certificate carries over, and we can count the
+# samples that it needs.
 #
 # <!-- claim bridges/bridge-2-3 -->
 # <blockquote>
 #
 # **Bridge 2.3 (The certificate at any order, and how many samples suffice)**
 #
-# Let the heads be at least $\min(d^s, d_\mathrm{out}\,d^{s-1})$ many. All minimisers of the squared loss agree at an
-# input if and only if its $\Phi$ lies in the span of those of the samples. So they are one function on all inputs of
-# all lengths if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank $\psi_s$. Fewer than $\psi_s$ samples
-# never suffice; $\psi_s$ samples with a density, of $n \ge s$ tokens, suffice with probability one.
+# Let there be at least $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads. All minimisers of the squared loss agree at an input
+# if and only if its $\Phi$ is in the span of the samples' $\Phi$. Therefore they compute the same function on inputs of
+# every length if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank $\psi_s$. Fewer than $\psi_s$ samples
+# never suffice. If the samples have $n \ge s$ tokens and their distribution has a density, $\psi_s$ samples suffice
+# with probability one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -162,12 +165,12 @@ show.figure(
 # **Bridge 2.4 (The certificate and data versatility)**
 #
 # Let the samples be all positions of sequences over $S$ symbols. Data versatility (Assumptions 4.2 and G.10) says that
-# for every symbol the tuple counts of the sequences that hold it have the highest possible rank: $S^{s-1}$ for ordered
-# sums. For one-hot tokens and ordered sums it holds if and only if all minimisers agree on all sequences of symbols.
-# For every other embedding it is still enough for that. It is still necessary where the vectors of the symbols are
-# independent, and need not be where they are not. The certificate of Bridge 2.3 requires more on one-hot tokens, where
-# it never holds if $S \ge 2$, and can hold without versatility where symbols are many and $d$ is small. Neither implies
-# the other.
+# for every symbol, the tuple counts of the sequences that contain it have the highest possible rank, which is $S^{s-1}$
+# for ordered sums. For one-hot tokens and ordered sums, versatility holds if and only if all minimisers agree on all
+# sequences of symbols. For every other embedding it is still sufficient for this agreement. It is still necessary where
+# the vectors of the symbols are independent, but need not be where they are dependent. The certificate of Bridge 2.3
+# requires more on one-hot tokens, where it never holds if $S \ge 2$. It can hold without versatility where there are
+# many symbols and $d$ is small. Neither condition implies the other.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -178,110 +181,113 @@ show.figure(
 #
 # **Bridge 2.5 (The regression against gradient descent)**
 #
-# On colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real tokens, with
-# determining samples, the regression recovers the task up to rounding at other lengths. Adam on one head from random
-# starts is, after 600 steps at the best of three rates, off by $10^{-6}$ or more of the size of the labels.
+# The tasks are colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real-valued
+# tokens. With samples that determine the task, the regression recovers it up to rounding at other lengths. Adam on one
+# head, from random starts and after 600 steps at the best of three rates, has an error of $10^{-6}$ or more relative to
+# the size of the labels.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# **Features.** Multiply out what one tuple adds. The entries of $C$ and $W_a$ form one product, those of $q$ and the
-# $z_j$ another. Each token of the tuple occurs twice, once in the score and once in the value, hence $z_jz_j^\top$. We
-# sum the first product over heads and the second over tuples, and obtain $T$ and $\Phi$.
+# **Features.** We multiply out the contribution of one tuple. The entries of $C$ and $W_a$ form one product, and those
+# of $q$ and the $z_j$ form another. Each token of the tuple occurs twice, once in the score and once in the value,
+# which gives $z_jz_j^\top$. Summing the first product over heads and the second over tuples, we obtain $T$ and $\Phi$.
 #
 # <details><summary>Proof of Bridge 2.1</summary>
 #
-# *Linear.* A tuple adds $C(q, z_{j_1}, \dots)\, W_a(z_{j_1}, \dots)$ to output $a$. Written out, that is
+# *Linear.* A tuple adds $C(q, z_{j_1}, \dots)\, W_a(z_{j_1}, \dots)$ to output $a$. Written out, this is
 #
 # $$\sum_{\alpha, \beta, \xi} C_{\alpha\beta_1\dots}\, W_{a\xi_1\dots}\; q_\alpha \prod_r (z_{j_r})_{\beta_r}
 # (z_{j_r})_{\xi_r} ,$$
 #
-# the inner product of $C \otimes W_a$, its indices sorted, with $q \otimes \bigotimes_r z_{j_r}z_{j_r}^\top$. Sum over
-# the tuples. Over all of them the sum of products is the product of sums, $G^{\otimes(s-1)}$.
+# the inner product of $C \otimes W_a$, with its indices sorted, and $q \otimes \bigotimes_r z_{j_r}z_{j_r}^\top$. Now
+# sum over the tuples. Over all tuples, the sum of products is the product of sums, $G^{\otimes(s-1)}$.
 #
 # *The kernel.* $\langle zz^\top, z'z'^\top\rangle = \langle z, z'\rangle^2$, so that $\langle G, G'\rangle =
 # \sum_{j,k}\langle z_j, z'_k\rangle^2 = \|ZZ'^\top\|_F^2$, and inner products of tensor powers are powers of inner
-# products. Over ordered tuples the kernel is $\langle q, q'\rangle \sum \prod_r K_{j_rk_r}$, $K_{jk} = \langle z_j,
-# z'_k\rangle^2$, over pairs of such tuples; it is built member by member, $M \leftarrow K \circ (A^\top M A')$ from
-# $M = K$, where $A_{jj'}$ tells whether $j'$ may follow $j$.
+# products. Over ordered tuples the kernel is $\langle q, q'\rangle \sum \prod_r K_{j_rk_r}$,
+# $K_{jk} = \langle z_j, z'_k\rangle^2$, over pairs of such tuples; it is built member by member,
+# $M \leftarrow K \circ (A^\top M A')$ from $M = K$, where $A_{jj'}$ indicates whether $j'$ may follow $j$.
 #
-# *No more than $\psi_s$.* Each factor $zz^\top$ lies in the symmetric matrices, of dimension $D$. Over all tuples
-# $G^{\otimes(s-1)}$ is besides a symmetric tensor over them; these have dimension $\binom{D+s-2}{s-1}$.
+# *No more than $\psi_s$.* Each factor $zz^\top$ is in the space of symmetric matrices, of dimension $D$. Over all
+# tuples, $G^{\otimes(s-1)}$ is also a symmetric tensor over them, and these have dimension $\binom{D+s-2}{s-1}$.
 #
-# *No less.* Take $x_1, \dots, x_{s-1}$ and a query $q$, which is a token too, behind them, and for a set $U \subseteq
-# [s-1]$ let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple with a token 0
-# adds nothing. By inclusion and exclusion
+# *No less.* Take tokens $x_1, \dots, x_{s-1}$, followed by a query $q$, which is also a token. For a set
+# $U \subseteq [s-1]$, let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple
+# with a token 0 adds nothing. By inclusion and exclusion,
 #
 # $$\sum_U (-1)^{s-1-|U|}\, \Phi(q, Z_U) = q \otimes \sum_\pi \bigotimes_r x_{\pi(r)}x_{\pi(r)}^\top ,$$
 #
-# where only tuples are left that use each $x_r$, and so each exactly once and $q$ not at all: for an ordered sum one
-# order $\pi$, for all tuples every permutation. The matrices $xx^\top$ span the symmetric ones. So for an ordered sum
-# the right-hand sides span $\mathbb R^d \otimes \mathrm{Sym}^{\otimes(s-1)}$, and over all tuples $\mathbb R^d$ times
-# the symmetric tensors. These inputs have $s$ tokens; with more, the others are 0. $\square$
+# where only those tuples are left that use each $x_r$, hence each exactly once and $q$ not at all. For an ordered sum
+# this is one order $\pi$, and for all tuples it is every permutation. The matrices $xx^\top$ span the symmetric ones.
+# Therefore, for an ordered sum, the right-hand sides span $\mathbb R^d \otimes \mathrm{Sym}^{\otimes(s-1)}$, and over
+# all tuples $\mathbb R^d$ times the symmetric tensors. These inputs have $s$ tokens; with more, the others are 0.
+# $\square$
 #
 # </details>
 #
-# **Learning.** Every matrix is a sum of as many rank-one terms as its rank, and a rank-one term is a head. "Any number
-# of heads" therefore means "any $T$". We never write $\Phi$ down, because its kernel is a power.
+# **Learning.** A matrix of rank $r$ is a sum of $r$ rank-one terms, and each rank-one term is a head. "Any number of
+# heads" therefore means "any $T$". Because the kernel of $\Phi$ has a closed form, we never write down $\Phi$ itself.
 #
 # <details><summary>Proof of Bridge 2.2</summary>
 #
 # By Bridge 2.1 a model with heads $(C_h, W_h)$ has the outputs $T\Phi$, where $T$, written as a matrix with the indices
 # $(\alpha, \beta_1, \dots, \beta_{s-1})$ of scores for rows and $(a, \xi_1, \dots, \xi_{s-1})$ of values for columns,
 # is $\sum_h \mathrm{vec}(C_h)\,\mathrm{vec}(W_h)^\top$. Every matrix of this shape is such a sum of as many terms as
-# its rank, at most $\min(d^s, d_\mathrm{out}\,d^{s-1})$, which a singular value decomposition gives. So the models with
-# any number of heads are all linear functions of $\Phi$, and their least loss is that of the regression.
+# its rank, at most $\min(d^s, d_\mathrm{out}\,d^{s-1})$, which a singular value decomposition gives. Therefore the
+# models with any number of heads are all linear functions of $\Phi$, and their lowest loss is that of the regression.
 #
-# The regression needs the inner products of the samples only: the solution of least norm is a combination of $\Phi(q_i,
-# Z_i)$, with weights from a linear system of $N$ equations, $O(N^3 + N^2d_\mathrm{out})$. An inner product takes $n^2d$
-# multiplications for $K$, and over all tuples one power; over ordered ones two products of $n \times n$ matrices for
-# each further member, $O(sn^3)$. $\square$
+# The regression needs only the inner products of the samples: the solution of smallest norm is a combination of
+# $\Phi(q_i, Z_i)$, with weights from a linear system of $N$ equations, $O(N^3 + N^2d_\mathrm{out})$. An inner product
+# takes $n^2d$ multiplications for $K$. Over all tuples it then takes one power, and over ordered ones two products of
+# $n \times n$ matrices for each further member, $O(sn^3)$. $\square$
 #
 # </details>
 #
-# **Certificate.** A regression fixes $T$ on the span of the features that it has seen, and says nothing about the rest.
-# So we ask whether the samples span everything.
+# **Certificate.** A regression determines $T$ on the span of the features that it has seen, and says nothing about the
+# rest. We therefore test whether the samples span everything.
 #
 # <details><summary>Proof of Bridge 2.3</summary>
 #
-# Minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$; they exist,
-# and by Bridge 2.2 the heads are enough for each. If $\Phi = \sum_i c_i\Phi_i$, then $T\Phi = \sum_i c_iT\Phi_i$ is
-# fixed. If $\Phi$ is not in the span, its part $t$ outside it is orthogonal to all $\Phi_i$ and $\langle t,
-# \Phi\rangle = \|t\|^2 > 0$. With a minimiser $T$ also $T + e_at^\top$ is one, and the two differ at $\Phi$. So far the
-# first sentence.
+# The minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$. They
+# exist, and by Bridge 2.2 there are enough heads for each. If $\Phi = \sum_i c_i\Phi_i$, then
+# $T\Phi = \sum_i c_iT\Phi_i$ is fixed. If $\Phi$ is not in the span, its part $t$ outside it is orthogonal to all
+# $\Phi_i$ and $\langle t, \Phi\rangle = \|t\|^2 > 0$. If $T$ is a minimiser, so is $T + e_at^\top$, and the two differ
+# at $\Phi$. This proves the first sentence.
 #
 # All inputs together span $\psi_s$ dimensions (Bridge 2.1). All of them lie in the span of the samples if and only if
 # that span has dimension $\psi_s$, which is the rank of $\Lambda$; and $N$ samples span at most $N$.
 #
 # Inputs $Z_1, \dots, Z_{\psi_s}$ of $n \ge s$ tokens with independent $\Phi$ exist, by Bridge 2.1. In coordinates of
-# the space that is spanned the determinant of $\psi_s$ features is a polynomial of the entries of the inputs. It is not
-# zero at these inputs, so the inputs at which it is zero have measure zero. $\square$
+# the spanned space, the determinant of $\psi_s$ features is a polynomial in the entries of the inputs. It is not zero
+# at these inputs, so the inputs at which it is zero have measure zero. $\square$
 #
 # </details>
 #
 # **Versatility.** With one-hot tokens, $\Phi$ counts tuples of symbols. Versatile data span all counts that sequences
-# of symbols can have. The certificate requires also what real inputs can have.
+# of symbols can have. The certificate also requires the samples to span what real-valued inputs can have.
 #
 # <details><summary>Proof of Bridge 2.4</summary>
 #
 # *One-hot tokens, ordered sums.* Let $\Gamma(Z)$ count the tuples of positions of $Z$ by the symbols that they hold.
 # For a query with the symbol $a$, $\Phi(e_a, Z) = e_a \otimes \Gamma(Z)$, where the entry of $\Gamma$ at $(p_1, \dots)$
-# stands at the coordinate $\bigotimes_r e_{p_r}e_{p_r}^\top$, and all other coordinates are 0. So the samples span the
-# direct sum, over symbols $a$, of $e_a$ times the span of the counts of sequences that hold $a$; its dimension is the
-# sum of the ranks in the condition. All sequences span all of $e_a \otimes \mathbb R^{S^{s-1}}$: by inclusion and
-# exclusion over the words that arise from $a\,w_1 \dots w_{s-1}$ by leaving out some of the $w_r$, with $a$ as the
-# query, as in the proof of Bridge 2.1, what is left is the one ordered tuple of the $w_r$. With Bridge 2.3 this is the
-# second sentence.
+# is at the coordinate $\bigotimes_r e_{p_r}e_{p_r}^\top$, and all other coordinates are 0. The samples therefore span
+# the direct sum, over symbols $a$, of $e_a$ times the span of the counts of sequences that contain $a$. Its dimension
+# is the sum of the ranks in the condition. All sequences span all of $e_a \otimes \mathbb R^{S^{s-1}}$: by inclusion
+# and exclusion over the words that arise from $a\,w_1 \dots w_{s-1}$ by leaving out some of the $w_r$, with $a$ as the
+# query, as in the proof of Bridge 2.1, what is left is the one ordered tuple of the $w_r$. Together with Bridge 2.3,
+# this proves the second sentence.
 #
 # *Other embeddings.* If the symbol $a$ has the vector $b_a$, a linear map, the same for all inputs, takes the one-hot
-# features to the features of the embedded tokens. So what lies in the span of the samples does so still. Where the
-# vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing: what lies outside the
-# span stays outside. Where they are not, it may come to lie inside, as in the last row below.
+# features to the features of the embedded tokens. Therefore, an input whose features are in the span of the samples
+# stays there. Where the vectors $b_a$ are independent, so are the matrices $b_ab_a^\top$, and the map loses nothing, so
+# features outside the span stay outside. Where the vectors are dependent, such features may move into the span, as in
+# the last row of the table below.
 #
-# *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below $\psi_s =
-# S\,D^{s-1}$, for $D = S(S+1)/2 > S$. That many symbols in few dimensions can meet it without versatility is shown
-# below. $\square$
+# *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below
+# $\psi_s = S\,D^{s-1}$, for $D = S(S+1)/2 > S$. We show below that many symbols in few dimensions can satisfy it
+# without versatility. $\square$
 #
 # </details>
 #
@@ -303,8 +309,8 @@ source = generator(seed)
 
 # %% [markdown]
 # ### Features, kernel, rank
-# We write the layer out, tuple by tuple, and compare it with coefficients times features; then the kernel with inner
-# products of features.
+# We write out the layer tuple by tuple and compare it with coefficients times features. Then we compare the kernel with
+# inner products of features.
 
 # %%
 orders, sums = (2, 3, 4), ("all", "le", "lt", "ge", "gt")
@@ -327,7 +333,7 @@ for order in orders:
         wrong_power[f"order {order}, {sum_over}"] = relative_error(kernels[1], written)
 
 # %% [markdown]
-# We compute ranks exactly, in whole numbers modulo a prime, on a few more random inputs than there are features.
+# We compute ranks exactly, with whole numbers modulo a prime, on slightly more random inputs than there are features.
 
 
 # %%
@@ -356,11 +362,11 @@ show.table(
 )
 
 # %% [markdown]
-# We see the rank reach $\psi_s$ with $s$ tokens. For ordered sums it is smaller with one token fewer; over all tuples
-# it may be smaller or not ({claim:ref}`Bridge 5.3 <bridges/bridge-5-3>` says when).
+# We see that the rank reaches $\psi_s$ with $s$ tokens. With one token fewer, it is smaller for ordered sums. For sums
+# over all tuples, it may or may not be smaller ({claim:ref}`Bridge 5.3 <bridges/bridge-5-3>` says when).
 #
 # ### One head, or all of them
-# We draw labels at random, so that no model fits them: 40 samples, order 3, $d=2$, and 18 features.
+# We draw labels at random, so that no model fits them. We use 40 samples with $d=2$. At order 3 they have 18 features.
 
 # %%
 noisy, labels = normal(40, n, 2, seed=source), normal(40, 1, seed=source)
@@ -373,8 +379,8 @@ from_heads = sum(linear_hyper_attention(noisy, score, value, "le")[:, -1] for sc
 by_heads = (from_heads - labels).square().mean()
 
 # %% [markdown]
-# What do heads reach without the regression? With the values fixed, the scores are a regression, and the other way
-# round; we alternate, and each turn lowers the loss. We try one head and four, from several starts.
+# What do heads reach without this regression? With the values fixed, finding the scores is a regression, and vice
+# versa. We alternate between the two, and no turn raises the loss. We try one head and four heads, from several starts.
 
 # %%
 noisy_matrix = score_value_features(noisy[:, -1], noisy, 3, "le")
@@ -390,13 +396,13 @@ one_head, four_heads = reached_with(1), reached_with(4)
 print(f"{len(heads)} heads; loss above the least, relative: one head {one_head.min():.2g}, four {four_heads.min():.2g}")
 
 # %% [markdown]
-# Four heads reach the loss of the regression. One head stays at least 14 % above it from every start: on noisy labels
-# the best fit needs several heads.
+# Four heads reach the loss of the regression. One head stays at least 14 % above it from every start, so on these noisy
+# labels the best fit needs several heads.
 #
 # ### How many samples
-# A teacher of one head labels $\psi_s$ samples, and then one fewer. We compare on inputs that are longer by three
-# tokens. With one sample fewer we also build a second minimiser: the first one plus the direction that the samples do
-# not show.
+# A teacher with one head labels $\psi_s$ samples, and then one fewer. We compare the fits with the teacher on inputs
+# that are longer by three tokens. With one sample fewer, we also build a second minimiser by adding the direction that
+# the samples do not show to the first.
 
 
 # %%
@@ -433,8 +439,8 @@ show.table(
 )
 
 # %% [markdown]
-# With $\psi_s$ samples we recover the teacher, at every order and for either kind of sum. With one fewer we do not, and
-# the last two columns show why: another function has the same training loss and differs elsewhere.
+# With $\psi_s$ samples we recover the teacher at every order and for either kind of sum. With one fewer we do not, and
+# the last two columns show why: another function has the same training loss but differs elsewhere.
 #
 # ### Two conditions on data
 # We take six sets of sequences, with one-hot tokens or random whole vectors, at order 3 with $j_1\le j_2$. Other inputs
@@ -492,14 +498,15 @@ show.table(
 )
 
 # %% [markdown]
-# The first set is versatile and not certified, the last certified and not versatile. You can also see what each
-# condition is good for. Where the data are versatile, other sequences add no rank; where they are certified, no input
+# The first set is versatile but not certified, and the last is certified but not versatile. You can also see what each
+# condition is good for. Where the data are versatile, other sequences add no rank. Where they are certified, no input
 # does.
 #
-# ### Against gradient descent We choose four tasks. *Colliding agents*: each pays 1 for every agent within reach on a
-# loop of heights (order 2, one-hot). *Ternary synergies*: a random table says which triples of types are allied,
-# another what a pair adds ($j<k$, order 3, one-hot). The other two are one-head teachers on Gaussian tokens: one of
-# order 3, summed over ordered tuples, and one of order 4, summed over all tuples.
+# ### Against gradient descent
+# We choose four tasks. In *colliding agents*, each agent pays 1 for every agent within reach on a loop of heights
+# (order 2, one-hot). In *ternary synergies*, one random table says which triples of types are allied, and another says
+# what a pair adds ($j<k$, order 3, one-hot). The other two are one-head teachers on Gaussian tokens: one of order 3,
+# summed over ordered tuples, and one of order 4, summed over all tuples.
 
 
 # %%
@@ -552,9 +559,9 @@ exact = {name: by_regression(*task) for name, task in tasks.items()}
 starved = {name: by_regression(*task, share=0.25) for name, task in tasks.items() if "teacher" in name}
 
 # %% [markdown]
-# Gradient descent has one head, which is enough for each of the tasks. We run Adam at three rates and take the one with
-# the smallest median error. For the teachers we also give it $d^{s-1}$ heads, as many as can be needed, and try
-# alternating least squares.
+# Gradient descent trains one head, which is enough for each of the tasks. We run Adam at three rates and take the one
+# with the smallest median error. For the two teachers, we also train $d^{s-1}$ heads, the largest number that can be
+# needed, and try alternating least squares.
 
 
 # %%
@@ -631,12 +638,12 @@ show.figure(
 )
 
 # %% [markdown]
-# We see all triangles at the level of rounding, and all discs many orders of magnitude above. With all heads, the mean
+# We see all triangles at rounding level, and all discs many orders of magnitude above. With $d^{s-1}$ heads, the mean
 # exponents of the error on the two teachers are $-1.0$ and $-0.7$, instead of $-0.7$ and $-0.6$.
 #
 # ## How we checked
-# For the features we require agreement up to rounding and the exact rank. As controls, the kernel of the next order
-# should disagree, and ordered sums should miss rank with one token fewer.
+# For the features, we require agreement up to rounding and the exact rank. As controls, the kernel of the next order
+# should disagree, and ordered sums should lose rank with one token fewer.
 
 # %%
 named = {kind: "d = {}, s = {}, {}".format(*kind) for kind in kinds}
@@ -655,8 +662,8 @@ claim.control.equal("ordered sums, rank at n = s - 1", one_fewer, {name: wanted[
 claim.verdict()
 
 # %% [markdown]
-# We compare the loss by kernel, that of the heads, and that of least squares on explicit features. As a control we ask
-# whether one head reaches it.
+# We compare three losses: the loss from the kernel, the loss of the heads, and the loss of least squares on explicit
+# features. As a control, we test whether one head reaches the same loss.
 
 # %%
 claim = Claim("bridges/bridge-2-2")
@@ -682,7 +689,7 @@ claim.at_least("second minimiser: gap on longer inputs", min(found[2] for found 
 claim.verdict()
 
 # %% [markdown]
-# For the two conditions all ranks are exact. As a control we take sequences in which no symbol repeats: they cannot
+# For the two conditions, all ranks are exact. As a control, we take sequences in which no symbol repeats. They cannot
 # show every tuple, so other sequences should add rank.
 
 # %%
@@ -707,8 +714,8 @@ claim.control.equal("no symbol twice: rank that other sequences add", unique[4],
 claim.verdict()
 
 # %% [markdown]
-# We judge descent by the mean exponent of its error over the starts. As a control the regression receives a quarter of
-# the samples; it should then also be wrong.
+# We judge gradient descent by the mean exponent of its error over the starts. As a control, the regression receives
+# only a quarter of the samples, so it should also be wrong.
 
 # %%
 claim = Claim("bridges/bridge-2-5")
@@ -723,10 +730,10 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - We fixed the bound of $10^{-6}$ before the runs. It is a bound for 600 steps and one head.
-# - With one-hot tokens a head has one number per tuple of symbols for its scores and one for its values. On real tokens
-#   each entry of the scores meets each entry of the values.
-# - We choose the rate for each task by the test error, which favours descent.
+# - We fixed the bound of $10^{-6}$ before the runs. It applies to 600 steps and one head.
+# - With one-hot tokens a head has one number per tuple of symbols for its scores and one for its values. On real-valued
+#   tokens, each entry of the scores is multiplied by each entry of the values.
+# - We choose the rate for each task by the test error, which favours gradient descent.
 #
 # </details>
 #
@@ -740,21 +747,21 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* Let tokens be single numbers again, and let heads look at triples, so that $\Phi$ is $q$ times the third
-#    power of the sum of squares. For the tokens 1 and 1 with query 1 the label is 24. What does every best fit return
-#    for the tokens 1 and 2 with query 2? And how many samples do you need for $d=2$ at order 3, over all tuples?
+#    power of the sum of squares. For the tokens 1 and 1 with query 1, the label is 24. What does every best fit return
+#    for the tokens 1 and 2 with query 2? How many samples do you need for $d=2$ at order 3, over all tuples?
 #    <details><summary>Solution</summary>
 #
-#    The first $\Phi$ is $1\cdot2^3=8$, so $T=3$. The second is $2\cdot5^3=250$, and the answer 750. For $d=2$, $D=3$
-#    and $\psi_3=2\binom{4}{2}=12$.
+#    The first $\Phi$ is $1\cdot2^3=8$, so $T=3$. The second is $2\cdot5^3=250$, so the answer is 750. For $d=2$ we have
+#    $D=3$ and $\psi_3=2\binom{4}{2}=12$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `steps = 2000` in place of 600. On which of the four tasks does gradient descent come
-#    close to the regression?
+# 2. *Predict, then run.* Set `steps = 2000` instead of 600. On which of the four tasks does gradient descent come close
+#    to the regression?
 #    <details><summary>Solution</summary>
 #
-#    On the colliding agents only. There the mean exponent falls from $-2.0$ to $-7.6$, with an interval that includes
-#    $-6$, so the verdict on Bridge 2.5, which is about 600 steps, becomes undecided. On the other tasks it stays above
-#    $-2.4$.
+#    It comes close only on the colliding agents. There the mean exponent falls from $-2.0$ to $-7.6$, with an interval
+#    that includes $-6$. The verdict on Bridge 2.5, which is about 600 steps, therefore becomes undecided. On the other
+#    tasks the mean exponent stays above $-2.4$.
 #
 #    </details>
 #

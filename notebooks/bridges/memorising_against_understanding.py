@@ -11,10 +11,10 @@
 # *Between Theorem 1 of Memorization Capacity of Multi-Head Attention in Transformers and Lemma 3.1 of One-Layer
 # Transformers are Provably Optimal for In-context Reasoning.*
 #
-# A student can learn all past exams by heart, or learn the rule behind them. Two papers of this book write down weights
-# for one layer of attention, one for each kind of student: a layer that stores examples with any labels, and a layer
-# that looks up the answer in the sentence. What does it cost to store a task that has a rule? And what does a layer
-# that has stored some of its sentences know about the others?
+# A student can learn all past exams by heart, or learn the rule behind them. Two of the papers in this book write down
+# weights for one attention layer, and each describes one kind of student. One layer stores examples with any labels,
+# and the other looks up the answer in the sentence. What does it cost to store a task that has a rule? What does a
+# layer that has stored some of its sentences know about the others?
 
 # %%
 from itertools import product
@@ -48,13 +48,14 @@ seeds = streams(seed, draws + 3)
 
 # %% [markdown]
 # ## A tiny example
-# Our task has five words: *Mr*, the names *Hill* and *Wood*, and the verbs *sat* and *ran*. A sentence has five words.
-# It says *Mr* and a name somewhere, fills up with verbs, and ends in *Mr*. The next word is the name:
+# The vocabulary of our task has five words: *Mr*, the names *Hill* and *Wood*, and the verbs *sat* and *ran*. A
+# sentence also has five words. It contains *Mr* followed by a name, it ends in *Mr*, and all other words are verbs. The
+# next word is the name:
 #
 # > Mr Wood sat ran Mr → Wood
 #
 # How many such sentences are there? We choose one of 2 names, one of 3 places for *Mr*, and one of 2 verbs for each of
-# the other 2 words: $2\cdot3\cdot2^2=24$.
+# the other 2 words, which makes $2\cdot3\cdot2^2=24$ sentences.
 #
 # *By heart.* The construction of Theorem 1 on memorization stores 5 sentences in its first head and 4 in each further
 # one, if the data are independent enough. For 24 sentences we need $1+\lceil19/4\rceil=6$ heads.
@@ -84,15 +85,15 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the difference in what grows. With longer sentences or more verbs we need more heads for the upper way, and
-# still one for the lower.
+# We see two ways to solve the task. With longer sentences or more verbs, the upper way needs more heads, while the
+# lower way still needs only one.
 #
 # ## What we prove
-# In general a sentence has $n$ words. Its *bigram* is a *trigger* from a set $\mathcal Q$, followed by an *output* from
-# a set $\mathcal O$. The other words are *fillers*, of which the vocabulary has $F$. The last word is the trigger
-# again. *Noiseless* means that the label is always the output. The layer has $H$ heads and width $d$. For its two sets
-# of weights see {claim:ref}`Theorem 1 <memorization/theorem-1>` on memorization and {claim:ref}`Lemma 3.1
-# <in-context-reasoning/lemma-3-1>` on in-context reasoning.
+# In general, a sentence has $n$ words. Its *bigram* is a *trigger* from a set $\mathcal Q$ followed by an *output* from
+# a set $\mathcal O$. The other words are *fillers*, and the vocabulary contains $F$ of them. The last word is the
+# trigger again. *Noiseless* means that the label is always the output. The layer has $H$ heads and width $d$. For its
+# two sets of weights see {claim:ref}`Theorem 1 <memorization/theorem-1>` on memorization and
+# {claim:ref}`Lemma 3.1 <in-context-reasoning/lemma-3-1>` on in-context reasoning.
 #
 # <!-- claim bridges/bridge-4-1 -->
 # <blockquote>
@@ -100,10 +101,10 @@ show.figure(
 # **Bridge 4.1 (What storing the task costs)**
 #
 # The noiseless in-context task with $F$ filler words, $|\mathcal Q|$ triggers and $|\mathcal O|$ outputs has $|\mathcal
-# Q||\mathcal O|(n-2)F^{n-3}$ sentences of $n$ words with one bigram. Attention of width $d$ with fixed keys and queries
-# that answers $T$ sentences with arbitrary labels has at least $T/d$ heads. The construction of Theorem 1 on
-# memorization has $\lceil(T-1)/(n-1)\rceil$, if codes and queries are as independent as it requires. One head with one
-# number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
+# Q||\mathcal O|(n-2)F^{n-3}$ sentences of $n$ words with one bigram. To answer $T$ sentences with arbitrary labels,
+# attention of width $d$ with fixed keys and queries needs at least $T/d$ heads. The construction of Theorem 1 on
+# memorization uses $\lceil(T-1)/(n-1)\rceil$ heads, if codes and queries are as independent as it requires. One head
+# with one number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -113,13 +114,13 @@ show.figure(
 #
 # **Bridge 4.2 (Stored sentences teach little about others)**
 #
-# A layer that has stored sentences of the task answers all of them. It misses more than a quarter of fresh sentences
-# with up to 16 heads, and all sentences whose output word was no output in the stored ones. The one-layer solution
-# answers all of these, and cannot store labels that are drawn at random.
+# A layer that has stored sentences of the task answers all of them correctly. With up to 16 heads, it is wrong on more
+# than a quarter of fresh sentences, and on all sentences whose output word was not an output in the stored ones. The
+# one-layer solution answers all of these correctly, but it cannot store labels that are drawn at random.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold of a quarter was set after trial runs.
+# We set the threshold of a quarter after trial runs.
 #
 # </details>
 #
@@ -127,12 +128,13 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# We count sentences by free choices, as in the tiny example: trigger, output, place, and $n-3$ fillers.
+# We count sentences by free choices, as in the tiny example. These are the trigger, the output, the place, and $n-3$
+# fillers.
 #
-# Why does storing need heads? With fixed keys and queries, a sentence becomes $Hd$ numbers, the features, and outputs
-# are linear in them. With more than $Hd$ sentences, the features of one are a combination of the others'. We can then
-# choose labels that contradict this combination, and no read-out gives them. A look-up never meets this limit, because
-# its labels follow a rule and are not arbitrary.
+# Why does storing need heads? With fixed keys and queries, a sentence becomes $Hd$ numbers, its features, and outputs
+# are linear in them. With more than $Hd$ sentences, the features of one sentence are a combination of those of the
+# others. We can then choose labels that contradict this combination, so no read-out produces them. A look-up never
+# reaches this limit, because its labels follow a rule and are not arbitrary.
 #
 # Why do stored sentences teach so little? The read-out is a linear fit that knows only the labels it has seen. A word
 # that was never a label gets the output 0 for every sentence. It would be the answer only if all other outputs were
@@ -141,28 +143,29 @@ show.figure(
 # <details><summary>Proof of Bridge 4.1</summary>
 #
 # *The count.* The last word is the trigger. The bigram begins at one of the places $1, \dots, n-2$, so that it ends
-# before the last word. The other $n-3$ words are fillers, of which none is a trigger. Trigger, output, place and
-# fillers are free, and the only trigger before the last word marks the place, so that different choices give different
+# before the last word. The other $n-3$ words are fillers, and none of them is a trigger. Trigger, output, place and
+# fillers are free. The only trigger before the last word marks the place, so different choices give different
 # sentences.
 #
 # *At least $T/d$ heads.* With keys and queries fixed the outputs are linear in $Hd$ features $\phi_t$ of a sentence
-# (Bridge 3.1). If $T > Hd$, these depend on each other: $\sum_t \lambda_t\phi_t = 0$, some $\lambda_t$ above 0, if need
-# be after a change of sign. Let the label be one word where $\lambda_t > 0$ and another one elsewhere, and let $g_t$ be
-# the output of the first less that of the second. Then $\sum_t \lambda_tg_t = 0$. But if all answers are right, $g_t$
-# is positive where $\lambda_t$ is, and negative where it is negative, so that the sum is positive.
+# (Bridge 3.1). If $T > Hd$, these are linearly dependent: $\sum_t \lambda_t\phi_t = 0$ with some $\lambda_t > 0$, if
+# necessary after a change of sign. Let the label be one word where $\lambda_t > 0$ and another word elsewhere, and let
+# $g_t$ be the output for the first word minus that for the second. Then $\sum_t \lambda_tg_t = 0$. But if all answers
+# are right, $g_t$ is positive where $\lambda_t$ is positive and negative where $\lambda_t$ is negative, so the sum is
+# positive, a contradiction.
 #
-# *The construction* fits $H(n-1)+1$ examples with $d_h = n$, and $H = \lceil(T-1)/(n-1)\rceil$ is the least number with
-# $T \le H(n-1)+1$. The last sentence is Lemma 3.1. $\square$
+# *The construction* fits $H(n-1)+1$ examples with $d_h = n$, and $H = \lceil(T-1)/(n-1)\rceil$ is the smallest number
+# with $T \le H(n-1)+1$. The last sentence is Lemma 3.1. $\square$
 #
 # </details>
 #
 # ## See it run
-# We store sentences with their true next words, by 1, 2, 4, 8 and 16 heads. Here the words around the bigram may be
-# outputs as well, so it does not help to know which outputs occur. We test on fresh sentences of the task, and on
-# sentences whose output word never occurred as an output in the stored ones.
+# We store sentences with their true next words in layers with 1, 2, 4, 8 and 16 heads. Here the words around the bigram
+# may also be outputs, so it does not help to know which outputs occur. We test each layer on fresh sentences of the
+# task, and on sentences whose output word never occurred as an output in the stored ones.
 #
-# The construction needs independent queries, so each word at each place gets a random code, and the query is the mean
-# of a sentence's codes, as if another token had looked at all words before.
+# The construction needs independent queries. Each word at each place therefore gets a random code, and the query is the
+# mean of the codes in a sentence, as if another token had looked at all words before it.
 
 # %%
 counts = (1, 2, 4, 8, 16)
@@ -210,14 +213,14 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the stored sentences are all right. On fresh sentences one head is no better than a guess among the
-# outputs, and sixteen heads reach about 0.4. With unseen outputs the store is never right. The single head of Lemma 3.1
-# answers all three groups without an error.
+# We see that the layers answer all stored sentences correctly. On fresh sentences, one head is no better than a guess
+# among the outputs, and sixteen heads are right on about 40 %. On sentences with unseen outputs, the layers are never
+# right. The single head of Lemma 3.1 answers all three groups without an error.
 #
 # ## How we checked
 # ### What storing costs
-# We compare the formula for the count with all $5^5$ sequences of the tiny example. Then we store sentences with labels
-# that we draw at random, to see that the store takes any labels.
+# We check the formula for the count against all $5^5$ sequences of the tiny example. Then we store sentences with
+# random labels to see that the layer can store any labels.
 
 # %%
 small = Task(tokens=5, triggers=1, outputs=2, length=5)
@@ -233,8 +236,8 @@ sentences_there_are = sentence_count(task)
 print(f"{int(whole.sum())} sentences of the small task; {sentences_there_are} of the page's task")
 
 # %% [markdown]
-# The codes of the in-context model give sentences that end alike the same query. The construction requires independent
-# queries and should refuse them.
+# With the codes of the in-context model, sentences with the same ending have the same query. The construction requires
+# independent queries and should refuse these.
 
 # %%
 some = sample_sentences(task, 3 * (length - 1) + 1, seeds[0])
@@ -247,7 +250,7 @@ except ParameterError as error:
     print(str(error)[:100])
 
 # %% [markdown]
-# As a control, we give one head more sentences than it has features. No read-out should fit them.
+# As a control, we give one head more sentences than it has features, which no read-out should fit.
 
 # %%
 any_labels = torch.randint(words, (len(some.tokens),), generator=generator(seeds[1]))
@@ -273,12 +276,12 @@ claim.number("heads of the construction, for all of them", heads_needed(sentence
 claim.verdict()
 
 # %% [markdown]
-# The last two numbers belong to the whole task of this page, with its 12 million sentences. Storing it takes half a
-# million heads at the least, and 1.7 million with the construction. Looking up takes one.
+# The last two numbers are for the whole task of this page, with its 12 million sentences. Storing all of them takes at
+# least half a million heads, and 1.7 million with the construction. Looking up the answer takes one.
 #
 # ### What the stored sentences know about others
-# We require that the 99 % interval for fresh sentences is below three quarters, for every number of heads. As a
-# control, we ask the single head for labels that were drawn at random; it cannot know them.
+# We require that the 99 % interval for fresh sentences is below three quarters for every number of heads. As a control,
+# we test the single head on labels that were drawn at random, which it cannot know.
 
 # %%
 shuffled = share_right(any_labels, Sentences(some.tokens, some.trigger, understood(some, task)))
@@ -302,31 +305,31 @@ claim.verdict()
 # </details>
 #
 # ## What to remember
-# - Storing takes any labels. The construction stores $n-1$ sentences per head, and no layer with fixed keys and
-#   queries stores more than $d$ per head, if the answers are arbitrary, so a whole task is out of reach.
-# - Looking up takes one head, and answers only labels that follow the rule.
+# - Storing works for any labels. The construction stores $n-1$ sentences per head. If the answers are arbitrary, no
+#   layer with fixed keys and queries stores more than $d$ per head, so a whole task is out of reach.
+# - Looking up takes one head, but it is right only if the labels follow the rule.
 # - A layer that has stored sentences of a rule does not know the rule: most fresh sentences are wrong, and it never
 #   answers with a word that it has not seen as an answer.
 #
 # ## Exercises
 #
 # 1. *By hand.* The page's task has 2 triggers, 4 outputs, sentences of 8 words, and 12 fillers. By what factor does the
-#    number of sentences grow when we add one word to the sentence? How many heads of width 24 does storing all of them
-#    then need at the least?
+#    number of sentences grow when we add one word to the sentence? How many heads of width 24 does it then take at
+#    least to store all of them?
 #    <details><summary>Solution</summary>
 #
 #    The number is $2\cdot4\cdot6\cdot12^5=11{,}943{,}936$. With nine words it is $2\cdot4\cdot7\cdot12^6$, which is
-#    $\frac76\cdot12=14$ times as many: $167{,}215{,}104$. Divided by 24 that makes 6,967,296 heads.
+#    $\frac76\cdot12=14$ times as many: $167{,}215{,}104$. Divided by 24, this makes 6,967,296 heads.
 #
 #    </details>
-# 2. *Predict, then run.* Set `width = 40`. The heads get wider, and the layer has more numbers. Does a head of the
+# 2. *Predict, then run.* Set `width = 40`. The heads get wider, and the layer has more parameters. Does a head in the
 #    construction store more sentences? Does the layer know more about fresh ones?
 #    <details><summary>Solution</summary>
 #
-#    Neither. In the construction a head chooses its weights on the $n$ words of a sentence, and so stores $n-1=7$
-#    sentences at every width. With 16 heads the fraction of fresh sentences that are right is 0.40 in our run, against
-#    0.39 at width 24; the two 99 % intervals overlap widely.
+#    The answer to both questions is no. In the construction, a head chooses its weights on the $n$ words of a sentence,
+#    and therefore stores $n-1=7$ sentences at every width. With 16 heads, the layer answers a fraction 0.40 of the
+#    fresh sentences correctly in our run, compared with 0.39 at width 24. The two 99 % intervals overlap widely.
 #
 #    </details>
 #
-# Next: [Bridge 5](open_questions.ipynb), because there we collect what these bridges leave open.
+# Next: [Bridge 5](open_questions.ipynb), where we collect the questions that these bridges leave open.

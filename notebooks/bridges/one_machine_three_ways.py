@@ -11,9 +11,9 @@
 # *Between Lemma 2.2 of Learning Linear Attention in Polynomial Time and Lemma 1 and Theorem 2 of Looped Transformers as
 # Programmable Computers.*
 #
-# Two papers of this book turn a transformer with frozen weights into a computer, in three different ways. Can all three
-# do the same piece of work, and which of them pays least for it? We give them a machine that adds one to a binary
-# number, and one that recognises palindromes.
+# Two of the papers in this book turn a transformer with frozen weights into a computer, in three ways altogether. Can
+# all three do the same work, and which of them does it at the lowest cost? We give them a machine that adds one to a
+# binary number, and one that recognises palindromes.
 
 # %%
 import math
@@ -48,9 +48,10 @@ require(number=(set(number) <= {"0", "1"}, [True]), word=(set(word) <= {"a", "b"
 
 # %% [markdown]
 # ## A tiny example
-# A *Turing machine* has a *state* and a *head*, which stands on one cell of a tape. Ours adds one. In state `right` the
-# head walks to the first blank after the number. In state `add` it turns a 1 into 0 and moves left, until it can turn a
-# 0 or a blank into 1. Let it add one to 1, on a tape of three cells; we count cells from 0 and write blanks as `_`.
+# A *Turing machine* has a *state* and a *head*, which is on one cell of a tape. Ours adds one. In the state `right`,
+# the head walks to the first blank after the number. In the state `add`, it turns each 1 into 0 and moves left, until
+# it can turn a 0 or a blank into 1. We let it add one to 1 on a tape of three cells. We count cells from 0 and write
+# blanks as `_`.
 #
 # | step | tape | state | head at cell |
 # | --- | --- | --- | --- |
@@ -60,8 +61,8 @@ require(number=(set(number) <= {"0", "1"}, [True]), word=(set(word) <= {"a", "b"
 # | 3 | `_ 0 _` | `add` | 0 |
 # | 4 | `1 0 _` | `accept` |  |
 #
-# The result is 10, which is 2 in binary. Each row is a *situation*: state, head and tape. A computer that runs the
-# machine must keep all three. Where can we keep the head?
+# The result is 10, which is 2 in binary. Each row is a *situation*, which consists of the state, the head and the tape.
+# A computer that runs the machine must keep track of all three. Where can it keep the position of the head?
 
 # %%
 fig, axis = schematic.canvas(7.2, 3.8)
@@ -100,19 +101,20 @@ show.figure(
 )
 
 # %% [markdown]
-# We see three homes for the head: a token, the program counter, an address. Each has its price, which we can count.
-# For these four steps linear attention prints 46 tokens: six of work and the tape for each step, and the tape grows
-# by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program 35; both are compiled below. If we
-# put one more cell on the tape, SUBLEQ needs 14 instructions more, and FLEQ none.
+# We see three ways to keep the head: in a token, in the program counter, or in an address. Each has a cost that we can
+# count. For these four steps linear attention prints 46 tokens. At each step it prints six tokens of work and the tape,
+# which grows by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program has 35. We compile both
+# below. If we add one more cell to the tape, SUBLEQ needs 14 more instructions, and FLEQ needs none.
 #
 # ## What we prove
 # A *SUBLEQ* instruction $(a,b,c)$ subtracts cell $a$ of the memory from cell $b$ and jumps to instruction $c$ if the
 # result is at most 0. It names its cells once and for all. A *FLEQ* instruction applies a function to two cells, stores
-# the result in a third, and also may jump. A *pointer move* is a FLEQ instruction that changes an address in another
-# one. For the looped transformers see {claim:ref}`Lemma 1 <looped-transformers/lemma-1>` and {claim:ref}`Theorem 2
-# <looped-transformers/theorem-2>`, for linear attention {claim:ref}`Lemma 2.2 <linear-attention/lemma-2-2>`.
+# the result in a third, and may also jump. A *pointer move* is a FLEQ instruction that changes an address in another
+# instruction. For the looped transformers see {claim:ref}`Lemma 1 <looped-transformers/lemma-1>` and
+# {claim:ref}`Theorem 2 <looped-transformers/theorem-2>`, and for linear attention see
+# {claim:ref}`Lemma 2.2 <linear-attention/lemma-2-2>`.
 #
-# First, all three do the work:
+# First, all three run our machines:
 #
 # <!-- claim bridges/bridge-1-3 -->
 # <blockquote>
@@ -121,12 +123,12 @@ show.figure(
 #
 # Three transformers with fixed weights run a binary incrementer and a palindrome checker: one layer of linear attention
 # with $H$ heads (Lemma 2.2), ten layers with SUBLEQ (Lemma 1), and eleven layers with FLEQ (Theorem 2). Before every
-# step each of them has the machine's state, head and tape.
+# step, each of them has the right state, head position and tape.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Then, what the two looped ones pay for any machine:
+# For the two looped transformers, we can also say how large a program any machine needs:
 #
 # <!-- claim bridges/bridge-1-1 -->
 # <blockquote>
@@ -134,9 +136,9 @@ show.figure(
 # **Bridge 1.1 (A Turing machine as a SUBLEQ program)**
 #
 # Let a Turing machine have $Q$ states that do not halt, at most two that halt, $\Sigma \ge 2$ letters, and a tape of
-# $W$ cells that its head does not leave. Some SUBLEQ program of at most $QW(3\Sigma-1)+5$ instructions goes through the
-# same situations (state, cell of the head, tape), with at most $\Sigma+1$ instructions per step of the machine. Every
-# SUBLEQ program that can change $W$ cells has at least $W$ instructions before its last.
+# $W$ cells that its head does not leave. Then some SUBLEQ program of at most $QW(3\Sigma-1)+5$ instructions goes
+# through the same situations (state, cell of the head, tape), and executes at most $\Sigma+1$ instructions per step of
+# the machine. Every SUBLEQ program that can change $W$ cells has at least $W$ instructions before its last.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -147,61 +149,62 @@ show.figure(
 # **Bridge 1.2 (A Turing machine as a FLEQ program)**
 #
 # A FLEQ program of $4Q\Sigma+11$ instructions with pointer moves runs the machine of Bridge 1.1, whatever the length of
-# the tape, with at most $\lceil\log_2(Q\Sigma+1)\rceil+9$ instructions per step of the machine. It only adds and
-# subtracts; with exact look-ups all its numbers are therefore exact.
+# the tape, and executes at most $\lceil\log_2(Q\Sigma+1)\rceil+9$ instructions per step of the machine. It only adds
+# and subtracts, so with exact look-ups all its numbers are exact.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# In SUBLEQ no number can say where the head is, because an instruction cannot look up a cell by its number. But one
-# thing does move, the program counter. We therefore write a block of instructions for every pair of state and cell. A
-# block subtracts ones from its cell until the letter is known, writes the new letter by one more subtraction, and jumps
-# to the block of the next pair. Each cell must be named somewhere, so no program can be much shorter than the tape.
+# In SUBLEQ, an instruction cannot look up a cell by its number, so our program does not store the position of the head
+# as a number. The program counter, however, does move. We therefore write a block of instructions for every pair of
+# state and cell. A block subtracts ones from its cell until the letter is known, writes the new letter with one more
+# subtraction, and jumps to the block of the next pair. Some instruction must name each cell that the program changes,
+# so a program with one memory cell per cell of the tape cannot be shorter than the tape.
 #
-# In FLEQ one instruction reads the letter under the head and one writes it. To move the head, we add 1 or $-1$ to the
-# address in both. In between, a search by halving finds the rule of the machine. The program does not know how long the
-# tape is.
+# In FLEQ, one instruction reads the letter under the head and another writes it. To move the head, we add 1 or $-1$ to
+# the address in both. Between reading and writing, a search by halving finds the machine's rule. The length of the tape
+# plays no part in the program.
 #
 # <details><summary>Proof of Bridge 1.1</summary>
 #
 # *The program.* Letters are the numbers $0, \dots, \Sigma-1$, and each cell of the tape is a cell of memory. There is a
 # block of instructions for each state $q$ that does not halt and each cell $p$. It begins with $\Sigma-1$ tests. The
-# first subtracts 0 from the cell, and branches if the letter is 0. Each further one subtracts 1, so that the test
-# number $j = 1, \dots, \Sigma-2$ is reached by letters from $j$ on, leaves $a-j$, and branches if and only if $a = j$.
-# What passes all tests is the letter $\Sigma-1$, of which $(\Sigma-1)-(\Sigma-2) = 1$ is left; after a branch 0 is
-# left. So what is left is known wherever a letter has been found, and one subtraction of a constant (none, if nothing
-# changes) makes it the letter that the rule writes. A jump leads to the block of the next state and the next cell. If
-# the letter written is 0, the subtraction jumps by itself, for its result is 0. A block has at most
-# $(\Sigma-1)+2\Sigma = 3\Sigma-1$ instructions, of which at most $(\Sigma-1)+2$ are executed. Two instructions each
-# leave the answers of the halting states, and one ends the program.
+# first subtracts 0 from the cell, and branches if the letter is 0. Each further test subtracts 1. Test number
+# $j = 1, \dots, \Sigma-2$ is reached by letters $a\ge j$, leaves $a-j$ in the cell, and branches if and only if
+# $a = j$. Only the letter $\Sigma-1$ passes all tests, and it leaves $(\Sigma-1)-(\Sigma-2) = 1$; after a branch 0 is
+# left. Once the letter is found, the content of the cell is therefore known, and one subtraction of a constant (none,
+# if nothing changes) turns it into the letter that the rule writes. A jump leads to the block of the next state and the
+# next cell. If the letter written is 0, the subtraction itself jumps, because its result is 0. A block has at most
+# $(\Sigma-1)+2\Sigma = 3\Sigma-1$ instructions, of which at most $(\Sigma-1)+2$ are executed. Two instructions for each
+# halting state leave its answer, and one ends the program.
 #
-# *It is the machine.* When the computer stands at the beginning of the block $(q, p)$, the cells hold the tape, and by
-# what was said they do so when it next stands at the beginning of a block, which is that of the next state and cell. By
-# induction all situations are those of the machine, until it halts or its head leaves the tape.
+# *It runs the machine.* When the computer is at the beginning of the block $(q, p)$, the cells hold the tape. By the
+# argument above they also do so when it next reaches the beginning of a block, which is that of the next state and
+# cell. By induction all situations are those of the machine, until it halts or its head leaves the tape.
 #
-# *At least $W$.* An instruction changes the cell that it names and no other, and the last instruction changes none. So
-# a program that can change $W$ cells names each of them in an instruction of its own. $\square$
+# *At least $W$.* An instruction changes the cell that it names and no other, and the last instruction changes none.
+# Therefore a program that can change $W$ cells names each of them in a separate instruction. $\square$
 #
 # </details>
 #
 # <details><summary>Proof of Bridge 1.2</summary>
 #
-# *The program.* A number $s$ holds $\Sigma$ times the number of the state, with states that halt last. The instruction
-# READ puts $u = s + \mathrm{tape}[p]$, the number of the rule. A search by halving follows: each test subtracts a
-# constant from $u$ and jumps if the result is at most 0. It has $Q\Sigma$ tests and $Q\Sigma+1$ leaves, one for each
-# rule and one for all states that halt, which jumps to the end. A test leaves half of the leaves, rounded up, so that
-# there are at most $\lceil\log_2(Q\Sigma+1)\rceil$ tests on a way. A rule takes three instructions: they set the letter
-# $v$, the number $s$ and the move $m \in \{0, 1, 2\}$, and the last one jumps. WRITE puts $v$ on the tape and jumps if
-# $m = 0$; the next instruction subtracts 1 from $m$ and goes back to READ if the machine stays. For a move to the
-# right, and for one to the left, two pointer moves add 1 or $-1$ to the address in READ and in WRITE, and a jump goes
-# back. In all that is $1 + Q\Sigma + (3Q\Sigma+1) + 2 + 3 + 3 + 1 = 4Q\Sigma+11$ instructions, of which a step executes
-# at most $1 + \lceil\log_2(Q\Sigma+1)\rceil + 3 + 2 + 3$.
+# *The program.* A number $s$ holds $\Sigma$ times the number of the state, where halting states come last. The
+# instruction READ sets $u = s + \mathrm{tape}[p]$, the number of the rule. A search by halving follows: each test
+# subtracts a constant from $u$ and jumps if the result is at most 0. It has $Q\Sigma$ tests and $Q\Sigma+1$ leaves, one
+# for each rule and one for all states that halt, which jumps to the end. A test leaves half of the leaves, rounded up,
+# so there are at most $\lceil\log_2(Q\Sigma+1)\rceil$ tests on a path. A rule takes three instructions: they set the
+# letter $v$, the number $s$ and the move $m \in \{0, 1, 2\}$, and the last one jumps. WRITE puts $v$ on the tape and
+# jumps if $m = 0$; the next instruction subtracts 1 from $m$ and goes back to READ if the machine stays. For a move to
+# the right, and for one to the left, two pointer moves add 1 or $-1$ to the address in READ and in WRITE, and a jump
+# goes back. In total this makes $1 + Q\Sigma + (3Q\Sigma+1) + 2 + 3 + 3 + 1 = 4Q\Sigma+11$ instructions, of which a
+# step executes at most $1 + \lceil\log_2(Q\Sigma+1)\rceil + 3 + 2 + 3$.
 #
-# *It is the machine.* Whenever the computer stands at READ, both addresses are that of the head's cell, $s$ tells the
-# state and the cells hold the tape; the instructions above keep it so, by what they do.
+# *It runs the machine.* Whenever the computer is at READ, both addresses are that of the head's cell, $s$ gives the
+# state and the cells hold the tape. The instructions above preserve these three properties.
 #
-# *It is exact.* All numbers are whole, and are sums and differences of two others. $\square$
+# *It is exact.* All numbers are whole, and each is a sum or difference of two others. $\square$
 #
 # </details>
 #
@@ -239,8 +242,8 @@ jobs = {
 
 # %% [markdown]
 # ### On three transformers
-# We give each transformer one set of weights for all jobs. The linear-attention layer takes machine and tape as its
-# prompt. The looped transformers take the compiled programs, padded to one size.
+# We give each transformer one set of weights for all jobs. The prompt of the linear-attention layer contains the
+# machine and the tape. The inputs of the looped transformers contain the compiled programs, padded to a common size.
 
 # %%
 ways = all_ways(list(jobs.values()))
@@ -258,18 +261,18 @@ seconds = {way.name: sum(of_job[place].seconds for of_job in ways) for place, wa
 print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 
 # %% [markdown]
-# We see that all situations are right, on each transformer. The passes differ, but a pass costs one layer in linear
-# attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our programs, which skip some work with
+# We see that all situations are right on each transformer. The numbers of passes differ, but a pass costs one layer in
+# linear attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our code, which skips some work with
 # zeros, so we read little into them.
 #
 # The three are exact for different reasons. In linear attention all entries are whole numbers, so nothing is rounded.
-# SUBLEQ rounds its bits at the end of each cycle. FLEQ keeps real numbers that it cannot round; but here it only looks
-# up, adds and subtracts, and a look-up at inverse temperature $\lambda$ is wrong by about $e^{-2\lambda}$.
+# SUBLEQ rounds its bits at the end of each cycle. FLEQ keeps real numbers that it cannot round. Here, however, it only
+# looks up, adds and subtracts, and a look-up at inverse temperature $\lambda$ is wrong by only about $e^{-2\lambda}$.
 #
 # ### What grows
-# Let the number be all ones, which is the longest work for its length. We count the layers that the computer goes
-# through one after another, and the columns at the end: all tokens in linear attention; scratchpad, memory and program
-# in the other two.
+# Let the number consist of ones only, which makes the work as long as it can be for the number's length. We count the
+# layers that the computer goes through one after another, and the columns at the end. In linear attention these are all
+# tokens, and in the other two the scratchpad, memory and program.
 
 # %%
 lengths = sorted({count for count in (2, 4, 8, 16, 24, 32, 48, 64, longest) if count <= longest})
@@ -311,14 +314,14 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that linear attention starts lowest and rises twice as steeply in this scale. It passes SUBLEQ at
-# 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every tape that it has written. The
-# curve of FLEQ is nearly flat: only the tape grows, and the program does not.
+# On the left, we see that linear attention starts lowest and rises twice as steeply on this scale. It overtakes SUBLEQ
+# at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every tape that it has written. The
+# curve of FLEQ is nearly flat, because only the tape grows and the program does not.
 #
 # ## How we checked
-# We compile random machines next to our two, run the programs under the interpreters of the languages, and compare
-# every situation with a plain simulator. Each control breaks what the computer relies on: integers large enough for the
-# letters, a pointer that moves, a memory that is taken back, a sharp softmax.
+# In addition to our two machines, we compile random ones, run the programs under the interpreters of the languages, and
+# compare every situation with a plain simulator. Each control breaks something that the computer relies on: integers
+# large enough for the letters, a pointer that moves, old entries that are removed from memory, or a sharp softmax.
 #
 # ### A Turing machine as a SUBLEQ program
 
@@ -369,7 +372,7 @@ def block_size(one):
 
 
 # %% [markdown]
-# We judge length and cycles as differences to the bounds; none may be above zero.
+# We judge lengths and cycles by their differences from the bounds, none of which may be above zero.
 
 # %%
 wrong_subleq = sum(found != one.expected for one, (found, _, _) in zip(everything, in_subleq, strict=True))
@@ -391,7 +394,7 @@ claim.control.equal("share right with integers of 2 bits, of four letters", righ
 claim.verdict()
 
 # %% [markdown]
-# We see that some machines need exactly $\Sigma+1$ cycles for a step of this program.
+# We see that some machines take exactly $\Sigma+1$ cycles for one step with this program.
 #
 # ### A Turing machine as a FLEQ program
 
@@ -409,7 +412,7 @@ def fleq_situations(one, source=None):
 
 
 # %% [markdown]
-# As a control we leave the address of WRITE where it is, so that all letters go to one cell.
+# As a control, we never change the address of WRITE, so that all letters go to one cell.
 
 
 # %%
@@ -447,13 +450,13 @@ claim.verdict()
 
 # %% [markdown]
 # ### One machine on three transformers
-# As controls we leave old entries in the memory of linear attention, and lower the inverse temperature of the other
+# As controls, we leave old entries in the memory of linear attention, and lower the inverse temperature in the other
 # two.
 
 # %%
 one_job = [next(iter(jobs.values()))]
 forgetful = by_linear_attention(one_job, take_back=False)[0]
-warm_subleq, warm_fleq = by_subleq(one_job, temperature=3.0)[0], by_fleq(one_job, temperature=5.0)[0]
+warm_subleq, warm_fleq = by_subleq(one_job, inverse_temperature=3.0)[0], by_fleq(one_job, inverse_temperature=5.0)[0]
 show.table(
     ["transformer", "what is broken", "situations right", "of"],
     [
@@ -485,30 +488,32 @@ claim.verdict()
 # ## What to remember
 # - One Turing machine runs exactly on all three transformers. They differ in where they keep the head: in a token, in
 #   the program counter, or in an address.
-# - Linear attention needs one layer and writes the whole tape again after each step, so its tokens grow with the time
-#   and with the tape.
-# - SUBLEQ has no pointers, so its program is as long as the tape. FLEQ has them, and its program is as long as the
-#   machine's table.
+# - Linear attention needs one layer and writes the whole tape again after each step, so the number of its tokens grows
+#   with the number of steps and with the tape.
+# - SUBLEQ has no pointers, so the length of its program grows with the tape. FLEQ has pointers, and the length of its
+#   program grows only with the machine's table.
 #
 # ## Exercises
 #
-# 1. *By hand.* For step $t$ linear attention writes six tokens of work and a tape that has grown by $t$ cells. How
-#    many tokens does it write to add one to 11, with two blanks around the number? And to add one to $k$ ones?
+# 1. *By hand.* For step $t$ linear attention writes six tokens of work and a tape that has grown by $t$ cells. How many
+#    tokens does it write to add one to 11, with two blanks around the number? How many does it write to add one to $k$
+#    ones?
 #    <details><summary>Solution</summary>
 #
-#    For 11 the head walks two steps to the right and one back, carries twice, and writes the leading 1: six steps on a
-#    tape of four cells. That makes $6\,(6+4)+(1+2+\dots+6)=60+21=81$ tokens. With $k$ ones there are $2k+2$ steps and
-#    $k+2$ cells, hence $(2k+2)(k+8)+(k+1)(2k+3)=4k^2+23k+19$ tokens. For $k=1$ these are the 46 of the tiny example.
+#    For 11, the head walks two steps to the right and one back, carries twice, and writes the leading 1. These are six
+#    steps on a tape of four cells, which makes $6\,(6+4)+(1+2+\dots+6)=60+21=81$ tokens. With $k$ ones there are $2k+2$
+#    steps and $k+2$ cells, hence $(2k+2)(k+8)+(k+1)(2k+3)=4k^2+23k+19$ tokens. For $k=1$ these are the 46 of the tiny
+#    example.
 #
 #    </details>
 # 2. *Predict, then run.* FLEQ goes through $253k+264$ layers for $k$ ones, and linear attention has one layer per
 #    token. Set `longest = 48`, and then `longest = 96`. Which of the two curves in the left panel ends higher?
 #    <details><summary>Solution</summary>
 #
-#    With 48 digits FLEQ, with 12,408 layers against 10,339. With 96 digits linear attention, with 39,091 against
-#    24,552. They change places between 58 and 59 digits: the square wins in the end.
+#    With 48 digits, FLEQ ends higher, with 12,408 layers against 10,339. With 96 digits, linear attention does, with
+#    39,091 against 24,552. The curves cross between 58 and 59 digits, because the quadratic term wins in the end.
 #
 #    </details>
 #
-# Next: [Bridge 2](learning_hyper_attention.ipynb), because there we learn attention weights from data in place of
-# writing them by hand.
+# Next: [Bridge 2](learning_hyper_attention.ipynb), where we learn attention weights from data instead of writing them
+# by hand.

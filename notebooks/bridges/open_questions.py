@@ -10,9 +10,9 @@
 # # Bridge 5 · Open questions, between what is needed and what is built
 # *What the five papers and this book leave open, each with the smallest case that we could not settle.*
 #
-# A book that runs every statement meets questions that nobody has answered. Most of ours have the same form. A
-# construction shows that some size is enough, a count shows that some smaller size is needed, and the truth is
-# somewhere between. We prove what we can from either side, and say exactly where we stop, so that you can go on.
+# When we run every statement of a paper, we run into questions that it leaves open. Most of ours have the same form. A
+# construction shows that some size is enough, a count shows that at least some smaller size is needed, and the truth is
+# somewhere in between. We prove what we can from both sides, and say exactly where we stop, so that you can go on.
 
 # %%
 import math
@@ -26,7 +26,7 @@ from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_f
 from attention_theory.bridges.three_ways import random_jobs
 from attention_theory.bridges.turing_to_short_subleq import short_subleq_bounds, short_subleq_of
 from attention_theory.bridges.turing_to_subleq import subleq_bounds
-from attention_theory.linear_attention.machines.compact import CompactMachine, compact_width
+from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import STAY
 from attention_theory.looped_transformers.subleq.language import interpret
 from attention_theory.numerics import modular_rank
@@ -37,16 +37,16 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# A layer of linear attention runs Turing machines on a tape of two cells, each 0 or 1. There are four tapes. A machine
-# that changes nothing must print its tape again, so the layer has to remember which of the four it was. How wide must
-# its tokens be?
+# A layer of linear attention runs Turing machines on a tape of two cells, each 0 or 1. There are four such tapes. A
+# layer that runs a machine which changes nothing must print the tape again, so it has to remember which of the four it
+# was. How wide must its tokens be?
 #
-# All that the layer remembers of its tokens is a table of sums. Let tokens be one number wide, either −1, 0 or 1. The
-# table is then a single number, which counts the tokens that are not 0. After 13 tokens it can be 0, 1, …, 13. These
-# are 14 values, and we need only four. So counting does not exclude width 1. The construction of Lemma 2.2 has width
-# 51.
+# The layer remembers its tokens only through a table of sums. Let each token be a single number, −1, 0 or 1. The table
+# is then also a single number, which counts the tokens that are not 0. After 13 tokens it can be 0, 1, …, 13. These are
+# 14 values, and we need only four, so counting does not exclude width 1. The construction of Lemma 2.2 has width 51.
 #
-# With 256 cells there are $2^{256}$ tapes. Now counting excludes all widths up to 6, and the construction has 813.
+# With 256 cells there are $2^{256}$ tapes. Now counting excludes all widths up to 6, and the construction has
+# width 813.
 
 
 # %%
@@ -82,10 +82,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that both ends move to the right with the tape, and that the upper one is far ahead.
+# We see that both ends move to the right as the tape grows, and that the upper one is far ahead.
 #
 # ## What we prove
-# We write a tape of $W$ cells over $\Sigma$ letters, and tokens of width $d$. After the tokens $z_1,\dots,z_c$ the
+# The tape has $W$ cells and $\Sigma$ letters, and the tokens have width $d$. After the tokens $z_1,\dots,z_c$, the
 # layer's table is $G=\sum_i z_iz_i^\top$.
 #
 # <!-- claim bridges/bridge-5-1 -->
@@ -94,26 +94,26 @@ show.figure(
 # **Bridge 5.1 (How narrow a universal layer can be)**
 #
 # Let one layer of linear attention, with any number of heads, run every machine with $\Sigma$ letters on tapes of $W$
-# cells as in Lemma 2.2, with all entries of tokens in $\{-1, 0, 1\}$ and $c$ tokens, those of the prompt included,
-# before the second step begins. Then $(2c+1)^{d(d+1)/2}\,3^d \ge \Sigma^W$, so that $d$ is at least of order
-# $\sqrt{W\log\Sigma/\log c}$. The heads of Lemma 2.2 have $d$ of order $W$.
+# cells as in Lemma 2.2, with all entries of tokens in $\{-1, 0, 1\}$ and with $c$ tokens, including the prompt, before
+# the second step begins. Then $(2c+1)^{d(d+1)/2}\,3^d \ge \Sigma^W$, so $d$ is at least of order
+# $\sqrt{W\log\Sigma/\log c}$. With the heads of Lemma 2.2, $d$ is of order $W$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# In the second step a machine that never moves and never changes a letter prints its whole tape again. The layer
-# computes each new token from two things only, $G$ and the last token. Two tapes that agree in both would be printed
-# alike. Therefore we need at least as many pairs as there are tapes, and we can count the pairs: $G$ is symmetric, and
-# its entries are whole numbers from $-c$ to $c$.
+# For a machine that never moves and never changes a letter, the layer prints the whole tape again in the second step.
+# It computes each new token only from $G$ and the last token. Two tapes with the same $G$ and the same last token would
+# therefore be printed alike, so we need at least as many such pairs as there are tapes. We can count the pairs, because
+# $G$ is symmetric and its entries are whole numbers from $-c$ to $c$.
 #
 # <details><summary>Proof of Bridge 5.1</summary>
 #
-# Take the machine that never moves and never changes a letter. For each of its $\Sigma^W$ tapes the layer prints this
-# tape in the second step. Each token that is printed is a function of $G$ and the last token, whatever the heads. So
-# two tapes whose $G$ and last token agree before the second step would be printed alike from then on; hence these
-# pairs are all different. $G$ is symmetric, and its entries are sums of $c$ products of entries: whole numbers from
-# $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ of them, and $3^d$ last tokens. $\square$
+# We take the machine that never moves and never changes a letter. For each of its $\Sigma^W$ tapes, the layer prints
+# this tape again in the second step. Each token that is printed is a function of $G$ and the last token, whatever the
+# heads. Two tapes whose $G$ and last token agree before the second step would therefore be printed alike from then on,
+# so these pairs are all different. $G$ is symmetric, and each of its entries is a sum of $c$ products of entries, hence
+# a whole number from $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ of them, and $3^d$ last tokens. $\square$
 #
 # </details>
 #
@@ -145,7 +145,8 @@ print(f"{len(tapes)} tapes, {different} different memories")
 
 
 # %% [markdown]
-# Then we compare the width that the count allows with the width that is built, for longer and longer tapes.
+# Then, for longer and longer tapes, we compare the smallest width that the count allows with the width of the
+# construction.
 
 
 # %%
@@ -159,7 +160,7 @@ def least_width(letters, tape, tokens):
 def built(tape):
     """Width and tokens, with the prompt, of Lemma 2.2's heads for one state, two letters and two steps."""
     machine = CompactMachine(1, 2, tape, 2)
-    return compact_width(1, 2, tape, 2), 2 + tape + machine.tokens_until(1, tape)
+    return CompactMachine.width_formula(1, 2, tape, 2), 2 + tape + machine.tokens_until(1, tape)
 
 
 sizes = [2, 4, 16, 64, 256]
@@ -167,15 +168,15 @@ gaps = {tape: (least_width(2, tape, built(tape)[1]), built(tape)[0]) for tape in
 show.table(["cells W", "smallest d by counting", "d of Lemma 2.2"], [[tape, *both] for tape, both in gaps.items()])
 
 # %% [markdown]
-# The construction spends three rows of every token on each cell, so its width grows like $W$. A table of $d^2$ numbers
+# The construction uses three rows of every token for each cell, so its width grows like $W$. A table of $d^2$ numbers
 # could hold the tape in about $\sqrt W$ rows.
 #
 # **Open.** Is there a universal layer with entries in $\{-1,0,1\}$ and $d$ below order $W$? *Smallest case:* two cells,
 # two letters, two steps. We know $1\le d\le51$.
 #
 # ## How we checked
-# All tapes must leave different memories, and the count must allow the width that is built. As a control we claim that
-# the two widths meet.
+# Every tape must leave a different memory, and the count must allow the width of the construction. As a control, we
+# claim that the two widths are equal.
 
 # %%
 claim = Claim("bridges/bridge-5-1")
@@ -189,22 +190,22 @@ claim.verdict()
 # ## Also on this page
 # ### What is general position worth for tuples?
 # The paper on memorization conjectures that a layer of $H$ heads memorises a number of examples of order $Hd$ if all
-# tokens are in *general position*, which means that every $d$ of them are independent (Appendix I.1). Their number is
+# tokens are in *general position*, which means that every $d$ of them are independent (Appendix I.1). This number is
 # the rank of a matrix $Z$, whose rows are the weighted means of tokens that the heads compute. For *almost all*
-# examples we know the rank: it is $Hd$ (Bridge 3.3). For *all* examples in general position the best heads reach at
-# least $d+(H-1)(d-\lceil d/n\rceil)$, and on some examples no more, as {claim:ref}`the page of the conjecture
-# <memorization/conjecture-i-1>` proves. Between the two are the data of the paper's Proposition 5, where the entries of
-# every token have the same sum.
+# examples, we know that the rank is $Hd$ (Bridge 3.3). For *all* examples in general position, the best heads reach at
+# least $d+(H-1)(d-\lceil d/n\rceil)$, and on some examples they reach no more, as
+# {claim:ref}`the page of the conjecture <memorization/conjecture-i-1>` proves. The data of the paper's Proposition 5,
+# in which the entries of every token have the same sum, are between the two.
 #
 # <!-- claim bridges/bridge-5-2 -->
 # <blockquote>
 #
 # **Bridge 5.2 (Three kinds of data in general position)**
 #
-# With $H = 2$ heads, contexts of $n = 2$ tokens of width $d = 3$ and whole entries, all in general position, $Z$ has
-# the rank $Hd = 6$ for tokens drawn freely, $H(d-1)+1 = 5$ where the entries of every token have one sum, and
-# $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each context differ by a multiple of
-# one vector.
+# Let there be $H = 2$ heads and contexts of $n = 2$ tokens of width $d = 3$ with whole-number entries, all in general
+# position. The rank of $Z$ is $Hd = 6$ for tokens drawn freely, and $H(d-1)+1 = 5$ where the entries of every token
+# have the same sum. It is $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each
+# context differ by a multiple of one vector.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -230,7 +231,7 @@ def in_general_position(queries, contexts):
 
 
 # %% [markdown]
-# We draw whole tokens of each kind, and draw again when they are not in general position.
+# We draw tokens of each kind with whole-number entries, and draw again when they are not in general position.
 
 
 # %%
@@ -248,7 +249,7 @@ def ranks_of_draws(kind):
 free, one_sum, one_direction = (ranks_of_draws(kind) for kind in ("free", "one sum", "one direction"))
 
 # %% [markdown]
-# In the last kind, the means of two heads also differ by a multiple of the one vector. The first head has three
+# For the last kind, the means of two heads also differ by a multiple of one vector. The first head contributes three
 # columns, and the second adds a single one.
 
 # %%
@@ -266,63 +267,64 @@ claim.verdict()
 # *Smallest case:* order 3, two heads, contexts of two tokens, $d=3$. Almost all data have rank $H\,d^2=18$. If the
 # tokens of each context differ by a multiple of one vector $\delta$, we can show at most $d^2+(H-1)(2d-1)=14$, because
 # the means of two heads differ by an element of $\delta\otimes\mathbb R^d+\mathbb R^d\otimes\delta$. We do not know
-# whether other data have fewer.
+# whether the rank is smaller for other data.
 #
-# ### What do features lose on too few tokens?
+# ### How many features are lost with too few tokens?
 # Linear HyperAttention of order $s$ is linear in $\psi_s$ features of its input, which is a query among $n$ tokens
 # (Bridge 2.1). For this count we need $n\ge s$ tokens. How many features are left with fewer? Take $d=s=3$ and two
-# tokens. Then $G=z_1z_1^\top+z_2z_2^\top$, and its columns lie in the plane of the two tokens, as does the query. So
-# the determinant of two columns of $G$ and the query is zero. We can choose the columns in three ways, and lose three
-# of 63 features.
+# tokens. Then $G=z_1z_1^\top+z_2z_2^\top$, and its columns are in the plane of the two tokens, as is the query. The
+# determinant of two columns of $G$ and the query is therefore zero. Since we can choose the columns in three ways, we
+# lose three of 63 features.
 #
-# In general we use a theorem on symmetry. A *partition* of a number is drawn as rows of cells, and $\mathrm{hook}(i,j)$
-# is one more than the number of cells to the right of the cell $j$ of row $i$ and below it. Each partition $\mu$ stands
-# for one part $S_\mu$ of the features, which is either reached as a whole or lost as a whole.
+# In general we use a theorem on symmetry. We draw a *partition* of a number as rows of cells, and $\mathrm{hook}(i,j)$
+# is one more than the number of cells to the right of cell $j$ in row $i$ and below it. Each partition $\mu$
+# corresponds to a part $S_\mu$ of the features, which is either reached as a whole or lost as a whole.
 #
 # <!-- claim bridges/bridge-5-3 -->
 # <blockquote>
 #
 # **Bridge 5.3 (HyperAttention's features on too few tokens)**
 #
-# The features of Bridge 2.1 over all tuples of inputs of $n$ tokens, the query among them, have the rank
+# For inputs of $n$ tokens, including the query, the features of Bridge 2.1 over all tuples have the rank
 #
 # $$\sum_\mu \dim S_\mu(\mathbb R^d), \qquad \dim S_\mu(\mathbb R^d) = \prod_{(i,j) \in \mu}
 # \frac{d + j - i}{\mathrm{hook}(i,j)} ,$$
 #
-# over the partitions $\mu$ of $2s-1$ with exactly one odd part and at most $n$ parts. That is all of $\psi_s$ if and
-# only if $n \ge \min(d, s)$.
+# where $\mu$ runs over the partitions of $2s-1$ with exactly one odd part and at most $n$ parts. This is all of
+# $\psi_s$ if and only if $n \ge \min(d, s)$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # <details><summary>Proof of Bridge 5.3</summary>
 #
-# Let $V = \mathbb R^d$ and $m = s-1$. A linear form $F$ on $V \otimes \mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is a
-# polynomial $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of
-# the space of all $F$, less that of those which are 0 on all inputs of $n$ tokens. The latter are kept as a whole when
-# all tokens are mapped by one invertible matrix. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all
-# $S_{2\lambda}V$, $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ that of all $S_\mu V$ with
-# $\mu$ one cell larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part, and tells $\lambda$. So no part
-# comes twice, and the forms that are 0 are a sum of some of the parts.
+# Let $V = \mathbb R^d$ and $m = s-1$. A linear form $F$ on $V \otimes \mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is a polynomial
+# $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of the space
+# of all $F$ minus that of the space of those which are 0 on all inputs of $n$ tokens. The latter space is invariant
+# when one invertible matrix maps all tokens. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all $S_{2\lambda}V$,
+# $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ that of all $S_\mu V$ with $\mu$ one cell
+# larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part and determines $\lambda$. Therefore no part
+# occurs twice, and the forms that are 0 are a sum of some of the parts.
 #
-# *More than $n$ parts.* Polynomials of $n$ vectors hold no $S_\mu$ with more than $n$ parts (Cauchy). So these forms
-# are 0. The simplest are the minors of size $s$ of $s-1$ columns of $G$ and the query, for $n < s \le d$: $G$ has a
-# smaller rank, and the query lies in the space of its columns.
+# *More than $n$ parts.* Polynomials of $n$ vectors hold no $S_\mu$ with more than $n$ parts (Cauchy). Therefore these
+# forms are 0. The simplest are the minors of size $s$ of $s-1$ columns of $G$ and the query, for $n < s \le d$: $G$ has
+# a smaller rank, and the query lies in the space of its columns.
 #
-# *At most $n$ parts, $k$ of them.* For $k > d$ the dimension is 0. Else restrict to $k$ tokens in $\mathbb R^k$, the
-# other tokens and entries being 0: $S_\mu(\mathbb R^k) \ne 0$ is a part of $S_\mu(\mathbb R^d)$. So let $n = d = k$,
-# and let $F$ be 0 on all inputs. Each positive definite $G$ comes with each $q$ for which $q^\top G^{-1}q = 1$:
-# complete $u = G^{-1/2}q$ to an orthonormal basis, and let the tokens be $G^{1/2}$ times its vectors. $F$ is linear in
-# $q$, so it is 0 for all multiples of these $q$, which are all $q$; and it is 0 on an open set of $G$. So $F = 0$.
+# *At most $n$ parts, $k$ of them.* For $k > d$ the dimension is 0. Otherwise we restrict to $k$ tokens in
+# $\mathbb R^k$, the other tokens and entries being 0: $S_\mu(\mathbb R^k) \ne 0$ is a part of $S_\mu(\mathbb R^d)$. We
+# may therefore let $n = d = k$, and let $F$ be 0 on all inputs. Each positive definite $G$ occurs together with each
+# $q$ for which $q^\top G^{-1}q = 1$: complete $u = G^{-1/2}q$ to an orthonormal basis, and let the tokens be $G^{1/2}$
+# times its vectors. $F$ is linear in $q$, so it is 0 for all multiples of these $q$, which are all $q$; and it is 0 on
+# an open set of $G$. So $F = 0$.
 #
 # *All of it.* For each $k \le s$ there is a $\mu$ with $k$ parts, $(2(s-k)+2, 2, \dots, 2, 1)$, and for $k = 1$ it is
-# $(2s-1)$. So something is lost if and only if some $k$ with $n < k \le d$ is at most $s$. $\square$
+# $(2s-1)$. Therefore something is lost if and only if some $k$ with $n < k \le d$ is at most $s$. $\square$
 #
 # </details>
 #
-# At order 3 the partitions are $(5)$, $(4,1)$, $(3,2)$ and $(2,2,1)$. The last has three parts and is out of reach of
-# two tokens; for $d=3$ its dimension is the 3 that we lost above. We compute exact ranks on a few more random inputs
-# than there are features.
+# At order 3 the partitions are $(5)$, $(4,1)$, $(3,2)$ and $(2,2,1)$. The last has three parts, which two tokens cannot
+# reach. For $d=3$ its dimension is 3, the number of features that we lost above. We compute exact ranks on slightly
+# more random inputs than there are features.
 
 
 # %%
@@ -361,43 +363,45 @@ claim.control.equal("d = s = 3, two tokens: rank", found[3, 3, 2], hyper_feature
 claim.verdict()
 
 # %% [markdown]
-# **Open.** What is the rank of sums over ordered tuples for $n<s$? There a part can come several times, and our
-# argument fails. *Smallest case:* order 4 and two tokens. For order 3 and two tokens we know it: with $D=d(d+1)/2$ it
-# is $d\binom{d+3}{4}+D\binom{d+2}{3}-\binom{d+4}{5}$. The features split by their degree in the first token, and two of
-# the spaces meet in the symmetric tensors.
+# **Open.** What is the rank for sums over ordered tuples if $n<s$? There a part can occur several times, and our
+# argument fails. *Smallest case:* order 4 and two tokens. For order 3 and two tokens, we know the rank. With
+# $D=d(d+1)/2$ it is $d\binom{d+3}{4}+D\binom{d+2}{3}-\binom{d+4}{5}$, because the features split by their degree in the
+# first token, and two of the resulting spaces intersect in the symmetric tensors.
 #
 # ### How long must a program without pointers be?
-# SUBLEQ has one instruction, which subtracts and branches, and no pointers. Bridge 1.1 runs a Turing machine with $Q$
-# states in SUBLEQ by at most $QW(3\Sigma-1)+5$ instructions, and shows that $W$ are needed. That program keeps the head
-# in its counter: it has a copy of the rules for every cell. We can also keep the number of the cell in memory, and
-# *search* for it by halving.
+# SUBLEQ has a single instruction, which subtracts and branches, and it has no pointers. Bridge 1.1 runs a Turing
+# machine with $Q$ states in SUBLEQ with at most $QW(3\Sigma-1)+5$ instructions, and shows that at least $W$ are needed.
+# That program keeps the position of the head in its counter, so it has a copy of the rules for every cell. We can also
+# keep the number of the cell in memory, and *search* for it by halving.
 #
 # <!-- claim bridges/bridge-5-4 -->
 # <blockquote>
 #
 # **Bridge 5.4 (A short program without pointers)**
 #
-# The machine of Bridge 1.1 is also run by a SUBLEQ program of $5W+6Q\Sigma+4$ instructions, with at most $2\lceil\log_2
-# W\rceil+\lceil\log_2(Q\Sigma+1)\rceil+12$ instructions for a step of the machine.
+# A SUBLEQ program of $5W+6Q\Sigma+4$ instructions also runs the machine of Bridge 1.1. It executes at most
+# $2\lceil\log_2 W\rceil+\lceil\log_2(Q\Sigma+1)\rceil+12$ instructions per step of the machine.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # <details><summary>Proof of Bridge 5.4</summary>
 #
-# Besides the tape the memory holds minus the cell $h$ of the head, $\Sigma$ times the number of the state, with states
-# that halt last, and three cells that are 0 when a step begins. A *search* among $k$ numbers is a tree of $k-1$ tests:
-# each subtracts a constant, so that what is left is the number less the middle, branches if that is at most 0, and the
-# next test goes on from there. It has $k$ leaves, and at most $\lceil\log_2 k\rceil$ tests lie on the way to each.
+# In addition to the tape, the memory holds $-h$, where $h$ is the cell of the head, $\Sigma$ times the number of the
+# state, where halting states come last, and three cells that are 0 when a step begins. A *search* among $k$ numbers is
+# a tree of $k-1$ tests. Each test subtracts a constant, so that the number minus the middle is left, and branches if
+# this is at most 0. The next test continues from there. The tree has $k$ leaves, and at most $\lceil\log_2 k\rceil$
+# tests are on the path to each.
 #
 # A step copies $h$ (1 instruction) and searches for it ($W-1$). Each leaf subtracts the letter of its cell from a cell
-# of 0 and branches, since the result is at most 0 ($W$). The copy is cleared and the state subtracted (2), which leaves
-# minus the number of the rule, and this is searched for among $Q\Sigma+1$, the last of which is that of all states that
-# halt ($Q\Sigma$, and 1 instruction which ends the run). A rule takes five: it notes by how much the letter changes,
-# changes the state, copies $h$ anew, moves the head, and clears the number of the rule, with a branch ($5Q\Sigma$). The
-# copy is searched for ($W-1$); each leaf changes the letter of its cell and clears the copy, with a branch ($2W$). The
-# change is cleared, with a branch to the beginning (1). With the last instruction that is $5W+6Q\Sigma+4$. On a way lie
-# $1 + 1 + 2 + 5 + 2 + 1$ instructions and the tests of three searches. $\square$
+# that holds 0 and branches, because the result is at most 0 ($W$). Then the copy is cleared and the state subtracted
+# (2), which leaves minus the number of the rule. The program searches for it among $Q\Sigma+1$ numbers, the last of
+# which stands for all halting states ($Q\Sigma$, and 1 instruction that ends the run). A rule takes five instructions,
+# which record by how much the letter changes, change the state, copy $h$ again, move the head, and clear the number of
+# the rule, with a branch ($5Q\Sigma$). The program then searches for the copy ($W-1$), and each leaf changes the letter
+# of its cell and clears the copy, with a branch ($2W$). The change is cleared, with a branch to the beginning (1). With
+# the last instruction this makes $5W+6Q\Sigma+4$. Each path has $1 + 1 + 2 + 5 + 2 + 1$ instructions and the tests of
+# three searches. $\square$
 #
 # </details>
 
@@ -420,8 +424,8 @@ jobs = [
 runs = [short_run(job) for job in jobs]
 
 # %% [markdown]
-# We run 24 random machines. In the control the integers have four bits, from −8 to 7, which is too few to number 17
-# cells.
+# We run 24 random machines. In the control, the integers have four bits and range from −8 to 7, which is not enough to
+# number 17 cells.
 
 # %%
 claim = Claim("bridges/bridge-5-4")
@@ -439,48 +443,48 @@ show.table(
 )
 
 # %% [markdown]
-# With 100 cells we save most of the program, and pay with up to 31 cycles per step where Bridge 1.1 has 4.
+# With 100 cells, we save most of the program's length, but a step takes up to 31 cycles instead of the 4 in Bridge 1.1.
 #
-# **Open.** Can we have both, a length of order $Q+W$ and steps whose number of cycles does not grow with $Q$ and $W$,
-# up to factors that depend on $\Sigma$? *Smallest case:* two letters.
+# **Open.** Can we have both a length of order $Q+W$ and steps whose number of cycles does not grow with $Q$ and $W$, up
+# to factors that depend on $\Sigma$? *Smallest case:* two letters.
 #
 # ### Open questions of other pages
-# - *The depth of a computer.* SUBLEQ runs in
-#   {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`. Do three suffice? We know nothing that
-#   excludes two.
-# - *One head, few samples.* The certificate of Lemma 4.1 speaks for any number of heads. For $d=2$ and $N=4$ samples
-#   {doc}`it fails </notebooks/linear-attention/lemma_4_1_certificate>`, and yet all our fits with one head agree. How
-#   many samples determine one head? We have forty starts for this case, and no proof.
-# - *Conditioning.* Bridge 3.2 says that a bound on the rank is met. How many digits must
-#   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` lose? This is open from order 2 and keys
-#   of width one on.
-# - *Data against size.* Does the number of samples for executing automata grow as a power or as an exponential of
+# - *The depth of a computer.* SUBLEQ runs in {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`.
+#   Do three suffice? We know of nothing that excludes even two.
+# - *One head, few samples.* The certificate of Lemma 4.1 covers any number of heads. For $d=2$ and $N=4$ samples
+#   {doc}`it fails </notebooks/linear-attention/lemma_4_1_certificate>`, yet all our fits with one head agree. How many
+#   samples determine one head? For this case we have forty starts but no proof.
+# - *Conditioning.* Bridge 3.2 says that a bound on the rank is reached. How many digits does
+#   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` necessarily lose? This is open even for
+#   order 2 and keys of width one.
+# - *Data against size.* Does the number of samples needed to execute automata grow as a power or as an exponential of
 #   {doc}`states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>`?
-# - *Rates.* Does the choice of the learning rate matter less if we train one matrix than if we train
+# - *Rates.* Does the learning rate matter less if we train one matrix than if we train
 #   {doc}`all of them </notebooks/in-context-reasoning/appendix_d_rates>`?
 #
 # ## What to remember
 # - Most of our open questions are gaps between a construction and a count.
-# - The widest is that of the universal layer: its memory could hold a tape in about $\sqrt W$ rows, and it uses $W$.
-# - A program without pointers can be short or quick. We do not know whether it can be both.
+# - The widest gap is for the universal layer. By counting, its memory could hold a tape in about $\sqrt W$ rows, but
+#   the construction uses a number of rows that grows like $W$.
+# - A program without pointers can be short or fast. We do not know whether it can be both.
 #
 # ## Exercises
 #
-# 1. *By hand.* The construction uses $c=2W+9$ tokens for $W$ cells of two letters. From which $W$ on does Bridge 5.1
+# 1. *By hand.* The construction uses $c=2W+9$ tokens for $W$ cells of two letters. For which $W$ does Bridge 5.1
 #    exclude width 1?
 #    <details><summary>Solution</summary>
 #
-#    For $d=1$ the bound is $3(2c+1)=3(4W+19)\ge2^W$. At $W=7$ it is $141\ge128$, which is true, and at $W=8$ it is
-#    $153\ge256$, which is false. So width 1 is excluded from $W=8$ on.
+#    For $d=1$ the bound is $3(2c+1)=3(4W+19)\ge2^W$. At $W=7$ it reads $141\ge128$, which is true, and at $W=8$ it
+#    reads $153\ge256$, which is false. Width 1 is therefore excluded for $W\ge8$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `cells = 6`. How many different memories do you expect? And does the largest entry of $G$,
+# 2. *Predict, then run.* Set `cells = 6`. How many different memories do you expect? Does the largest entry of $G$,
 #    divided by the number of tokens, change much?
 #    <details><summary>Solution</summary>
 #
-#    We find 64 memories, one per tape. The quotient rises from $9/17=0.53$ to $13/21=0.62$, and stays below the 1 that
+#    We find 64 memories, one per tape. The quotient rises from $9/17=0.53$ to $13/21=0.62$, and stays below 1, which
 #    the proof allows.
 #
 #    </details>
 #
-# Next: [Bridge 1](one_machine_three_ways.ipynb), because two of these questions begin with its machines.
+# Next: [Bridge 1](one_machine_three_ways.ipynb), because two of these questions come from its machines.

@@ -10,11 +10,11 @@
 # # Remark F.6 · What no stack of linear self-attention can do
 # *Ustaomeroglu, Qu: Remark F.6, Appendix F.2.*
 #
-# A word has a meaning and a place, a person has an age and a job, a pixel has a colour and a position: most tokens have
-# several features. What one token does to another may depend on two features at once, as a product. The paper's
+# Most tokens have several features: a word has a meaning and a place, a person an age and a job, a pixel a colour and a
+# position. The effect of one token on another may depend on a product of two features. The paper's
 # HyperFeatureAttention multiplies attention scores to obtain such products. Do we need it, or would more heads and more
-# layers of ordinary attention do as well? Trying deeper and deeper stacks would never settle this. We answer it for
-# linear attention, which has no softmax, by adding and subtracting four numbers.
+# layers of ordinary attention do as well? Trying deeper and deeper stacks would never settle this question. For linear
+# attention, which has no softmax, we answer it by adding and subtracting four numbers.
 
 # %%
 import torch
@@ -61,20 +61,21 @@ require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 
 
 # %% [markdown]
 # ## A tiny example
-# Four tokens have a size and a shape. We write each as two one-hots next to each other, first small or large, then
-# circle or square:
+# Each of four tokens has a size and a shape. We write it as two one-hot vectors next to each other, the first for small
+# or large and the second for circle or square:
 #
 # | small circle | small square | large circle | large square |
 # | --- | --- | --- | --- |
 # | (1, 0, 1, 0) | (1, 0, 0, 1) | (0, 1, 1, 0) | (0, 1, 0, 1) |
 #
-# Add the first and the last: (1, 1, 1, 1). Add the two in the middle: (1, 1, 1, 1) again. Linear attention multiplies
-# all tokens of a sequence by the same matrix, so the outputs inherit this: first plus last equals the sum of the two
-# in the middle. Suppose that the outputs of the first three are 3, 5 and 4. Then you know the fourth, 5 + 4 − 3 = 6.
+# The first and the last add up to (1, 1, 1, 1), and so do the two in the middle. Linear attention multiplies all tokens
+# of a sequence by the same matrix, so the outputs inherit this relation: first plus last equals the sum of the two in
+# the middle. Suppose that the outputs of the first three are 3, 5 and 4. Then you know that the fourth is 5 + 4 −
+# 3 = 6.
 #
-# Now we want a product: each token is to count the tokens with its size *and* its shape. Equal sizes give a factor 1
-# and different ones 0, and the same for shapes. In a sequence of two small circles and one of each other kind, the
-# counts are 2, 1, 1 and 1. Here 2 + 1 is not 1 + 1.
+# Now we want a product: each token should count the tokens with the same size *and* the same shape. Equal sizes give a
+# factor of 1 and unequal ones a factor of 0, and likewise for shapes. In a sequence with two small circles and one
+# token of each other kind, the counts are 2, 1, 1 and 1. Here 2 + 1 is not equal to 1 + 1.
 
 # %%
 CORNERS = [
@@ -117,9 +118,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, changing the shape adds 2, whatever the size. On the right it subtracts 1 from a small token and
-# nothing from a large one. This is what it means for two features to be coupled, and the signed sum of the four
-# corners detects it.
+# On the left, changing the shape adds 2, whatever the size. On the right, it subtracts 1 for a small token and nothing
+# for a large one. This is what it means for two features to be coupled. The signed sum of the four corners detects such
+# a coupling.
 #
 # ## The paper states
 # <!-- claim hyper-attention/remark-f-6 -->
@@ -132,13 +133,13 @@ show.figure(
 # or similar variants, where $x_i = \mathrm{concat}(a_i, b_i)$. Multihead attention combines bilinear terms additively,
 # not multiplicatively, so it cannot achieve this factorization.
 #
-# **What is true.** The remark, for one-hots $a_i$ and $b_i$ and for another reason. Four tokens with the features
-# $(0,0)$, $(0,1)$, $(1,0)$ and $(1,1)$ satisfy $x_{00} - x_{01} - x_{10} + x_{11} = 0$. The outputs of linear
-# self-attention satisfy the same relation, and these functions do not. One head of HyperFeatureAttention of order 2
+# **What is true.** The remark is true for one-hot vectors $a_i$ and $b_i$, but for another reason. Four tokens with the
+# features $(0,0)$, $(0,1)$, $(1,0)$ and $(1,1)$ satisfy $x_{00} - x_{01} - x_{10} + x_{11} = 0$. The outputs of linear
+# self-attention satisfy the same relation, but these functions do not. One head of HyperFeatureAttention of order 2
 # represents them.
 #
-# **What changed.** The reason: with one symbol per combination of values, linear attention also only adds bilinear
-# terms, and yet it represents both functions.
+# **What changed.** The reason is different. With one symbol per combination of values, linear attention also only adds
+# bilinear terms, and yet it represents both functions.
 #
 # </blockquote>
 #
@@ -150,38 +151,40 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# ## Why it is true A layer of linear attention maps the sequence $X$, one token per row, to $XG$ with $G=CX^\top XW$,
-# where $C$ holds the scores' weights and $W$ the values'. The matrix $G$ depends on the whole sequence, but it is the
-# same for all tokens in it. More heads add up to another such matrix, a skip connection adds the identity, and a
-# further layer multiplies by one more. So every stack multiplies all tokens by one common matrix.
+# ## Why it is true
+# A layer of linear attention maps the sequence $X$, one token per row, to $XG$ with $G=CX^\top XW$, where $C$ holds the
+# scores' weights and $W$ the values'. The matrix $G$ depends on the whole sequence, but it is the same for all tokens
+# in it. The matrices of several heads add up to one such matrix, a skip connection adds the identity, and a further
+# layer multiplies by another matrix. Every stack therefore multiplies all tokens by one common matrix.
 #
-# Write $x_{00}, x_{01}, x_{10}, x_{11}$ for our four tokens, the size first, and $Y_{00}$ to $Y_{11}$ for their
-# outputs. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$ becomes $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$. For a product
-# of two features the same sum is zero only by accident.
+# Write $x_{00}, x_{01}, x_{10}, x_{11}$ for our four tokens, with the size as the first index, and $Y_{00}$ to $Y_{11}$
+# for their outputs. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$ implies $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$. For a
+# product of two features, the same sum is zero only by accident.
 #
-# You can also see what the argument needs. Give every *combination* of size and shape a separate one-hot, and the
-# four tokens satisfy no relation. Or use softmax, and $X$ is no longer multiplied by one common matrix.
+# You can also see what the argument relies on. If every *combination* of size and shape has a separate one-hot vector,
+# the four tokens satisfy no relation. With a softmax, $X$ is no longer multiplied by one common matrix.
 #
 # <details><summary>Proof of Remark F.6, for every depth</summary>
 #
 # A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a matrix $G$ that all of them
-# share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack multiplies such maps: always $X
-# \mapsto X G(X)$. Now take four tokens of a sequence with the features $(0,0), (0,1), (1,0), (1,1)$. Side by side,
-# $x_{00} - x_{01} - x_{10} + x_{11} = 0$. So the outputs satisfy the same,
+# share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack composes such maps, so the result
+# always has the form $X \mapsto X G(X)$. Now take four tokens of a sequence with the features
+# $(0,0), (0,1), (1,0), (1,1)$, written next to each other. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$, so the outputs
+# satisfy the same relation,
 #
 # $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
 #
-# whatever the weights. For the target the left-hand side is $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1,
-# b_j))$, and for the crosswise one $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$: zero only by
-# accident. One head of order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition
-# 5.1). $\square$
+# whatever the weights. For the target, the left-hand side is
+# $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1, b_j))$, and for the crosswise one it is
+# $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$. Both are zero only by accident. One head of order 2
+# multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1). $\square$
 #
 # </details>
 #
 # ## See it run
-# Two targets couple the features: *like with like*, $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, and *crosswise*, $\sum_j
-# f_1(a_i, b_j) f_2(b_i, a_j)$. We draw the tables $f_1$ and $f_2$ at random. The first four tokens of the sequence are
-# the corners, the others are random.
+# Two targets couple the features: *like with like*, $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, and *crosswise*,
+# $\sum_j f_1(a_i, b_j) f_2(b_i, a_j)$. We draw the tables $f_1$ and $f_2$ at random. The first four tokens of the
+# sequence are the corners, and the others are random.
 
 # %%
 A, B = 0, 1
@@ -206,8 +209,8 @@ one_layer = {
 }
 
 # %% [markdown]
-# We fill stacks of one to four layers with random weights, with and without skip connections. For each we compute the
-# *parallelogram defect*: $|Y_{00} - Y_{01} - Y_{10} + Y_{11}|$ over the largest output.
+# We fill stacks of one to four layers with random weights, with and without skip connections. For each stack we compute
+# the *parallelogram defect*, which is $|Y_{00} - Y_{01} - Y_{10} + Y_{11}|$ divided by the largest output.
 
 # %%
 defects = {
@@ -245,14 +248,14 @@ show.figure(
 )
 
 # %% [markdown]
-# We see a wide empty band. Below it are all stacks, at the size of rounding errors and with no trend in depth. Above it
-# are both targets, and softmax attention.
+# We see a wide empty band. All stacks are below it, at the size of rounding errors and with no trend in depth. Both
+# targets and softmax attention are above it.
 #
 # ### The best layer, and two ways out
-# How much does the best linear layer miss? Its outputs are linear in $x_i \otimes \sum_j x_j x_j^\top$. We therefore
-# fit the target on these features by least squares; no weights of a layer can do better. Then we compute the same
-# targets in two ways that escape the identity. One layer of HyperFeatureAttention of order 2 multiplies two scores.
-# Linear attention on one symbol per combination needs width 12 instead of 7.
+# How far off is the best linear layer? Its outputs are linear in $x_i \otimes \sum_j x_j x_j^\top$. We therefore fit
+# the target on these features by least squares, and no weights of a layer can do better than this fit. Then we compute
+# the same targets in two ways that escape the identity. One layer of HyperFeatureAttention of order 2 multiplies two
+# scores. Linear attention on one symbol per combination needs width 12 instead of 7.
 
 # %%
 many = torch.stack([torch.randint(size, (sequences, tokens), generator=draw) for size in sizes], dim=-1)
@@ -272,8 +275,8 @@ show.table(["target", "missed by the best linear attention, side by side"], miss
 
 # %% [markdown]
 # ## How we checked
-# We require a defect at the size of rounding from every stack, and a large one from both targets. As controls, the best
-# linear layer should miss the target, and softmax attention should break the identity.
+# We require the defect of every stack to be no larger than rounding errors, and the defect of both targets to be large.
+# As controls, the best linear layer should miss the target, and softmax attention should break the identity.
 
 # %%
 claim = Claim("hyper-attention/remark-f-6")
@@ -295,33 +298,32 @@ claim.verdict()
 # %% [markdown]
 # ## Where the paper differs
 # The remark is true, but the reason that the paper gives would prove too much. It argues that attention adds bilinear
-# terms and does not multiply them. Linear attention with one symbol per combination also only adds, and it represents
-# both sums exactly. It matters how the features are written, not that the terms are added.
+# terms and does not multiply them. Yet linear attention with one symbol per combination also only adds, and it
+# represents both sums exactly. What matters is how the features are written, not that the terms are added.
 #
 # ## What to remember
 # - Linear self-attention multiplies all tokens of a sequence by one common matrix, at any depth. It therefore keeps
 #   every linear relation between tokens.
 # - Features written next to each other satisfy such a relation, and a product of features does not.
-# - There are three ways out: multiply scores, use a softmax, or spend one symbol per combination of values.
+# - There are three ways out: multiply the scores, use a softmax, or use one symbol per combination of feature values.
 #
 # ## Exercises
 #
 # 1. *By hand.* A linear stack gives the small circle 2, the small square 7 and the large circle 4. What does it give
-#    the large square? And can it give the four tokens the products 1 · 1, 1 · 2, 2 · 1 and 2 · 2?
+#    the large square? Can such a stack give the four tokens the products 1 · 1, 1 · 2, 2 · 1 and 2 · 2?
 #    <details><summary>Solution</summary>
 #
-#    It gives 7 + 4 − 2 = 9. The products are 1, 2, 2 and 4. With the signs of the picture they sum to 1 − 2 − 2 + 4 =
-#    1, which is not 0, so no linear stack gives them.
+#    It gives 7 + 4 − 2 = 9. The products are 1, 2, 2 and 4. With the signs of the picture, their sum is 1 − 2 − 2 +
+#    4 = 1. Since this is not 0, no linear stack gives these products.
 #
 #    </details>
-# 2. *Predict, then run.* Set `depths = [5]`, and in a second run `heads = 20`. Does the defect grow with the depth, or
-#    with the number of heads?
+# 2. *Predict, then run.* Set `depths = [5]` in one run and `heads = 20` in another. Does the defect grow with the depth
+#    or with the number of heads?
 #    <details><summary>Solution</summary>
 #
-#    Neither. In our runs the largest defect is $1.1\cdot10^{-15}$ with the page's parameters, and $1.4\cdot10^{-15}$
-#    with five layers and with 20 heads. All three are rounding.
+#    It grows with neither. In our runs the largest defect is $1.1\cdot10^{-15}$ with the page's parameters, and
+#    $1.4\cdot10^{-15}$ both with five layers and with 20 heads. All three values are rounding errors.
 #
 #    </details>
 #
-# Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), because there we meet the layer that multiplies
-# scores.
+# Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), where we meet the layer that multiplies scores.

@@ -2,9 +2,9 @@
 # # Lemma 3.1 · One look-up solves the noiseless task
 # *Nguyen, Nguyen-Tang: Lemma 3.1, Section 3.1; Lemma A.1 and its remark, Appendix A.1.*
 #
-# To reason in context, a model must use what this one sentence says, also about words that it has never seen together.
-# The smallest case is a look-up: where did the last word occur before, and what came after it? Can one attention head
-# do this exactly, and with which weights? The rest of the chapter asks whether training finds them.
+# To reason in context, a model must use what the sentence in front of it says, even about words that it has never seen
+# together. The simplest case is a look-up: where did the last word occur before, and what came after it? Can one
+# attention head do this exactly, and with which weights? The rest of the chapter asks whether training finds them.
 
 # %%
 import math
@@ -59,9 +59,10 @@ def run(at: torch.Tensor, architecture: Architecture = linear, on: Sentences = s
 #
 # > red **door** *seven* green lamp **door** → ?
 #
-# You probably guess *seven*, and you need not know what a door is. You look for the earlier place of the last word, and
-# copy what came after it. A head can do the same if every position carries two codes: one for the word there, and one
-# for the word *before* it. The last position asks with its first code, and all positions answer with their second.
+# You probably guess *seven*, and you need not know what a door is. You look for an earlier occurrence of the last word
+# and copy what came after it. A head can do the same if every position carries two codes, one for the word at that
+# position and one for the word *before* it. The query uses the first code of the last position, and the keys use the
+# second codes of all positions.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.6)
@@ -86,26 +87,28 @@ show.figure(
 )
 
 # %% [markdown]
-# We see a single match, at position 3. Let its score be $\lambda$, and let attention vote with it for the word there.
-# Then *seven* gets the score of a next word (*logit*) $\lambda$, and in a vocabulary of twelve words the eleven others
-# get 0. The probability of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is $\ln(1+11e^{-\lambda})$:
+# We see a single match, at position 3. Let its score be $\lambda$, which counts as a vote for the word at that
+# position. Then *seven* gets the *logit* (the score of a next word) $\lambda$, and in a vocabulary of twelve words the
+# eleven others get 0. The probability of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is
+# $\ln(1+11e^{-\lambda})$:
 #
 # | $\lambda$ | 0 | 1 | 5 | 10 |
 # | --- | --- | --- | --- | --- |
 # | probability of *seven* | 0.08 | 0.20 | 0.93 | 0.9995 |
 # | loss | 2.48 | 1.62 | 0.07 | 0.0005 |
 #
-# The sharper the look-up, the smaller the loss, without a limit. If *door seven* occurs twice, there are two votes, and
+# The sharper the look-up, the closer the loss comes to 0. If *door seven* occurs twice, there are two votes, and
 # $2\lambda$ takes the place of $\lambda$.
 #
 # Three things could break this. A second word after *door* would collect votes as well. Codes that overlap would leak
 # votes to other words. And with a negative $\lambda$, ReLU attention sees nothing. We try all three below.
 #
-# ## The paper states Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as the word before.
-# All these codes are orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input
-# $x_h=E(z_h)+\tilde E(z_{h-1})$; the sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$
-# acts on what attention collects, and $U$ reads logits from it. The last word is the trigger $q$, one of a set
-# $\mathcal Q$. The output is $y$, and the bigram $(q,y)$ occurs $C_{q,y}$ times.
+# ## The paper states
+# Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as a previous word. All these codes are
+# orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input $x_h=E(z_h)+\tilde E(z_{h-1})$; the
+# sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$ acts on what attention collects, and
+# $U$ reads logits from it. The last word is the trigger $q$, one of a set $\mathcal Q$. The output is $y$, and the
+# bigram $(q,y)$ occurs $C_{q,y}$ times.
 #
 # <!-- claim in-context-reasoning/lemma-3-1 -->
 # <blockquote>
@@ -120,9 +123,9 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The sketch has the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
-# - The proof has $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be $e_y$
-#   and $\mathbb 1\{j=y\}$.
+# - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
+# - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
+#   $e_y$ and $\mathbb 1\{j=y\}$.
 #
 # </details>
 #
@@ -141,18 +144,18 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Take the terms of $W$ one by one. The term $\lambda_kE(k)\tilde E(k)^\top$ compares the last word with $k$ and the
-# word before position $h$ with $k$, so it scores $\lambda_k$ where both match and 0 elsewhere. The sentence ends in
-# $q$, so only the term of $q$ matters: this is Lemma A.1. With $V=I$ each position adds its score to the logit of its
-# word. In a sentence of the task nothing but $y$ follows $q$, and it does so $C_{q,y}$ times, so $y$ has the logit
-# $\lambda_qC_{q,y}$ and the $N-1$ other words have 0. Scores are never negative, so ReLU changes nothing.
+# We take the terms of $W$ one by one. The term $\lambda_kE(k)\tilde E(k)^\top$ compares both the last word and the word
+# before position $h$ with $k$, so it scores $\lambda_k$ where both match and 0 elsewhere. Because the sentence ends in
+# $q$, only the term for $q$ matters, which is Lemma A.1. With $V=I$, each position adds its score to the logit of its
+# word. In a sentence of the task, only $y$ follows $q$, and it does so $C_{q,y}$ times. Therefore $y$ has the logit
+# $\lambda_qC_{q,y}$, and the $N-1$ other words have 0. Scores are never negative, so ReLU changes nothing.
 #
-# The argument uses that the trigger is not the last word but one. Otherwise the trigger follows itself, and gets a
-# logit $\lambda_q$.
+# The argument assumes that the trigger is not also the second-to-last word. Otherwise the trigger follows itself and
+# gets a logit of $\lambda_q$.
 #
 # ## See it run
-# We draw 500 sentences with one, two or three bigrams $(q,y)$, and randomly rotated codes. First we compute the
-# scores, also those of each term of $W$ alone, and the logit of a trigger that follows itself.
+# We draw 500 sentences with one, two or three bigrams $(q,y)$, and randomly rotated codes. First we compute the scores,
+# both for $W$ and for each of its terms alone, and the logit of a trigger that follows itself.
 
 # %%
 after_trigger = torch.zeros(sentences.tokens.shape, dtype=torch.float64)
@@ -171,7 +174,7 @@ apart = sentences.tokens[:, -3] != sentences.trigger  # else the trigger would f
 own_logit = run(scales, on=Sentences(doubled, sentences.trigger, sentences.output)).logits[rows, sentences.trigger]
 
 # %% [markdown]
-# Then we compute the logits, and the loss at four values of $\lambda$, to compare it with its closed form.
+# Then we compute the logits and, at four values of $\lambda$, the loss, which we compare with its closed form.
 
 # %%
 expected = torch.zeros(count, tokens, dtype=torch.float64)
@@ -203,10 +206,10 @@ show.figure(
 )
 
 # %% [markdown]
-# The markers are on the lines. Two bigrams double the steepness and three triple it, since each copy has a vote.
+# The markers are on the lines. Two bigrams double the steepness and three triple it, because each copy has a vote.
 #
-# Now we break the look-up: a negative scale under ReLU, a second word $n$ after the trigger, and codes in too few
-# dimensions.
+# Now we break the look-up in three ways: with a negative scale under ReLU, with a second word $n$ after the trigger,
+# and with codes in too few dimensions.
 
 # %%
 negative = cross_entropy(run(-20 * alike, Architecture("relu")).logits, sentences.output).losses.mean()
@@ -224,8 +227,8 @@ without_scale = (run(scales).scores - after_trigger).abs().max()
 
 # %% [markdown]
 # ## How we checked
-# For both lemmas we compare every score, every logit and every loss with its formula. The three broken versions are the
-# controls. The two slips of the paper's proofs must fail.
+# For both lemmas, we compare every score, logit and loss with its formula. The three broken versions are the controls.
+# The two slips in the paper's proofs must also fail.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-a-1")
@@ -270,17 +273,17 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** Such an activation gives the logits of linear attention with $c\lambda$ in the place of
-# $\lambda$, in Lemma 3.1 and in Lemma 4.1, whatever it does for $x<0$. In Theorem 3.2, if the counts have the same
-# distribution for all triggers, the path stays as it is, and the exponent is multiplied by $c$.
+# **Beyond the paper.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
+# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, if the counts have the same distribution for all
+# triggers, the path does not change, and the exponent is multiplied by $c$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# No score is negative, so it does not matter what an activation does on the left. On the right a factor $c$ multiplies
-# all scores, which is the same as $c\lambda$ in the place of $\lambda$. We try six such activations in the noiseless
-# and in the noisy task. We compare them with three others: a square, which bends; the hyperbolic tangent, which is
-# bounded; and softplus, which is not 0 at 0, so that every word gets attention.
+# No score is negative, so it does not matter what an activation does to the left of 0. To the right, a factor $c$
+# multiplies all scores, which has the same effect as replacing $\lambda$ by $c\lambda$. We try six such activations in
+# the noiseless and in the noisy task. We compare them with three others: a square, which is not linear to the right of
+# 0; the hyperbolic tangent, which is bounded; and softplus, which is not 0 at 0, so that every word gets attention.
 
 # %%
 relu, elu = torch.relu, torch.nn.functional.elu
@@ -342,25 +345,26 @@ for name, activation in others.items():
 claim.verdict()
 
 # %% [markdown]
-# With the square the loss still vanishes, since its scores grow. For the limit of Lemma 3.1 it is enough that
-# $\sigma(0)=0$ and that $\sigma(\lambda)$ tends to infinity. The bounded activation fails at that.
+# With the square, the loss still tends to 0 because the scores grow without bound. The limit in Lemma 3.1 requires only
+# that $\sigma(0)=0$ and that $\sigma(\lambda)$ tends to infinity. The bounded activation does not satisfy the second
+# condition.
 #
 # ## What to remember
 # - A matrix with one term per trigger looks up what followed the trigger, and attention copies it.
 # - The loss is an explicit function of $C\lambda$, and decreases to zero as $\lambda$ grows.
-# - The look-up needs codes that do not overlap, and a trigger that is followed by nothing but the output.
+# - The look-up needs codes that do not overlap, and a trigger that is followed only by the output.
 #
 # ## Exercises
 #
 # 1. *By hand.* What are the logit and the probability of *seven* in "red door seven door seven lamp door", with $N=12$
-#    and $\lambda=1$? At which $\lambda$ does the probability reach one half?
+#    and $\lambda=1$? For which $\lambda$ does the probability reach one half?
 #    <details><summary>Solution</summary>
 #
-#    There are two votes, so the logit is 2 and the probability $e^2/(e^2+11)\approx0.40$. It reaches one half when
-#    $e^{2\lambda}=11$, at $\lambda=\frac12\ln11\approx1.20$.
+#    There are two votes, so the logit is 2 and the probability is $e^2/(e^2+11)\approx0.40$. The probability reaches
+#    one half when $e^{2\lambda}=11$, at $\lambda=\frac12\ln11\approx1.20$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `tokens = 15`. How do the lines of the figure move, where the loss is small?
+# 2. *Predict, then run.* Set `tokens = 15`. How do the lines in the figure move where the loss is small?
 #    <details><summary>Solution</summary>
 #
 #    They move up by the factor $14/11\approx1.27$ and stay equally steep, because the loss is then close to
@@ -368,4 +372,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), because there training has to find $\lambda$, and we ask how fast.
+# Next: [Theorem 3.2](theorem_3_2_rate.ipynb), where training has to find $\lambda$, and we ask how fast it does so.

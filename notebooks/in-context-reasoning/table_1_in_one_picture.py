@@ -2,10 +2,10 @@
 # # Table 1 · The whole table in one picture
 # *Nguyen, Nguyen-Tang: Table 1, Sections 5.1 and 5.2.*
 #
-# The paper trains thirteen small transformers on the same task and prints a table of ticks and dashes: which of them
-# learn it, and which can also do it with answers that they never saw as answers in training. The table does not say
-# why. Could we have predicted it? On this page we train all thirteen in small, draw the table as one picture, and ask
-# four questions about each model.
+# The paper trains thirteen small transformers on the same task. Its table of ticks and dashes shows which of them learn
+# the task, and which can also do it with answers that they never saw as answers in training. The table does not say
+# why. Could we have predicted it? On this page we train all thirteen models at a small size, draw the table as one
+# picture, and ask four questions about each model.
 
 # %%
 import math
@@ -62,7 +62,7 @@ tried = "Reparam-Linear-W-FA"
 # > red **door** *seven* green lamp **door** → ?
 #
 # You probably guess *seven*. The last word, *door*, is the **trigger**. It occurred before, and the word that followed
-# it there, the **output**, comes next.
+# it there, the **output**, comes next again.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -79,7 +79,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that one step back solves the task. Four things can go wrong on the way, and small numbers show them.
+# We see that a single look-up solves the task. A model can still fail in four ways, and small numbers show how.
 #
 # A model gives each word a score, its *logit*. Let the vocabulary have twelve words, and
 # give eleven of them the logit zero. If *seven* has the logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
@@ -88,15 +88,15 @@ show.figure(
 # | --- | --- | --- | --- | --- |
 # | probability of *seven* | 0.08 | 0.20 | 0.93 | 0.9995 |
 #
-# So (a) training has to leave its starting point, where all logits are 0, and (b) the logit has to grow without bound:
-# a model that cannot exceed 1 is stuck at 20 %.
+# We conclude that (a) training has to leave its starting point, where all logits are 0, and (b) the logit has to grow
+# without bound, because a model whose logit cannot exceed 1 is stuck at 20 %.
 #
 # In the noisy task, a *noise word* $\tau$ comes next with probability $\alpha$ instead of the output, and it has also
-# followed the trigger earlier. At $\alpha=1/2$ two words must therefore rise together (c). If *seven* rises to 5 and
-# $\tau$ stays at 0, then $\tau$ has the probability 1/160 where 1/2 is right.
+# followed the trigger earlier. At $\alpha=1/2$, the logits of two words must therefore rise together (c). If the logit
+# of *seven* rises to 5 and that of $\tau$ stays at 0, then $\tau$ has a probability of 1/160 where 1/2 is right.
 #
-# Finally, put *nine* in the place of *seven*, a word that never was an answer in training. A model that looks up what
-# followed the trigger does not care. A model that has learned its answers word by word does (d).
+# Finally, replace *seven* by *nine*, a word that was never an answer in training. This makes no difference to a model
+# that looks up what followed the trigger, but it does to a model that has learned its answers word by word (d).
 
 # %%
 QUESTIONS = [
@@ -127,29 +127,29 @@ show.figure(
 )
 
 # %% [markdown]
-# We see a path of three questions, and a fourth one apart from it. One model does not fit: by these questions,
-# Origin-Softmax-F should do what the other Origin models do, and in the paper it does not.
+# We see a path of three questions, with a fourth one apart from it. One model does not fit this scheme. Judging by the
+# questions, Origin-Softmax-F should behave like the other Origin models, but in the paper it does not.
 #
 # ### How to read a name
-# All models have one layer. Attention collects words of the sentence by a matrix $W$ and turns them into logits by a
-# matrix $V$; a feed-forward layer adds logits by a matrix $F$.
+# All models have one layer. Attention uses a matrix $W$ to collect words of the sentence and a matrix $V$ to turn them
+# into logits. A feed-forward layer adds further logits with a matrix $F$.
 #
 # | part of a name | meaning |
 # | --- | --- |
 # | Origin | $V$, $W$ and $F$ are trained, from zero |
-# | Reparam | they have the form of the paper's lemmas, and one number $\lambda$ per trigger is trained |
+# | Reparam | these matrices have the form of the paper's lemmas, and one number $\lambda$ per trigger is trained |
 # | Reparam-…-W | $V$ and $F$ have that form, and all of $W$ is trained |
 # | Linear, ReLU, Softmax | how scores become attention weights |
 # | FA, F | the feed-forward layer sees the last two words, $x_H$, with what attention collected (FA) or alone (F) |
 #
 # <details><summary>Inputs, scores, and the form of the lemmas</summary>
 #
-# The input $x_h$ at position $h$ has a one at the word there and another one at the word before it; $x_H$ is the input
-# at the end. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the $x_h$ by weight. There are $N$
-# words besides $\tau$. The form of the lemmas solves the task by hand. Its $W$ gives the score $\lambda$ to what
-# follows the trigger, and 0 to $\tau$. Its $V$ is the identity, so the logit of a word is the attention that it gets.
-# Its $F$ is 0 without noise. With noise it gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit
-# of the output where it sees what attention collected.
+# The input $x_h$ at position $h$ has a 1 for the word at that position and another 1 for the word before it, and $x_H$
+# is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
+# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. Their $W$
+# gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. Their $V$ is the identity, so the logit of a
+# word is the attention that it gets. Their $F$ is 0 without noise. With noise it gives $\tau$ the logit
+# $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit of the output if it sees what attention collected.
 #
 # </details>
 #
@@ -166,7 +166,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The bound of (c), which is the shift of ReLU attention, was set after first runs.
+# We set the bound of (c), which is the shift of ReLU attention, after first runs.
 #
 # </details>
 #
@@ -179,64 +179,67 @@ show.figure(
 #
 # - (a) Does descent from zero move $W$? For Origin-Linear-F it does not.
 # - (b) Can the logit of the output grow without bound? Under softmax attention with $V$ fixed it is at most 1.
-# - (c) Can the logit of $\tau$ follow it? Where $F$ sees $x_H$ alone and has the form of Lemma 4.1, it cannot.
-# - (d) Is a word that never was an output treated like an output? Models that train one number per trigger do so.
-#   Origin models with softmax or ReLU attention, started at zero, give it a probability of at most $1/N$ at all
-#   times.
+# - (c) Can the logit of $\tau$ follow it? Where $F$ sees only $x_H$ and has the form of Lemma 4.1, it cannot.
+# - (d) Does the model treat a word that was never an output like an output? Models that train one number per
+#   trigger do. Origin models with softmax or ReLU attention, started at zero, give it a probability of at most
+#   $1/N$ at all times.
 #
-# A loss of 0 needs (a) and (b). The Bayes risk, the lowest loss with noise, also needs (c). Unseen words need (d).
+# Reaching a loss of 0 requires (a) and (b). Reaching the Bayes risk, the lowest loss with noise, also requires (c).
+# Unseen words require (d).
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# - **a. The start.** At zero nothing reads what attention collects, so the gradient in $W$ is zero. Usually the first
-#   step changes that. In Origin-Linear-F it does not: linear attention with $W=0$ collects nothing, so $V$ has no
-#   gradient.
+# - **a. The start.** At zero, nothing reads what attention collects, so the gradient in $W$ is zero. Usually the first
+#   step changes that. In Origin-Linear-F it does not, because linear attention with $W=0$ collects nothing, so $V$ has
+#   no gradient either.
 # - **b. The output.** With $V$ fixed, the logit of a word is the attention that it gets. Softmax weights add up to 1.
-# - **c. The noise word.** The construction keeps attention away from $\tau$. Where $F$ sees the last words alone, the
+# - **c. The noise word.** The construction keeps attention away from $\tau$. Where $F$ sees only the last words, the
 #   logit of $\tau$ is therefore the constant $\gamma=\ln\frac\alpha{1-\alpha}$, and the output overtakes it. A
-#   *trained* $V$ can raise $\tau$, which is why F does no harm to Origin-ReLU-F.
-# - **d. Unseen words.** One number $\lambda$ per trigger serves all words alike. A trained matrix has entries for each
-#   word, and a word that never is the answer can only be pushed down.
+#   *trained* $V$ can raise the logit of $\tau$, which is why the variant F does no harm to Origin-ReLU-F.
+# - **d. Unseen words.** One number $\lambda$ per trigger serves all words alike. A trained matrix has separate entries
+#   for each word, and those of a word that is never the answer can only be pushed down.
 #
 # <details><summary>Proof for Origin-Linear-F</summary>
 #
-# With $W=0$ the attended sum $\sum_h(x_H^\top Wx_h)x_h$ is 0, and the slope in $V$ is a product with it. With $V=0$
-# nothing reads that sum, as $F$ sees $x_H$ alone, so the slope in $W$ is 0. Both stay 0 by induction. $\square$
+# With $W=0$ the attended sum $\sum_h(x_H^\top Wx_h)x_h$ is 0, and so is the gradient in $V$, which is a product with
+# this sum. With $V=0$ nothing reads the sum, as $F$ sees only $x_H$, so the gradient in $W$ is 0. By induction, both
+# matrices stay 0. $\square$
 #
 # </details>
 #
 # <details><summary>Proof for softmax attention with V fixed</summary>
 #
-# With $V=I$ the logit of $y$ in attention is the sum of the weights of attention at places that hold $y$. Softmax
-# weights are positive and add up to 1, so it is at most 1, and in the noiseless task $F=0$. The other $N-1$ words have
-# logits of at least 0, so the loss is at least $\ln(1+(N-1)/e)$. $\square$
+# With $V=I$, attention gives $y$ a logit equal to the sum of the attention weights at the positions of $y$. Softmax
+# weights are positive and add up to 1, so this logit is at most 1, and in the noiseless task $F=0$. The other $N-1$
+# words have logits of at least 0, so the loss is at least $\ln(1+(N-1)/e)$. $\square$
 #
 # </details>
 #
 # <details><summary>Proof for Origin models, softmax and ReLU attention, and for Origin-Linear-F</summary>
 #
-# For a word $w$ that never is the label, the slope of the loss in its logit is its probability $p_w\ge0$. A step
-# changes the row of $w$ in $V$ by $-p_w$ times the attended sum, and in $F$ by $-p_w$ times what $F$ sees, averaged
-# over sentences, times a positive rate. In the codes of words all these sums have entries of at least 0, as weights of
-# softmax and ReLU attention are not negative. (For Origin-Linear-F the attended sum is 0.) So from zero both rows have
-# no positive entry ever, and the logit of $w$ is at most 0. The slopes in all logits of a sentence add up to 0, so the
-# columns of $V$ and $F$ add up to 0, and so do the logits $\xi_j$ of all words in any sentence. There are $N$ of these
-# words, or $N+1$ with $\tau$. Then $\ln\sum_je^{\xi_j}\ge\ln N$ by convexity, and $p_w\le1/N$. $\square$
+# For a word $w$ that is never the label, the derivative of the loss with respect to its logit is its probability
+# $p_w\ge0$. A step changes the row of $w$ in $V$ by $-p_w$ times the attended sum, and in $F$ by $-p_w$ times what $F$
+# sees, averaged over sentences, times a positive rate. In the codes of words all these sums have entries of at least 0,
+# as weights of softmax and ReLU attention are not negative. (For Origin-Linear-F the attended sum is 0.) Starting from
+# zero, both rows therefore never have a positive entry, and the logit of $w$ is at most 0. The derivatives with respect
+# to all logits of a sentence add up to 0, so the columns of $V$ and $F$ each sum to 0, and so do the logits $\xi_j$ of
+# all words in any sentence. There are $N$ of these words, or $N+1$ with $\tau$. Then $\ln\sum_je^{\xi_j}\ge\ln N$ by
+# convexity, and $p_w\le1/N$. $\square$
 #
 # </details>
 #
 # ## See it run
 # ### The picture
-# We train all thirteen models on shorter sentences, with fewer words and steps than the paper. Each run takes steps of
-# fixed length along the gradient (*normalised descent*), at two learning rates, of which we keep the better one. With
-# noise we take $\alpha=0.2$ and $0.5$, and keep the worse result.
+# We train all thirteen models on shorter sentences, with fewer words and fewer steps than in the paper. Each run takes
+# steps of fixed length along the gradient (*normalised gradient descent*). We use two learning rates and keep the
+# better result. With noise we use $\alpha=0.2$ and $0.5$ and keep the worse result.
 #
 # We report the fraction of the gap that remains. The task has four output words, so the gap is $(1-\alpha)\ln4$: a
 # model that knows the task but not the output has fraction 1, and the lowest possible loss has fraction 0. For unseen
-# words we report how far their loss is from that of trained words, in the same unit. A model that is equally bad on
-# both is therefore at 0, and has a tick in the paper.
+# words, we report how far their loss is from that of trained words, in the same unit. A model that is equally bad on
+# both therefore has 0 here, and a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -329,8 +332,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Faint cells have ticks and deep cells have dashes, with few exceptions, which are framed. The two rows at the top do
-# everything. Below, each group of rows fails in the columns that need its question.
+# Faint cells have ticks and deep cells have dashes, with few exceptions, which are framed. The models in the top two
+# rows do everything. Below them, each group of rows fails in the columns that its question decides.
 
 # %%
 show.table(
@@ -341,8 +344,8 @@ show.table(
 
 # %% [markdown]
 # ### Question a
-# We train once more and record the length of the gradient in each matrix. ReLU attention has a shift of $10^{-8}$ here,
-# so it collects that much of every word.
+# We train once more and record the length of the gradient in each matrix. Here ReLU attention adds a shift of
+# $10^{-8}$, so it collects that much of every word.
 
 # %%
 trained = {
@@ -356,14 +359,14 @@ show.table(
 )
 
 # %% [markdown]
-# All steps have the same length, so any gradient that is not zero is enough. Origin-Linear-F alone has none in $V$ and
-# $W$, and its $F$ learns only how frequent the outputs are. Origin-Linear-FA starts from the same zeros and leaves,
-# because its $F$ reads what attention collects. Small random numbers would also free Origin-Linear-F
+# All steps have the same length, so any gradient that is not zero is enough. Only Origin-Linear-F has no gradient in
+# $V$ and $W$, and its $F$ learns only how frequent the outputs are. Origin-Linear-FA starts from the same zeros but
+# leaves them, because its $F$ reads what attention collects. Small random numbers would also free Origin-Linear-F
 # ({doc}`section_5_variants`).
 #
 # ### Questions b and c
-# We give each model the best weights that we know for it, at $\lambda=4$ and at $\lambda=40$. How much do the two
-# logits grow?
+# We give each model the best weights that we know for it, first at $\lambda=4$ and then at $\lambda=40$. How much do
+# the logits of the output and the noise word grow?
 
 # %%
 sentences = sample_sentences(quiet, 128, seeds[3])
@@ -385,13 +388,13 @@ show.table(
 )
 
 # %% [markdown]
-# Under softmax with $V$ fixed the output gains 0.3, and then has all the attention. In Reparam-Linear-F and
-# Reparam-ReLU-F the output grows and the noise word does not. The best compromise then stays
-# $\alpha\ln(1+(N-1)e^{-\gamma})$ above the lowest loss.
+# Under softmax with $V$ fixed, the logit of the output gains 0.3, and then the output has all the attention. In
+# Reparam-Linear-F and Reparam-ReLU-F, the logit of the output grows and that of the noise word does not. The best
+# compromise then stays $\alpha\ln(1+(N-1)e^{-\gamma})$ above the lowest loss.
 #
 # ### Question d
-# We exchange the output of a sentence with a word that never was an answer, everywhere in the sentence. Then we compare
-# the logits of the two.
+# We swap the output of a sentence with a word that was never an answer, everywhere in the sentence. Then we compare the
+# logits of the two words.
 
 
 # %%
@@ -415,17 +418,18 @@ never = {f"{name}, α = {alpha}": most(name, alpha) for name in origins for alph
 show.table(
     ["model", "no noise: trained", "no noise: unseen", "noise: trained", "noise: unseen"],
     [[name, *both_ways(name, 0.0), *both_ways(name, 0.2)] for name in TABLE_1],
-    caption="Logit of the answer, for a trained word and for one that never was an answer",
+    caption="Logit of the answer, for a trained word and for one that was never an answer",
 )
 
 # %% [markdown]
-# The Reparam models that train one number per trigger have the same logit twice. In the Origin models unseen words do
-# not just stay where they were, they are pushed *down*, to a probability of at most $1/N$. Origin-Linear-FA does the
-# same, although our proof does not cover it. Reparam-Linear-W-FA is between the two. Its $W$ learns partly what follows
-# the trigger, which serves all words, and partly the outputs ({doc}`theorem_3_4_direction`).
+# The Reparam models that train one number per trigger give both words the same logit. In the Origin models, the logits
+# of unseen words do not stay where they were. They are pushed *down*, so that the probability is at most $1/N$.
+# Origin-Linear-FA does the same, although our proof does not cover it. Reparam-Linear-W-FA is between these cases. Its
+# $W$ partly learns what follows the trigger, which serves all words, and partly the outputs
+# ({doc}`theorem_3_4_direction`).
 #
 # ### Four answers, 52 cells
-# Now we read the answers off the numbers, and let the rule fill in the table.
+# Now we read off the four answers from the numbers, and let them predict the table.
 
 
 # %%
@@ -471,12 +475,13 @@ show.table(
 )
 
 # %% [markdown]
-# The last two columns differ in one row alone.
+# The last two columns differ in only one row.
 #
-# By the rule Origin-Softmax-F learns both tasks. In our short sentences it does so without noise; with noise most of
-# the gap remains. Its fate depends on the length of the sentence and on the *fillers*, the words around the bigrams. If
-# no filler may be an output word, the only output word is the answer, and attention need not look for the trigger. With
-# outputs among the fillers, in long sentences, we reproduce the paper's dashes ({doc}`table_1_thirteen_models`).
+# According to this rule, Origin-Softmax-F learns both tasks. In our short sentences it does so without noise, but with
+# noise most of the gap remains. The result depends on the length of the sentence and on the *fillers*, which are the
+# words that are neither triggers nor outputs. If no filler may be an output word, the only output word is the answer,
+# and attention need not look for the trigger. With outputs among the fillers and long sentences, we reproduce the
+# paper's dashes ({doc}`table_1_thirteen_models`).
 
 # %%
 RULES = {"neutral fillers": "neutral", "outputs as fillers": "outputs allowed"}
@@ -499,8 +504,9 @@ for rule in alone:
 
 # %% [markdown]
 # ## How we checked
-# Each question has a check with a control: we require what the proofs say of the trained models, and closed forms of
-# the losses. The rule must agree with the paper in 47 cells, and must fail if we leave out any question.
+# Each question has a check with a control. We require that the trained models satisfy what the proofs say, and that the
+# losses agree with their closed forms. The rule must agree with the paper in 47 cells, and it must fail if we leave out
+# any question.
 
 # %%
 off = {
@@ -556,52 +562,54 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # We count 47 of 52 cells: all rows but Origin-Softmax-F, without the cell of Reparam-Linear-W-FA for unseen words
-# without noise. There the rule agrees with the paper for the wrong reason. With exact gradients the logit of an unseen
-# word grows as well, only more slowly, and its loss decreases; the dash is an effect of rounding in long runs
+# without noise. In that cell the rule agrees with the paper for the wrong reason. With exact gradients, the logit of an
+# unseen word also grows, only more slowly, and its loss decreases. The dash is an effect of rounding in long runs
 # ({doc}`table_1_thirteen_models`). With noise the dash is real.
 #
-# The bounds follow from the proofs, except that of the losses, which is that of {doc}`table_1_thirteen_models`. In
-# question c the bound is the shift of ReLU, which lets a weight of that size through to $\tau$; we set it after first
-# runs. We leave Reparam-Softmax-F out there. Softmax leaves a little weight on $\tau$, less as $\lambda$ grows, and
-# question b has decided the model already.
+# The bounds follow from the proofs, except the bound on the losses, which we take from {doc}`table_1_thirteen_models`.
+# In question c the bound is the shift of ReLU, which gives $\tau$ a weight of that size. We set this bound after first
+# runs. In this question we leave out Reparam-Softmax-F, because softmax leaves a little weight on $\tau$ (less as
+# $\lambda$ grows), and question b has already decided the model.
 #
 # The margin of the picture is 0.1 at the paper's batch of 512 sentences. At another batch we scale it to
 # $0.1\sqrt{512/\text{batch}}$. With the wide margin of a small batch, a real dash may pass as a tick.
 #
-# We compare losses at the larger learning rate without noise, to be far enough down, and at the smaller one with noise,
-# where a large step would oscillate around the minimum.
+# Without noise, we compare losses at the larger learning rate, so that the loss gets low enough. With noise, we use the
+# smaller rate, because a large step would oscillate around the minimum.
 #
 # </details>
 #
 # ## Where the paper differs
-# The paper gives the reason of question b. Of the five models with F that fail with noise, question c decides two. The
-# paper leaves open why unseen words are lost.
+# The paper gives the reason behind question b. Of the five models with F that fail with noise, question c decides two.
+# The paper does not explain why the models fail on unseen words.
 #
 # ## What to remember
-# - Loss 0 needs an output logit without bound. The lowest loss with noise also needs a noise word that can follow it.
-# - Unseen words need weights that treat all words alike. Training each word separately does worse than learning
-#   nothing: it pushes down every word that never was an answer.
+# - To reach loss 0, the logit of the output must be able to grow without bound. To reach the lowest loss with noise,
+#   the logit of the noise word must be able to follow it.
+# - A model handles unseen words if its weights treat all words alike. Training each word separately is worse for unseen
+#   words than learning nothing, because it pushes down every word that was never an answer.
 # - You can often predict what a model will learn from its form and its first two steps.
 #
 # ## Exercises
 #
 # 1. *By hand.* Take a vocabulary of 30 words, softmax attention, $V$ fixed and no noise. What is the largest
-#    probability that the output can get, and how low can the loss be? <details><summary>Solution</summary>
+#    probability that the output can get, and how low can the loss be?
+#    <details><summary>Solution</summary>
 #
-#    The logit of the output is at most 1 and the others are at least 0. So the probability is at most
-#    $e/(e+29)\approx 0.086$, and the loss at least $\ln(1+29/e)\approx 2.46$. In the table above this is 1.77,
-#    because the gap without noise is $\ln4$ and $2.46/\ln 4\approx1.77$.
+#    The logit of the output is at most 1, and the others are at least 0. The probability is therefore at most
+#    $e/(e+29)\approx 0.086$, and the loss is at least $\ln(1+29/e)\approx 2.46$. The table above shows this loss as
+#    1.77, because the gap without noise is $\ln4$ and $2.46/\ln 4\approx1.77$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `fillers = "neutral"`, so that the answer is the only output word of a sentence. Which row
-#    gets another frame, and why?
+#    gets one more frame, and why?
 #    <details><summary>Solution</summary>
 #
-#    Origin-Softmax-F. It need not look for the trigger, since attention that is spread over all words already finds the
-#    answer. With noise its fraction drops from 0.80 to 0.11, and the paper has a dash. Reparam-Linear-W-FA loses its
-#    frame: rounding now spoils its unseen words, 1.22 instead of 0.00.
+#    It is the row of Origin-Softmax-F. This model need not look for the trigger, because attention that is spread over
+#    all words already finds the answer. With noise its fraction drops from 0.80 to 0.11, where the paper has a dash.
+#    Reparam-Linear-W-FA loses its frame, because rounding now spoils its unseen words (1.22 instead of 0.00).
 #
 #    </details>
 #
-# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb), because there we reproduce the table at the paper's
-# size and ask how sure each tick is.
+# Next: [Table 1, thirteen models](table_1_thirteen_models.ipynb), where we reproduce the table at the paper's size and
+# ask how certain each tick is.

@@ -11,7 +11,8 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
 #
 # Two models with different weights fit the same data without error. Will they also agree on inputs that neither has
-# seen? For linear attention the lemma offers a test that we can run before any training: it looks at the inputs alone.
+# seen? For linear attention, the lemma offers a test that we can run before any training, because it looks only at the
+# inputs.
 
 # %%
 from math import comb
@@ -19,7 +20,7 @@ from math import comb
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
-from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features, pairs, psi
@@ -48,9 +49,9 @@ from bookpress.claims import schematic
 # | $(1, 1)$ | 3 |
 # | $(2, 2)$ | 6 |
 #
-# The pair $(a,b)=(1,2)$ fits. The pairs $(2,1)$ and $(3,0)$ fit as well. On the new input $(1, 0)$ they predict 1, 2
-# and 3. The second point taught us nothing, because it lies on a line with the first. If we replace it by $(1, 2)$
-# with label 5, only $a=1$, $b=2$ remains.
+# The pair $(a,b)=(1,2)$ fits. The pairs $(2,1)$ and $(3,0)$ fit as well. On the new input $(1, 0)$, these pairs predict
+# 1, 2 and 3. The second point taught us nothing, because it is a multiple of the first. If we replace it by $(1, 2)$
+# with label 5, only $a=1$ and $b=2$ remain.
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
@@ -83,20 +84,20 @@ show.figure(
 # other inputs the predictions do change.
 #
 # ## The paper states
-# A model of *linear attention* has $H$ heads with matrices $V_h$ and $Q_h$; together they are the parameters $\Theta$.
-# It reads $n$ tokens of $d$ numbers each, the columns of $Z$, and returns $\sum_h V_hZ(Z^\top Q_hz_n)$ at the last
-# token $z_n$. If we multiply this out, every term is a product of three numbers. The sums of such products are the
-# *features*
+# A *linear attention* model has $H$ heads with matrices $V_h$ and $Q_h$, which together form the parameters $\Theta$.
+# It reads $n$ tokens of $d$ numbers each, which are the columns of $Z$, and returns $\sum_h V_hZ(Z^\top Q_hz_n)$ at the
+# last token $z_n$. If we multiply this out, every term contains a product of three token entries. The sums of such
+# products are the *features*
 #
 # $$\langle z_{j\cdot}, z_{k\cdot}\rangle\, z_{\ell n},$$
 #
-# where $z_{j\cdot}$ has the $j$-th entries of all tokens. Exchanging $j$ and $k$ changes nothing, so we list each
-# feature once, $\psi$ of them, in the vector $\mathcal{H}(Z)$. Output $a$ of the model is $\langle p_a(\Theta),
-# \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. Although the model is cubic in the tokens, it is
-# *linear in the features*, as in the tiny example.
+# where $z_{j\cdot}$ contains the $j$-th entries of all tokens. Since swapping $j$ and $k$ changes nothing, we list each
+# feature once. The vector $\mathcal{H}(Z)$ contains these $\psi$ features. Output $a$ of the model is
+# $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ with some coefficients $p_a(\Theta)$. Although the model is cubic in the
+# tokens, it is *linear in the features*, as in the tiny example.
 #
-# We write $\mathrm{MHLA}_\Theta$ for the model and $\Omega_H$ for all parameters with $H$ heads. The *empirical risk
-# minimisers* are the parameters with the smallest loss on the data.
+# We write $\mathrm{MHLA}_\Theta$ for the model and $\Omega_H$ for the set of all parameters with $H$ heads. The
+# *empirical risk minimisers* are the parameters with the smallest loss on the data.
 #
 # <!-- claim linear-attention/definition-realizability -->
 # <blockquote>
@@ -122,8 +123,9 @@ show.figure(
 # **What is true.** A model class is identifiable with respect to a data set if all its empirical risk minimisers, the
 # set $\Omega_{\mathrm{ERM}}$ of Eq. 13, compute the same function, on inputs of every length.
 #
-# **What changed.** Eq. 13 names the set of minimisers $\Omega_\Theta$, as if it held all parameters $\Theta$ of the
-# class; the text before and after it has $\Omega_{\mathrm{ERM}}$. Two arbitrary models of a class need not agree.
+# **What changed.** Eq. 13 calls the set of minimisers $\Omega_\Theta$, as if it contained all parameters $\Theta$ of
+# the class, while the text before and after it has $\Omega_{\mathrm{ERM}}$. Two arbitrary models of a class need not
+# agree.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -152,24 +154,24 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Realizable data have a model with loss 0. Therefore every minimiser has loss 0, and its coefficients solve the linear
-# equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the vectors $\mathcal{H}(Z_i)$ span the whole space,
-# these equations have only one solution. How the coefficients came about, from one head or from a hundred, does not
-# matter.
+# If the data are realizable, some model has loss 0. Every minimiser therefore also has loss 0, and its coefficients
+# solve the linear equations $\langle p_a, \mathcal{H}(Z_i)\rangle = y_{i,a}$. If the vectors $\mathcal{H}(Z_i)$ span
+# the whole space, these equations have only one solution. It does not matter whether the coefficients come from one
+# head or from a hundred.
 #
-# We read the span from the matrix $\Lambda_D$, the mean of $\mathcal{H}\mathcal{H}^\top$ over the data: its smallest
-# eigenvalue is positive exactly if the features span. Otherwise some $u$ has $\Lambda_Du=0$. This is the direction that
-# the data cannot see. On the line of the tiny example, all four entries of $\Lambda_D$ are 2.5, and $u=(1,-1)$.
+# We can read off the span from the matrix $\Lambda_D$, the mean of $\mathcal{H}\mathcal{H}^\top$ over the data. Its
+# smallest eigenvalue is positive exactly if the features span the whole space. Otherwise some $u\ne0$ satisfies
+# $\Lambda_Du=0$, and this is a direction that the data cannot see. For the two points on a line in the tiny example,
+# all four entries of $\Lambda_D$ are 2.5, and $u=(1,-1)$.
 #
 # <details><summary>Proof of Lemma 4.1</summary>
 #
-# The loss is a mean of squares and 0 for the model that realizes the data. So every minimiser $\Theta$ has loss 0:
-# $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
+# The loss is a mean of squares and 0 for the model that realizes the data. Every minimiser $\Theta$ therefore has loss
+# 0: $\langle p_a(\Theta), \mathcal{H}(Z_i)\rangle = y_{i,a}$ for all samples $i$ and outputs $a$. Let $\Theta'$ be
 # another minimiser and $c = p_a(\Theta) - p_a(\Theta')$. Then $\langle c, \mathcal{H}(Z_i)\rangle = 0$ for all $i$, and
-# $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since
-# $\lambda_{\min}(\Lambda_D) > 0$, we have $c = 0$. The outputs $\langle p_a(\Theta),
-# \mathcal{H}(Z)\rangle$ and $\langle p_a(\Theta'), \mathcal{H}(Z)\rangle$ are equal for every input $Z$,
-# of every length. $\square$
+# $c^\top\Lambda_Dc$, the mean of $\langle c, \mathcal{H}(Z_i)\rangle^2$, is 0. Since $\lambda_{\min}(\Lambda_D) > 0$,
+# we have $c = 0$. The outputs $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ and
+# $\langle p_a(\Theta'), \mathcal{H}(Z)\rangle$ are equal for every input $Z$, of every length. $\square$
 #
 # </details>
 #
@@ -193,7 +195,7 @@ def gaussian_tokens(count, tokens, width):
 
 # %% [markdown]
 # ### The features, counted exactly
-# We compute the features of random whole numbers, so that their rank is exact.
+# We compute the features of random whole numbers, for which the rank is exact.
 
 # %%
 integers = torch.randint(-9, 10, (2 * psi(d), n, d), generator=source).double()
@@ -206,13 +208,13 @@ def rank(tokens):
 
 
 # %% [markdown]
-# With two or more tokens all $\psi$ features are independent functions. With a single token they are $z_jz_kz_\ell$,
-# and some coincide. All that follows therefore needs inputs of at least two tokens.
+# With two or more tokens, all $\psi$ features are independent functions. With a single token they are $z_jz_kz_\ell$,
+# and some of them coincide. Everything that follows therefore uses inputs of at least two tokens.
 #
 # ### Different heads, one function
-# Next we take a model and change its heads without changing the function. We build its *twin*: to the matrix of all
-# products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, we add a part that is antisymmetric in $j$ and $k$, and split the
-# sum into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and once in a
+# Next we take a model and change its heads without changing the function. To build its *twin*, we take the matrix of
+# all products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, add a part that is antisymmetric in $j$ and $k$, and split the
+# result into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and once in a
 # direction that inputs of one token cannot see.
 
 # %%
@@ -228,7 +230,7 @@ def moved(change):
 
 direction = torch.randn(p.shape, generator=source, dtype=torch.float64)
 near = moved(1e-3 * direction / direction.norm())
-unseen = certificate_of(exact_second_moment(gaussian_law(), d, tokens=1)).null_space[0]
+unseen = certificate_of(EntryDistribution.gaussian().second_moment(d, tokens=1)).null_space[0]
 hidden = moved(torch.outer(torch.ones(d, dtype=torch.float64), unseen))
 
 
@@ -239,8 +241,8 @@ def gap(first, second, count):
 # %% [markdown]
 # ### Every minimiser, from many starts
 # Now let tokens have width $d=2$, so that $\psi=6$. A teacher with one head labels $N$ inputs. We fit models with one
-# head and with $d^2=4$ heads from many random starts, and keep the fits with loss 0: these are minimisers. The others
-# stopped in local minima and say nothing about the lemma. How far are the minimisers from the teacher?
+# head and with $d^2=4$ heads from many random starts, and keep the fits with loss 0, which are the minimisers. The
+# others stopped in local minima and have no bearing on the lemma. How far are the minimisers from the teacher?
 
 # %%
 width = 2
@@ -306,17 +308,18 @@ show.figure(
 )
 
 # %% [markdown]
-# From $N=\psi=6$ samples on, the certificate holds, and all minimisers are the teacher. Below, models with four heads
-# find other functions. One head is a surprise: at $N=4$ and 5 it still finds only the teacher, without a certificate.
-# It has 7 free parameters here (8, minus the scale that $V$ and $Q$ share), and the $2N\ge8$ equations are enough to
-# determine them. At $N=3$ there are 6 equations, and one head finds other functions as well.
+# With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With fewer
+# samples, models with four heads find other functions. A single head is a surprise, because at $N=4$ and 5 it still
+# finds only the teacher, without a certificate. It has 7 free parameters here (8, minus the scale that $V$ and $Q$
+# share), and the $2N\ge8$ equations are enough to determine them in these runs. At $N=3$ there are 6 equations, and one
+# head also finds other functions.
 #
 # ## How we checked
 # ### Lemma 4.1
-# At $N=6$ every fit with loss 0 must have the teacher's coefficients, with one head and with four. As a control, the
-# same test must fail at $N=3$. We also test the steps of the paper's proof. For its condition "if there exists $b$" we
-# use inputs whose last token has a zero in its second entry: the features with the first token in its place span
-# everything, those with the last token do not.
+# At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a control,
+# the same test must fail at $N=3$. We also test the steps of the paper's proof. To test its condition "if there exists
+# $b$", we use inputs whose last token has a zero in its second entry. The features that use the first token instead of
+# the last span the whole space, but those that use the last token do not.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
@@ -351,14 +354,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A fit counts as having loss 0 if its loss is below $10^{-18}$. The smallest loss of the other fits is in the last
-# column of the table. To test one row of coefficients for all outputs, we take the best one, the mean of the rows.
+# A fit counts as having loss 0 if its loss is below $10^{-18}$. The last column of the table shows the smallest loss of
+# the other fits. To test whether one row of coefficients could serve all outputs, we take the best such row, which is
+# the mean of the rows.
 #
 # </details>
 #
 # ### The two definitions
-# For identifiability we compare the minimisers at $N=6$ with one another, on inputs of several lengths. The controls
-# are the minimisers at $N=3$ and two random models, because Eq. 13 seems to allow any parameters.
+# For identifiability, we compare the minimisers at $N=6$ with one another on inputs of several lengths. The controls
+# are the minimisers at $N=3$ and two random models. We include the random models because Eq. 13 seems to allow any
+# parameters.
 
 
 # %%
@@ -377,8 +382,7 @@ claim.misprint.at_most("λ_min > 0: all of Ω in place of the minimisers, gap", 
 claim.verdict()
 
 # %% [markdown]
-# Realizable data have loss 0, both for the teacher and for least squares. With noise on the labels the loss stays
-# positive.
+# On realizable data, both the teacher and least squares have loss 0. With noise on the labels, the loss stays positive.
 
 # %%
 tokens = gaussian_tokens(4 * psi(width), n, width)
@@ -402,9 +406,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Eq. 16 counts the coefficients with $j=k$ twice. Models with equal coefficients are still the same function, but the
-# product of coefficients and features is no longer the output; the appendix has the right form. The proof of Lemma 4.1
-# allows some token $b$ in the features where only the last one will do.
+# Eq. 16 counts the coefficients with $j=k$ twice. Models with equal coefficients still compute the same function, but
+# the product of coefficients and features is no longer the output. The appendix has the right form. The proof of Lemma
+# 4.1 allows any token $b$ in the features, although only the last one will do.
 #
 # ## Also on this page
 # ### The list of features
@@ -441,8 +445,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### When are two models the same function?
-# The twin from above has different heads and the same coefficients. Does the converse hold? If the coefficients differ,
-# do the outputs?
+# The twin from above has different heads but the same coefficients, and it computes the same function. Does the
+# converse hold? If the coefficients differ, do the outputs also differ?
 #
 # <!-- claim linear-attention/corollary-2 -->
 # <blockquote>
@@ -461,11 +465,11 @@ claim.verdict()
 # &+ \textstyle\sum_h V_h[a,k]\, Q_h[j,\ell] ,
 # \end{aligned}$$
 #
-# and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, are the same
-# function of inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal.
+# and for $j = k$ the single term $\sum_h V_h[a,j]\, Q_h[j,\ell]$. Two models, with any numbers of heads, compute the
+# same function on inputs of all lengths if and only if their $p \in \mathbb{R}^{d \times \psi}$ are equal.
 #
 # **What changed.** For $j=k$ Eq. 16 counts every term twice, which contradicts Eqs. 41 and 42 of the appendix. The
-# equivalence survives the doubled terms, but with them $p$ times the features is no longer the output.
+# equivalence survives the doubled terms, but $p$ times the features is then no longer the output.
 #
 # <details><summary>Slips (2)</summary>
 #
@@ -478,32 +482,33 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** Inputs of two tokens are enough; inputs of one token, for $d\ge2$, are not.
+# **Beyond the paper.** Inputs of two tokens are enough. For $d\ge2$, inputs of one token are not.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # <details><summary>Proof of Corollary 2, as corrected</summary>
 #
-# *Equal coefficients, equal functions.* Output $a$ is $\sum_{j,k,\ell} T_{jk\ell}\,\langle z_j, z_k\rangle z_{\ell
-# n}$ with $T_{jk\ell} = \sum_h V_h[a,j]\,Q_h[k,\ell]$. For $j \ne k$ the two terms with $j$ and $k$ exchanged have the
-# same feature, and their coefficients add up to $p_a(\Theta)_{\{j,k\},\ell}$; for $j = k$ there is one term. So the
-# output is $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ (Eq. 45), at every length.
+# *Equal coefficients, equal functions.* Output $a$ is $\sum_{j,k,\ell} T_{jk\ell}\,\langle z_j, z_k\rangle z_{\ell n}$
+# with $T_{jk\ell} = \sum_h V_h[a,j]\,Q_h[k,\ell]$. For $j \ne k$, the two terms with $j$ and $k$ exchanged have the
+# same feature, and their coefficients add up to $p_a(\Theta)_{\{j,k\},\ell}$. For $j = k$ there is one term. The output
+# is therefore $\langle p_a(\Theta), \mathcal{H}(Z)\rangle$ (Eq. 45), at every length.
 #
 # *Equal functions of two tokens, equal coefficients.* Let $c$ be the difference of two models' rows $p_a$, and let
 # their outputs be equal for all inputs with the tokens $x$ and $z$, $z$ being the last. Then
 #
 # $$\sum_{j \le k,\ \ell} c_{\{j,k\},\ell}\,(x_jx_k + z_jz_k)\,z_\ell = 0$$
 #
-# for all $x$ and $z$. A polynomial that is zero everywhere has no coefficients but zero. The term $x_jx_kz_\ell$ occurs
-# once, with $c_{\{j,k\},\ell}$; so $c = 0$.
+# for all $x$ and $z$. All coefficients of a polynomial that is zero everywhere are zero. The term $x_jx_kz_\ell$ occurs
+# once, with coefficient $c_{\{j,k\},\ell}$, so $c = 0$.
 #
-# *One token is not enough* ($d \ge 2$). There the feature is $z_jz_kz_\ell$, the same for $\{1,2\}, 1$ and for
-# $\{1,1\}, 2$. Coefficients that differ by 1 in the one and by $-1$ in the other make the same function.
+# *One token is not enough* ($d \ge 2$). There the feature is $z_jz_kz_\ell$, which is the same for $\{1,2\}, 1$ and for
+# $\{1,1\}, 2$. Two models whose coefficients differ by 1 in the first entry and by $-1$ in the second compute the same
+# function.
 #
-# *Eq. 16.* It doubles the entries with $j = k$, which can be undone, so that its $p$ are equal exactly if the right
-# ones are. But $\langle p_a, \mathcal{H}(Z)\rangle$ is then the output plus $\sum_{j,\ell} T_{jj\ell}\|z_j\|^2z_{\ell
-# n}$. $\square$
+# *Eq. 16.* It doubles the entries with $j = k$. Since this can be undone, its $p$ are equal exactly if the right ones
+# are. But $\langle p_a, \mathcal{H}(Z)\rangle$ is then the output plus $\sum_{j,\ell} T_{jj\ell}\|z_j\|^2z_{\ell n}$.
+# $\square$
 #
 # </details>
 
@@ -526,9 +531,9 @@ claim.verdict()
 
 # %% [markdown]
 # ### The test is sufficient, not necessary
-# If $\Lambda_Du=0$, we can add $c\,u^\top$ to the coefficients for any vector $c$, and no prediction on the data
-# changes. Since $d^2$ heads can take any coefficients, such data never determine a model with $d^2$ heads. With fewer
-# heads they may, as we saw at $N=4$ and 5.
+# If $\Lambda_Du=0$, we can add $c\,u^\top$ to the coefficients for any vector $c$ without changing a prediction on the
+# data. Since models with $d^2$ heads can have any coefficients, such data never determine a model with $d^2$ heads.
+# They may determine one with fewer heads, as we saw at $N=4$ and 5.
 #
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
@@ -542,7 +547,7 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** With few heads the minimiser can be unique while $\Lambda_D$ is singular.
+# **Beyond the paper.** With few heads, the minimiser can be unique even if $\Lambda_D$ is singular.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -570,25 +575,25 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - Linear attention is linear in its cubic features, so a perfect fit means solving linear equations.
-# - If the features of the data span the space, all perfect fits are one function, whatever their heads.
+# - If the features of the data span the space, all perfect fits compute the same function, whatever their heads.
 # - If they do not span, models with $d^2$ heads can fit the data perfectly and disagree elsewhere.
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $d=2$. List the six features for an input with a single token $(s,t)$. How many different ones are
-#    there, and can the test succeed on such data?
+# 1. *By hand.* Let $d=2$. List the six features for an input with a single token $(s,t)$. How many of them are
+#    distinct, and can the test succeed on such data?
 #    <details><summary>Solution</summary>
 #
-#    For $\ell=1$ the features are $s\cdot s^2$, $s\cdot st$ and $s\cdot t^2$, for $\ell=2$ they are $t\cdot s^2$,
-#    $t\cdot st$ and $t\cdot t^2$. Since $s\cdot st=t\cdot s^2$ and $s\cdot t^2=t\cdot st$, only four differ. Six
-#    features never span with four different ones, so the test fails.
+#    For $\ell=1$ the features are $s\cdot s^2$, $s\cdot st$ and $s\cdot t^2$, and for $\ell=2$ they are $t\cdot s^2$,
+#    $t\cdot st$ and $t\cdot t^2$. Since $s\cdot st=t\cdot s^2$ and $s\cdot t^2=t\cdot st$, only four are distinct.
+#    Vectors of six features with only four distinct entries never span six dimensions, so the test fails.
 #
 #    </details>
 # 2. *Predict, then run.* The inputs have four tokens. Set `n = 2`. How many samples does the certificate need now?
 #    <details><summary>Solution</summary>
 #
-#    Six, as before. The number of features, $\psi=6$, depends on the width of the tokens and not on their number: below
-#    six samples the features cannot span, and at six they do.
+#    It still needs six. The number of features, $\psi=6$, depends on the width of the tokens and not on their number.
+#    Fewer than six samples cannot span the space, and here six do.
 #
 #    </details>
 #

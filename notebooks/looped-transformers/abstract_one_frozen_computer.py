@@ -10,10 +10,10 @@
 # # Section 1 · One frozen transformer for all programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Abstract and Section 1.*
 #
-# You buy one computer and run many programs on it; you do not build a new machine for each. Can a transformer be used
-# like that? The abstract promises a single frozen transformer that calculates, inverts matrices and even trains
-# models, as its input instructs it. In the paper, each of these programs has its own lemma, with its own transformer.
-# We put five of them into one machine and watch its weights.
+# You buy one computer and run many programs on it, instead of building a new machine for each program. Can we use a
+# transformer in the same way? The abstract promises a single frozen transformer that calculates, inverts matrices and
+# even trains models, depending on the instructions in its input. In the paper, each of these programs has its own lemma
+# with its own transformer. We run five of them on one machine and watch its weights.
 
 # %%
 import copy
@@ -27,9 +27,8 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import random_network
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.calculator import calculator_program, calculator_sums
 from attention_theory.looped_transformers.programs.newton import newton_program
@@ -51,9 +50,9 @@ require(d=(d, 3, 6), rounds=(rounds, 3, 12), epochs=(epochs, 1, 4), seed=(seed, 
 
 # %% [markdown]
 # ## A tiny example
-# Let the memory hold $x=3$, $y=4$ and $t=0$, and let the program have three instructions: multiply $x$ and $y$ into
-# $t$; add $x$ to $t$; halt. All of this is the *input* of the transformer, together with a counter that names the
-# next instruction, from 0:
+# Let the memory hold $x=3$, $y=4$ and $t=0$, and let the program have three instructions: store the product of $x$ and
+# $y$ in $t$; add $x$ to $t$; halt. All of this is the *input* of the transformer, together with a counter that gives
+# the number of the next instruction, starting from 0:
 #
 # | | counter | $x$ | $y$ | $t$ |
 # | --- | --- | --- | --- | --- |
@@ -61,7 +60,7 @@ require(d=(d, 3, 6), rounds=(rounds, 3, 12), epochs=(epochs, 1, 4), seed=(seed, 
 # | after one pass | 1 | 3 | 4 | 12 |
 # | after two passes | 2 | 3 | 4 | 15 |
 #
-# Now change a single entry of the input, the name of the function in the first instruction, from `mul` to `add`. The
+# Now we change a single entry of the input: the name of the function in the first instruction, from `mul` to `add`. The
 # same weights then return $7$ and $10$.
 
 # %%
@@ -94,9 +93,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that a pass changes two things: the counter and one cell of memory. The program goes through unchanged, and
-# the output has the form of an input, so that we can loop. The machine multiplies with a softmax that is nearly
-# linear. Therefore its 12 is only right to about $10^{-5}$, and no product on this page is exact.
+# We see that a pass changes only the counter and one cell of memory. The program goes through unchanged, and the output
+# has the form of an input, so we can loop. The machine multiplies with a softmax that is nearly linear. Its 12 is
+# therefore only right to about $10^{-5}$, and no product on this page is exact.
 #
 # ## The paper states
 # <!-- claim looped-transformers/remark-one-frozen -->
@@ -111,9 +110,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The weights depend on the size of a program alone: how many columns it has, how large its
-# matrices are, and which functions it may call. Five programs that we pad to one size lead to the same weights, bit for
-# bit.
+# **Beyond the paper.** The weights depend only on how many columns a program has, how large its matrices are, and which
+# functions it may call. If we pad five programs to the same size, they lead to the same weights, bit for bit.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -124,9 +122,9 @@ show.figure(
 # block that the instruction names, writes it to memory, and sets the counter. Attention finds a column by comparing
 # addresses, so the weights contain no address of any particular program.
 #
-# They depend on three sizes only: how many columns there are, since an address needs as many bits as it takes to
-# number them; how large a matrix is; and which function blocks there are. We can choose all three once for several
-# programs. A shorter program is *padded*: empty cells go behind its memory, and idle instructions before its halt.
+# The weights depend on only three choices: the number of columns, because an address needs enough bits to number them;
+# the largest size of a matrix; and the set of function blocks. We can make all three choices once for several programs.
+# We *pad* a shorter program with empty cells after its memory and idle instructions before its halt.
 #
 # ## See it run
 # ### Five programs
@@ -147,7 +145,7 @@ basis = torch.linalg.qr(torch.cat([torch.ones(d, 1) + 0.2 * draw(d, 1), draw(d, 
 positive = basis @ torch.diag(torch.linspace(0.5, 1.5, d, dtype=torch.float64)) @ basis.mT
 dominated = basis @ torch.diag(torch.linspace(1.0, -0.3, d, dtype=torch.float64) ** 3) @ basis.mT
 x, y, zeros = draw(3, d), draw(3), torch.zeros(d, dtype=torch.float64)
-network = random_network(d, d, seed)
+network = Network.random(d, d, seed)
 programs = {
     "Newton's inverse": newton_program(positive, rounds),
     "power iteration": power_program(dominated, rounds),
@@ -158,13 +156,13 @@ programs = {
 
 # %% [markdown]
 # ### One machine
-# The machine has all function blocks that any of the five needs, and room for the longest program. In each layer it
-# has as many heads as the block that needs most: the calculator's sums of sigmoids.
+# The machine has every function block that any of the five programs needs, and room for the longest program. Each layer
+# has as many heads as the most demanding block, which is the calculator's sums of sigmoids.
 
 # %%
 cells = max(len(program.memory) for program in programs.values())
 instructions = max(len(program.code) for program in programs.values())
-inputs = {name: padded(program, cells, instructions) for name, program in programs.items()}
+inputs = {name: program.padded(cells, instructions) for name, program in programs.items()}
 reciprocal, root = calculator_sums(0.2, 0.2, 6.0, 4.0)
 sums = [SumBlock("add", 1), SumBlock("sub", 1)]
 curves = [SigmoidSumBlock("inverse", reciprocal), SigmoidSumBlock("root", root)]
@@ -182,11 +180,11 @@ show.table(
 )
 
 # %% [markdown]
-# Back-propagation needs most cells and most instructions, so the other four are padded to its size.
+# Back-propagation needs the most cells and the most instructions, so we pad the other four programs to its size.
 #
 # ### Five runs
-# We run the five inputs on the same object. After every pass we compare the counter and the memory with an
-# interpreter that knows nothing of transformers. After every run we compare the weights with a copy that we made
+# We run the five inputs on the same Python object. After every pass we compare the counter and the memory with an
+# interpreter that knows nothing about transformers. After every run we compare the weights with a copy that we made
 # before.
 
 # %%
@@ -206,7 +204,7 @@ show.table(
 )
 
 # %% [markdown]
-# We draw which instruction each pass executes, and how far the memory is from the interpreter's.
+# We draw which instruction each pass executes, and how far the machine's memory is from the interpreter's.
 
 # %%
 fig, axes = show.axes(1, 2, width=8.5, height=3.6)
@@ -227,13 +225,13 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left we see the loops of four programs and the short straight line of the calculator, all traced by one set
-# of weights. On the right, the distance stays below $10^{-6}$ to the end; it comes from the products, each of which
-# is off by about $10^{-7}$.
+# On the left we see the loops of four programs and the short straight line of the calculator, all traced by one set of
+# weights. On the right, the distance stays below $10^{-6}$ to the end. It comes from the products, each of which is off
+# by about $10^{-7}$.
 #
 # ## How we checked
-# We build a machine from each of the five inputs and compare all weights bit by bit. Then we try to break the result:
-# without padding, with another bit in the input, and with another weight.
+# We build a machine from each of the five inputs and compare all weights bit by bit. Then we try to break the result by
+# leaving out the padding, by changing a bit of the input, and by changing a weight.
 
 # %%
 twins = {name: FleqMachine(program, blocks).transformer for name, program in inputs.items()}
@@ -245,7 +243,7 @@ equal_unpadded = {name: one.same_weights(machine.transformer) for name, one in o
 def refusal(count):
     """What is said to back-propagation through a number of points."""
     try:
-        padded(machine_program(network, x[:count], y[:count], 0.2, epochs), cells, instructions)
+        machine_program(network, x[:count], y[:count], 0.2, epochs).padded(cells, instructions)
     except ParameterError as error:
         return str(error)
     return ""
@@ -254,8 +252,8 @@ def refusal(count):
 print("one point more:", refusal(2))
 
 # %% [markdown]
-# Without padding the machines differ, because longer addresses need more rows. A program that is larger than the
-# machine is refused by name.
+# Without padding the machines differ, because longer addresses need more rows. A machine refuses a larger program and
+# names it.
 #
 # If the weights are the same, only the input can distinguish the programs. We therefore change one bit of it: the
 # lowest bit of the function's number in the first instruction of Newton's program.
@@ -281,7 +279,7 @@ noticed = not other.transformer.same_weights(before)
 tampered = compare(other.run(inputs["calculator"], 20), references["calculator"])
 
 # %% [markdown]
-# Both the comparison of weights and the run itself should notice it.
+# Both the comparison of weights and the run itself should notice the change.
 
 # %%
 claim = Claim("looped-transformers/remark-one-frozen")
@@ -305,18 +303,19 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# A product adds an error of about $10^{-7}$ times the square of its size. Over about a hundred passes, on entries of
-# size 10 or less, these errors add up to the bound of $10^{-4}$. For the calculator the interpreter evaluates the
-# same sums of sigmoids as the machine, so that we compare the machine and not the approximation of $1/x$ and $\sqrt
-# x$. A padded program may take one pass more: one that used to run into its halt first meets an idle instruction,
-# which jumps there.
+# A product adds an error of about $10^{-7}$ times the square of its size. Over about a hundred passes, with entries of
+# size at most 10, these errors add up to the bound of $10^{-4}$. For the calculator, the interpreter evaluates the same
+# sums of sigmoids as the machine, so we test the machine and not the approximation of $1/x$ and $\sqrt x$. A padded
+# program may take one more pass, because a program that used to run straight into its halt first meets an idle
+# instruction, which jumps there.
 #
 # </details>
 #
 # ## What to remember
 # - One set of weights inverts a matrix, finds an eigenvector, trains two models and calculates.
-# - The program is in the input: one bit of it changes the result, and no weight changes.
-# - The weights depend on the size of a program and on nothing else, so padding makes programs share a machine.
+# - The program is in the input. Changing one bit of it changes the result, while every weight stays the same.
+# - The weights depend on a program only through its size and the functions it needs, so padded programs can share a
+#   machine.
 #
 # ## Exercises
 #
@@ -324,18 +323,18 @@ claim.verdict()
 #    you change?
 #    <details><summary>Solution</summary>
 #
-#    $9 = 3\cdot4-3$: keep the first instruction and let the second subtract, $t = t - x$. We change one column, and
-#    in it only the number of the function.
+#    Since $9 = 3\cdot4-3$, we keep the first instruction and let the second subtract, $t = t - x$. We change one
+#    column, and in it only the number of the function.
 #
 #    </details>
-# 2. *Predict, then run.* Set `epochs = 4`, so that both trainings go over their data four times and not twice. What
-#    happens to their cycles, to the size of the machine and to its weights?
+# 2. *Predict, then run.* Set `epochs = 4`, so that both training programs go over their data four times instead of
+#    twice. What happens to the number of their cycles, to the size of the machine and to its weights?
 #    <details><summary>Solution</summary>
 #
-#    Gradient descent takes 81 cycles, not 41, and back-propagation 112, not 56. The size and the weights stay as they
-#    are: how often a program loops is a number in its memory.
+#    Gradient descent takes 81 cycles instead of 41, and back-propagation takes 112 instead of 56. The size and the
+#    weights stay as they are, because the number of loops is an entry in a program's memory.
 #
 #    </details>
 #
-# Next: [The computer as a file](machine_as_a_file.ipynb), because weights that never change can be saved once and run
-# without this book.
+# Next: [The computer as a file](machine_as_a_file.ipynb), because weights that never change can be saved once and then
+# run without this book.

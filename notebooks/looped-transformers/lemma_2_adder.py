@@ -10,10 +10,10 @@
 # # Lemma 2 · Adding in one layer
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 2 (Lemma 10), Appendices B.1 and F.1.*
 #
-# Add 1 to 0111 and all four digits change: a single bit on the far right can decide every bit to its left. By hand we
-# therefore work from right to left and pass a carry on. A transformer that copied us would spend one layer per bit. The
-# looped transformer of this paper adds in every cycle, to move its program counter and to subtract, and each addition
-# takes a single layer. How does the highest bit learn of a carry that nobody has computed?
+# Add 1 to 0111 and all four digits change: a single bit on the far right can decide every bit to its left. When we add
+# by hand, we therefore work from right to left and pass on a carry. A transformer that did the same would spend one
+# layer per bit. The looped transformer of this paper adds in every cycle, to move its program counter and to subtract,
+# and each addition takes a single layer. How can the highest bit depend on a carry that nobody has computed?
 
 # %%
 import torch
@@ -28,8 +28,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# We add 7 and 5 in three bits. For each place we write down $s$, the sum of the two numbers that are left when we keep
-# only this place and the ones to its right:
+# We add 7 and 5 in three bits. For each place, we keep only this place and the ones to its right in both numbers, and
+# write down the sum $s$ of what is left:
 #
 # | | bit 3 | bit 2 | bit 1 | |
 # | --- | --- | --- | --- | --- |
@@ -39,8 +39,8 @@ from bookpress.claims import schematic
 # | bit of the sum | 1 | 0 | 0 | 4, which is 12 modulo 8 |
 #
 # We can read the last row from $s$ alone. Bit 3 is 1 when $s$ is 4 to 7 or 12 to 15. Bit 2 is 1 when $s$ is 2, 3, 6 or
-# 7, and bit 1 when $s$ is 1 or 3. All three places of this sum carry. We passed no carry on, because each is already
-# contained in $s$.
+# 7, and bit 1 is 1 when $s$ is 1 or 3. All three places of this sum carry. We did not have to pass on any carry,
+# because each one is already contained in $s$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 3.0)
@@ -63,8 +63,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see one picture at three sizes: the windows of a bit are twice as wide as those of the bit below. Each bit asks
-# only whether its own $s$ is in a window, and no bit waits for another.
+# We see the same picture at three sizes: the windows of a bit are twice as wide as those of the bit to its right. For
+# each bit, it only matters whether $s$ is in one of its windows, and no bit waits for another.
 #
 # ## The paper states
 # <!-- claim looped-transformers/lemma-2 -->
@@ -79,10 +79,10 @@ show.figure(
 #
 # **What is true.** One hidden ReLU layer adds two numbers of $d$ bits modulo $2^d$. Bit $i$ of the sum is a function of
 # $s = a_{[i]} + b_{[i]}$, the sum of the numbers formed by the lowest $i$ bits: it is 1 for $s \in [2^{i-1}, 2^i)$ and
-# for $s \in [3\cdot 2^{i-1}, 2^{i+1})$. That takes 6 units per bit, and 8 where the residual connection has to be
+# for $s \in [3\cdot 2^{i-1}, 2^{i+1})$. This takes 6 units per bit, or 8 where the residual connection has to be
 # cancelled.
 #
-# **What changed.** $d$ output bits have no room for a sum of $d+1$ bits, and the proof assumes a sum below $2^d$.
+# **What changed.** A sum of $d+1$ bits does not fit into $d$ output bits, and the proof assumes a sum below $2^d$.
 # Larger sums wrap around, which the machine needs for subtraction.
 #
 # <details><summary>Slips (2)</summary>
@@ -104,41 +104,41 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# ## Why it is true Cut both numbers after their lowest $i$ bits. What we cut off cannot influence bit $i$ of the sum.
-# This bit is therefore bit $i$ of $s=a_{[i]}+b_{[i]}$. Let $h=2^{i-1}$. Since $s<4h$, bit $i$ of $s$ is 1 in two
-# cases only: $h\le s<2h$, or $3h\le s$. On whole numbers these windows, written as brackets that are 1 where the
-# condition holds and 0 elsewhere, are
+# ## Why it is true
+# We keep only the lowest $i$ bits of both numbers, $a_{[i]}$ and $b_{[i]}$. The bits that we drop cannot influence bit
+# $i$ of the sum, which is therefore bit $i$ of $s=a_{[i]}+b_{[i]}$. Let $h=2^{i-1}$. Since $s<4h$, bit $i$ of $s$ is 1
+# in only two cases: $h\le s<2h$, or $3h\le s$. We write each of these windows as a bracket that is 1 where the
+# condition holds and 0 elsewhere. On whole numbers they are
 #
 # $$[h\le s<2h]=\sigma(s-h+1)-\sigma(s-h)+\sigma(2h-s)-\sigma(2h-s-1)-1,\qquad [3h\le s]=\sigma(s-3h+1)-\sigma(s-3h),$$
 #
 # where $\sigma$ is the ReLU. The second window never has to end, because $s$ never reaches $4h$. We need six ReLUs per
-# bit. Each takes a weighted sum of the input bits, and none takes the output of another. One hidden layer is enough.
+# bit. Each takes a weighted sum of the input bits, and none takes the output of another, so one hidden layer is enough.
 #
 # <details><summary>Proof of Lemma 2</summary>
 #
-# Write $a=a_{[i]}+2^ia'$ and $b=b_{[i]}+2^ib'$. Then $a+b$ and $s=a_{[i]}+b_{[i]}$ differ by a multiple of $2^i$, and
-# so have the same bit $i$, which is $\lfloor s/h\rfloor\bmod2$ with $h=2^{i-1}$. As $0\le s\le2(2h-1)<4h$, it is 1 if
+# Write $a=a_{[i]}+2^ia'$ and $b=b_{[i]}+2^ib'$. Then $a+b$ and $s=a_{[i]}+b_{[i]}$ differ by a multiple of $2^i$, so
+# they have the same bit $i$, which is $\lfloor s/h\rfloor\bmod2$ with $h=2^{i-1}$. As $0\le s\le2(2h-1)<4h$, it is 1 if
 # and only if $\lfloor s/h\rfloor$ is 1 or 3.
 #
 # For a whole number $k$ the difference $\sigma(s-k+1)-\sigma(s-k)$ is 0 for whole $s<k$ and 1 for $s\ge k$. In the same
-# way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. The sum of a step up at $h$ and a step down at
-# $2h$, less 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is
-# the bit.
+# way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. A step up at $h$ plus a step down at $2h$, minus
+# 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is the bit.
 #
 # With bits $a_j\in\{0,1\}$, $s=\sum_{j\le i}2^{j-1}(a_j+b_j)$; with bits $\pm1$ it is affine in them as well. The
 # output layer adds the six units with signs $\pm1$. It computes the bits up to $d$ of $a+b$, which is $a+b$ modulo
-# $2^d$. In a layer with a residual connection two more units per bit, $\sigma(x)$ and $\sigma(-x)$, subtract the old
+# $2^d$. In a layer with a residual connection, two more units per bit, $\sigma(x)$ and $\sigma(-x)$, subtract the old
 # entry $x$. $\square$
 #
 # </details>
 #
 # <details><summary>Proof that noise grows as 2δ(2ⁱ - 1)</summary>
 #
-# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$ the sum of the windows has the
-# slope 0 or $\pm1$ everywhere. So if all input bits are right within $\delta$, bit $i$ of the sum is right within
-# $2\,\delta\,(2^i-1)$. Is this ever so bad? Where $s$ sits at the end of a window, nothing holds the result back on one
-# side: its slope is 1. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the bound is met with
-# equality.
+# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$, the sum of the windows has slope 0
+# or $\pm1$ everywhere. If all input bits are right within $\delta$, bit $i$ of the sum is therefore right within
+# $2\,\delta\,(2^i-1)$. Can the error be this large? Where $s$ is at the end of a window, the slope on one side is
+# $\pm1$, so the result changes at once. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the
+# bound is attained with equality.
 #
 # </details>
 #
@@ -180,11 +180,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the formula meet every dot. Between whole numbers it is a ramp, and some dots sit at the very end of one: there
-# you change the result at once if you move $s$ to one side.
+# We see that the curve of the formula goes through every dot. It also has ramps between whole numbers, and some dots
+# are at the very end of a ramp. There, moving $s$ to one side changes the result at once.
 #
-# Next we build the layer. Bits enter and leave as $-1$ and $1$. A second layer lacks the last two units of each bit,
-# the window from $3h$ on.
+# Next we build the layer. Bits enter and leave as $-1$ and $1$. We also build a second layer without the last two units
+# of each bit, which form the window that begins at $3h$.
 
 
 # %%
@@ -216,8 +216,8 @@ turned = (found.flip(1) != right).sum()
 as_they_are = (from_bits(found) == a + b)[beyond].sum()
 
 # %% [markdown]
-# All 4,096 sums of 6-bit numbers are right modulo 64, and so are 2,000 random sums of 40-bit numbers. With the two that
-# cancel the residual we use eight units per bit.
+# All 4,096 sums of 6-bit numbers are right modulo 64, and so are 2,000 random sums of 40-bit numbers. Including the two
+# units that cancel the residual, we use eight units per bit.
 #
 # ### The price: noise
 # Suppose that every input bit is wrong by a small $\delta$. We add 0 to $2^N-1$, which puts $s$ at the end of a window
@@ -246,13 +246,13 @@ show.figure(
 )
 
 # %% [markdown]
-# We see a straight line on a logarithmic axis: the error doubles from bit to bit. The dots follow $2\delta(2^i-1)$, the
-# largest error that is possible.
+# We see a straight line on a logarithmic axis, so the error doubles from bit to bit. The dots follow $2\delta(2^i-1)$,
+# the largest possible error.
 #
 # ## How we checked
-# We compare every bit with integer addition modulo $2^d$. As a control we drop the window from $3h$ on. A sum can reach
-# it only where both numbers have a 1 in the same place, so this layer should be wrong for some such pairs and for no
-# others.
+# We compare every bit with integer addition modulo $2^d$. As a control we drop the window that begins at $3h$. A sum
+# can reach this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong for
+# some such pairs and for no others.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")
@@ -271,29 +271,31 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The lemma allows sums that its output has no room for. We obtain them modulo $2^d$, and the machine relies on it: it
-# computes $b-a$ as $b+(2^N-a)$. In three bits, for example, $5-3$ is $5+5=10$, which is 2 modulo 8.
+# The lemma allows sums that do not fit into its output. We obtain them modulo $2^d$, and the machine relies on this
+# when it computes $b-a$ as $b+(2^N-a)$. In three bits, for example, $5-3$ becomes $5+5=10$, which is 2 modulo 8.
 #
 # ## What to remember
 # - Each bit of a sum is a function of one small whole number, so one hidden layer computes all bits at once.
-# - The result is exact modulo $2^d$, and with it subtraction is an addition.
-# - Errors of the input double from bit to bit, so the machine rounds its bits in every cycle
-#   ([Step 6](step_6_error_correction.ipynb)).
+# - The result is exact modulo $2^d$, so the machine can subtract by adding.
+# - Errors in the input double from bit to bit, so the machine rounds its bits in every cycle ([Step
+#   6](step_6_error_correction.ipynb)).
 #
 # ## Exercises
 #
 # 1. *By hand.* Add 6 and 3 in three bits with the windows: find $s$ for each place, then the bit.
 #    <details><summary>Solution</summary>
 #
-#    The sums are 0 + 1 = 1, 2 + 3 = 5 and 6 + 3 = 9. For bit 1, 1 is in a window. For bit 2, 5 is between 2–3 and 6–7.
-#    For bit 3, 9 is between 4–7 and 12–15. The result is 001, which is 1, and 9 modulo 8 is 1.
+#    The sums are 0 + 1 = 1, 2 + 3 = 5 and 6 + 3 = 9. For bit 1, the sum 1 is in a window. For bit 2, the sum 5 falls
+#    between the windows 2–3 and 6–7, and for bit 3, the sum 9 falls between 4–7 and 12–15. The result is 001, which is
+#    1, and indeed 9 modulo 8 is 1.
 #
 #    </details>
 # 2. *Predict, then run.* The machine rounds entries to $-1$, 0 or 1, so it can repair errors below ½. Let
 #    `noise = 1e-6`. How many bits may an adder have? Try `noise_bits = 17` and `noise_bits = 18`.
 #    <details><summary>Solution</summary>
 #
-#    Seventeen. The error of the last bit is $2\cdot10^{-6}(2^{17}-1)\approx0.26$ with 17 bits, and about 0.52 with 18.
+#    An adder may have seventeen bits. The error of the last bit is $2\cdot10^{-6}(2^{17}-1)\approx0.26$ with 17 bits,
+#    and about 0.52 with 18.
 #
 #    </details>
 #

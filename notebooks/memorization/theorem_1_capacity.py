@@ -3,9 +3,9 @@
 # *Mahdavi, Liao, Thrampoulidis: Theorem 1 and Proposition 1, Section 4.1; proof in Appendix B.*
 #
 # How many arbitrary answers can one layer of attention store? A head seems a poor place to store anything, because all
-# it can do is average the tokens of its context. Theorem 1 states that each head, if its keys are wide enough,
-# nevertheless stores nearly as many answers as its context has tokens. The proof is a recipe for the weights, and we
-# follow it.
+# it can do is average the tokens of its context. Theorem 1 states that each head nevertheless stores nearly as many
+# answers as its context has tokens, if its keys are wide enough. The proof is a recipe for the weights, which we follow
+# here.
 
 # %%
 from dataclasses import replace
@@ -34,8 +34,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Suppose we have two heads, and five examples that share one context of three tokens. On each example a head spreads a
-# total weight of 1 over the three tokens. In quarters, let these weights be
+# Suppose we have two heads, and five examples that share one context of three tokens. On each example, a head
+# distributes a total weight of 1 over the three tokens. Let these weights, in quarters, be
 #
 # | example | head 1 | head 2 |
 # | --- | --- | --- |
@@ -46,9 +46,9 @@ from bookpress.claims import schematic
 # | 5 | 1 2 1 | 1 2 1 |
 #
 # Head 1 makes rows 1 to 3 linearly independent, but it cannot distinguish example 4 from 1, or 5 from 2. Can head 2?
-# Subtract rows 1 and 2 from rows 4 and 5. Head 1 cancels, and head 2 leaves $(-2, 1, 1)$ and $(1, 2, -3)$. These two
-# point in different directions, so all five rows are independent. If the tokens are independent as well, a linear
-# read-out can give the five examples any five answers.
+# Subtract rows 1 and 2 from rows 4 and 5. The entries of head 1 cancel, and head 2 leaves $(-2, 1, 1)$ and
+# $(1, 2, -3)$. These two vectors are not parallel, so all five rows are independent. If the tokens are also
+# independent, a linear read-out can give the five examples any five answers.
 
 # %%
 QUARTERS = [[2, 1, 1, 4, 0, 0], [1, 2, 1, 0, 0, 4], [1, 1, 2, 0, 4, 0], [2, 1, 1, 2, 1, 1], [1, 2, 1, 1, 2, 1]]
@@ -83,16 +83,17 @@ show.figure(
 )
 
 # %% [markdown]
-# We see every example as a point in a triangle of weights, one triangle per head. Head 2 owns examples 4 and 5: their
-# points may move freely inside. Examples 1, 2 and 3 sit in the corners, where softmax is saturated; it comes as close
-# to a corner as we like. We can therefore tune head 2 for its own examples, and the others stay where they are. Head 1
-# owns examples 1, 2 and 3, one more than head 2, because there are no earlier examples that it could disturb.
+# We see every example as a point in a triangle of weights, with one triangle per head. Head 2 owns examples 4 and 5,
+# whose points may move freely inside. Examples 1, 2 and 3 are in the corners, where the softmax is saturated (it comes
+# as close to a corner as we like). We can therefore tune head 2 for its own examples, while the others stay where they
+# are. Head 1 owns examples 1, 2 and 3, one more than head 2, because there are no earlier examples that it could
+# disturb.
 #
 # ## The paper states
-# An example is a *context* $E$ of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a label with
-# $d_\mathrm{out}$ numbers. Each of $H$ heads has keys and queries of width $d_h$. From $e$ it computes softmax weights
-# $\theta$ and then the average $z=E^\top\theta$ of the tokens. All that follows is linear: values of width $d_v$, an
-# output map to a vector $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
+# An example consists of a *context* $E$ of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a
+# label with $d_\mathrm{out}$ numbers. Each of the $H$ heads has keys and queries of width $d_h$. From $e$ it computes
+# softmax weights $\theta$ and then the average $z=E^\top\theta$ of the tokens. Everything that follows is linear:
+# values of width $d_v$, an output map to a vector $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
 #
 # Two assumptions say that the data are independent enough: every $n$ of the queries are linearly independent
 # (Assumption 1), and so are the $n$ tokens of each context (Assumption 2).
@@ -108,18 +109,17 @@ show.figure(
 # such that $\mathcal A$ can memorize $\mathcal T$.
 #
 # **What is true.** Let $d\ge d_\mathrm{out}\ge1$, $d_v\ge d_\mathrm{out}$, $n<d$ and $r=\min(n,d_h)$. If Assumptions 1
-# and 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer meets all $T$ labels, whatever they
-# are.
+# and 2 hold and $T\le H(r-1)+1$, then there are parameters with which the layer fits all $T$ labels, whatever they are.
 #
-# **What changed.** The paper's first comma has two readings. If "$\ge d_\mathrm{out}$" covers $d$ as well, the theorem
-# holds as it stands. If it does not, as in the introduction, the theorem is false: all outputs have rank at most $d$,
-# and with $d<d_\mathrm{out}$ some labels are out of reach.
+# **What changed.** The paper's comma after $d$ allows two readings. If "$\ge d_\mathrm{out}$" also applies to $d$, the
+# theorem holds as it stands. If it does not, as in the introduction, the theorem is false, because all outputs have
+# rank at most $d$, and with $d<d_\mathrm{out}$ some labels are out of reach.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The proof turns this into a question about rank. For each example we write the averages of all heads one after
-# another; these are the rows of the *feature matrix* $Z$.
+# The proof turns this into a question about rank. For each example, we write the averages of all heads one after
+# another. The resulting vectors are the rows of the *feature matrix* $Z$.
 #
 # <!-- claim memorization/proposition-1 -->
 # <blockquote>
@@ -144,51 +144,52 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# If the rows of $Z$ are independent, one linear system gives the read-out. So we need rank $T$.
+# If the rows of $Z$ are independent, one linear system gives the read-out. We therefore need rank $T$.
 #
 # A head's logits are $EWe$ with $W=W_KW_Q^\top$. The first head chooses softmax weights for $r$ examples such that
 # their rows are independent. Every further head uses $W=W^*+cW^+$. The part $W^*$ gives the weights that we choose to
-# $r-1$ new examples ({claim:ref}`Claim 1 <memorization/claim-1>`). The part $W^+$ is *silent* on them, which means
-# logits 0, and *decided* on all earlier ones: one token, the *winner*, has the largest logit ({claim:ref}`Lemma 3
-# <memorization/lemma-3>`). A large $c$ pushes the earlier examples into corners ({claim:ref}`Lemma 4
-# <memorization/lemma-4>`), whatever $W^*$ is. We know these corners before we choose $W^*$, and choose the new rows
-# outside what the earlier ones span. Each head adds $r-1$ to the rank. One direction is lost because softmax weights
-# sum to 1, or, for narrow keys, because $W^+$ needs one of the $d_h$ dimensions.
+# $r-1$ new examples ({claim:ref}`Claim 1 <memorization/claim-1>`). The part $W^+$ is *silent* on these new examples,
+# which means that all logits are 0. On all earlier examples it is *decided*, which means that one token, the *winner*,
+# has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). A large $c$ pushes the earlier examples into
+# corners ({claim:ref}`Lemma 4 <memorization/lemma-4>`), whatever $W^*$ is. Since we know these corners before we choose
+# $W^*$, we can choose the new rows outside the span of the earlier ones. Each head adds $r-1$ to the rank. One
+# direction is lost because softmax weights sum to 1, or, for narrow keys, because $W^+$ needs one of the $d_h$
+# dimensions.
 #
 # <details><summary>Proof of Proposition 1, with fixed blocks</summary>
 #
-# The features of the heads so far are $Z'$, those of the new head $Z''$; an index $B$ or $R$ selects the rows of these
-# examples, and $Z_B'^{+}$ is a pseudo-inverse.
+# The features of the heads so far are $Z'$, and those of the new head are $Z''$. An index $B$ or $R$ selects the rows
+# of these examples, and $Z_B'^{+}$ is a pseudo-inverse.
 #
-# Let $T \le H(r-1)+1$. After each head the rows of $Z$ of all blocks so far shall be independent, in the columns of the
-# heads so far; further columns do not change that, and after the last head $\mathrm{rank}\,Z = T$.
+# Let $T \le H(r-1)+1$. After each head, we want the rows of $Z$ of all blocks so far to be independent in the columns
+# of the heads so far. Further columns do not change this, so after the last head $\mathrm{rank}\,Z = T$.
 #
 # *A step used twice.* Let $S$ be a subspace of dimension at most $n - 1$, and $E$ of rank $n$. The points
-# $E^\top\theta$ with $\theta$ inside the simplex span the $n$ dimensions of the rows of $E$, so not all of them lie in
-# $S$: there is a positive $\theta$ with $E^\top\theta \notin S$, and the same is true of all $\theta$ near it.
+# $E^\top\theta$ with $\theta$ inside the simplex span the $n$ dimensions of the rows of $E$, so not all of them are in
+# $S$. Hence there is a positive $\theta$ with $E^\top\theta \notin S$, and the same is true for all $\theta$ near it.
 #
 # *The first head.* Choose $\theta^{(1)}, \dots, \theta^{(r)}$ one after another, positive and such that
 # $E^{(t)\top}\theta^{(t)}$ is not in the span of the $t - 1 \le n - 1$ rows before it. By Claim 1 a head of width $r
 # \le d_h$ has these weights.
 #
-# *A further head.* Let $B$ be the examples so far and $R$ the next at most $r - 1$, with $Z'_B$ of independent rows.
-# Put $C = -Z'_RZ_B'^{+}$. Take $W^+$ from Lemma 3, silent on $R$ and decided on $B$, and let $Z''_{B,+}$ be the rows of
-# $B$ with weights one-hot at the winner; they depend on $W^+$ alone. Choose $\theta^{(j)}$, $j \in R$, one after
-# another, positive and such that $z''_j = E^{(j)\top}\theta^{(j)}$ is not in the span of $(CZ''_{B,+})_j$ and of the
-# rows $s_i = z''_i + (CZ''_{B,+})_i$ before it, at most $|R| \le n - 1$ vectors. Then $s_j$ is not in the span of the
-# $s_i$ before it, and $S_+ = Z''_R + CZ''_{B,+}$ has rank $|R|$. Let $W^*$ be the matrix of Claim 1 for these weights.
-# With $W^* + cW^+$, of rank at most $r \le d_h$, the weights on $R$ are the chosen ones for every $c$, and $Z''_B(c)
-# \to Z''_{B,+}$ as $c \to \infty$ (Lemma 4). Some minor of $S_+$ of size $|R|$ is not 0, and the same minor of $S(c) =
-# Z''_R + CZ''_B(c)$ is not 0 for large $c$: keep such a $c$.
+# *A further head.* Let $B$ be the set of examples so far, with the rows of $Z'_B$ independent, and let $R$ be the next
+# examples, at most $r - 1$ of them. Put $C = -Z'_RZ_B'^{+}$. Take $W^+$ from Lemma 3, silent on $R$ and decided on $B$,
+# and let $Z''_{B,+}$ be the rows of $B$ with weights one-hot at the winner. They depend only on $W^+$. Choose
+# $\theta^{(j)}$, $j \in R$, one after another, positive and such that $z''_j = E^{(j)\top}\theta^{(j)}$ is not in the
+# span of $(CZ''_{B,+})_j$ and of the rows $s_i = z''_i + (CZ''_{B,+})_i$ before it, at most $|R| \le n - 1$ vectors.
+# Then $s_j$ is not in the span of the $s_i$ before it, and $S_+ = Z''_R + CZ''_{B,+}$ has rank $|R|$. Let $W^*$ be the
+# matrix of Claim 1 for these weights. With the matrix $W^* + cW^+$, which has rank at most $r \le d_h$, the weights on
+# $R$ are the chosen ones for every $c$, and $Z''_B(c) \to Z''_{B,+}$ as $c \to \infty$ (Lemma 4). Some minor of $S_+$
+# of size $|R|$ is not 0, and the same minor of $S(c) = Z''_R + CZ''_B(c)$ is not 0 for large $c$: keep such a $c$.
 #
 # *The ranks add up.* Row operations bring the rows of $B$ and $R$ to
 #
 # $$\begin{bmatrix} I & 0 \\ C & I \end{bmatrix}\begin{bmatrix} Z'_B & Z''_B \\ Z'_R & Z''_R \end{bmatrix} =
 # \begin{bmatrix} Z'_B & Z''_B \\ N & S \end{bmatrix}, \qquad N = Z'_R(I - P), \quad P = Z_B'^{+}Z'_B,$$
 #
-# where $P$ is the orthogonal projection on the row space of $Z'_B$. So $NP = 0$ and $Z'_BP = Z'_B$. Multiplying the
-# first columns by $P$ from the right cannot raise the rank and leaves $[Z'_B, Z''_B; 0, S]$, of rank at least
-# $\mathrm{rank}\,Z'_B + \mathrm{rank}\,S = |B| + |R|$ (Lemma 1). $\square$
+# where $P$ is the orthogonal projection onto the row space of $Z'_B$. Therefore $NP = 0$ and $Z'_BP = Z'_B$.
+# Multiplying the first columns by $P$ from the right cannot raise the rank and leaves $[Z'_B, Z''_B; 0, S]$, of rank at
+# least $\mathrm{rank}\,Z'_B + \mathrm{rank}\,S = |B| + |R|$ (Lemma 1). $\square$
 #
 # </details>
 #
@@ -196,8 +197,8 @@ show.figure(
 #
 # *It is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$ columns and
 # $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$ and $T > d$.
-# Labels with $\mathrm{rank}\,Y = d + 1$ are met by no parameters; all hypotheses but $d \ge d_\mathrm{out}$ can hold
-# beside this. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
+# Then no parameters fit labels with $\mathrm{rank}\,Y = d + 1$, although all hypotheses except $d \ge d_\mathrm{out}$
+# can hold. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
 #
 # *It is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with $\mathrm{rank}\,Z = T$: the
 # rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$ there is $V \in \mathbb R^{Hd
@@ -210,7 +211,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We build the weights for the hardest case: all examples share one context, and $T=H(r-1)+1$ exactly.
+# We build the weights for the hardest case, in which all examples share one context and $T=H(r-1)+1$ exactly.
 
 # %% tags=["parameters"]
 heads = 8  # H, at least 2
@@ -261,9 +262,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the staircase of blocks. Head 1 owns the first $r$ examples; each further head owns the next $r-1$ and puts
-# nearly all its weight on one token for every other example. The first row is mixed throughout, because no head before
-# it had examples to protect.
+# We see the staircase of blocks. Head 1 owns the first $r$ examples. Each further head owns the next $r-1$, and for
+# every other example it puts nearly all its weight on one token. The first row is mixed throughout, because head 1 had
+# no earlier examples to protect.
 #
 # Next we change the sizes. We draw tokens from two distributions, with one shared context or a separate one for each
 # example.
@@ -308,14 +309,14 @@ show.table(
 large = memorise((20, 32, 64, 64), "gaussian", True)
 
 # %% [markdown]
-# The rank equals $T$ in all 28 runs, and the residuals are at the level of rounding. The singular ratio, smallest over
-# largest singular value of $Z$, stays far above rounding. The same is true of a larger case, $H=20$ and $T=621$, which
-# we check below.
+# The rank equals $T$ in all 28 runs, and the residuals are at rounding level. The singular ratio, which is the smallest
+# singular value of $Z$ divided by the largest, stays far above rounding level. The same is true for a larger case,
+# $H=20$ and $T=621$, which we check below.
 #
 # ## How we checked
-# We require residuals below $10^{-10}$ in every run. As a control we give the same heads more examples than any heads
-# can fit with a shared context, $H(n-1)+2$ of them ({claim:ref}`Proposition 2 <memorization/proposition-2>`): the
-# residual must be large.
+# We require residuals below $10^{-10}$ in every run. As a control, we give the same heads $H(n-1)+2$ examples, which is
+# more than any heads can fit with a shared context ({claim:ref}`Proposition 2 <memorization/proposition-2>`). The
+# residual must then be large.
 
 # %%
 Z_more = features(built.heads, examples)
@@ -323,8 +324,8 @@ one_more = (predict(built.heads, solve_readout(Z_more, labels, heads, outputs), 
 print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g}; the theorem's bound is {count}")
 
 # %% [markdown]
-# For the condition $d\ge d_\mathrm{out}$ we try labels of five numbers with tokens of width three. The best possible
-# layer misses them by their singular values beyond the third.
+# To test the condition $d\ge d_\mathrm{out}$, we try labels of five numbers with tokens of width three. The best
+# possible layer misses these labels by their singular values beyond the third.
 
 # %%
 narrow = sample_examples(5, 2, 3, seed=seed)
@@ -399,30 +400,33 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - A comma of the statement has two readings (see below). We judge the theorem with $d\ge d_\mathrm{out}$ and show that
-#   it fails without.
+# - A comma in the statement allows two readings (see below). We judge the theorem with $d\ge d_\mathrm{out}$, and show
+#   that it fails without this condition.
 # - We read the paper from extracted text, which may have lost or moved a sign.
-# - When the paper's induction chooses among dependent rows, rounding decides which. We read the choice from the
-#   construction. In these six runs the rank is far from rounding, so every tolerance gives the same one.
-# - For $d_h<n$ the theorem's bound is lower than $H(n-1)+1$, and our heads have more rank than it states.
+# - When the paper's induction chooses among dependent rows, rounding decides which it takes. We read the choice from
+#   the construction. In these six runs, the relevant singular values are far above rounding level, so every tolerance
+#   that we try gives the same rank.
+# - For $d_h<n$ the theorem's bound is lower than $H(n-1)+1$, and our heads have a higher rank than it states.
 #
 # </details>
 #
-# ### An exact certificate for Proposition 1 Above we read the rank from small singular values. We can also prove it.
-# As $c$ grows, $Z$ tends to a limit. If the tokens are whole numbers and the chosen weights are thousandths, then
-# 1000 times the limit is a matrix of whole numbers, whose rank modulo a prime is exact and never too large. With
-# finite weights close enough to the limit, $Z$ has at least the rank of the limit.
+# ### An exact certificate for Proposition 1
+# Above, we determined the rank from singular values. We can also prove it. As $c$ grows, $Z$ tends to a limit. If the
+# tokens are whole numbers and the chosen weights are thousandths, then 1000 times the limit is a matrix of whole
+# numbers, whose rank modulo a prime is exact and never too large. If the finite weights are close enough to the limit,
+# the rank of $Z$ is at least that of the limit.
 #
 # <details><summary>Proof that the rank of the limit is enough</summary>
 #
-# *The limit.* Here every head, the first too, fits $n - 1$ examples of its own; the first example is saturated in all
-# heads. Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are the chosen ones
-# for every $c$. On all others the logits $EW^+e$ have one largest entry, its lead above the next being $\gamma > 0$,
-# and the weights tend to one-hot ones like $e^{-c\gamma}$ (Lemma 4). So $Z(c) \to Z_+$, in which each entry is a whole
-# number or, on a head's own examples, a combination of whole numbers with weights in thousandths: $1000\,Z_+$ is whole.
+# *The limit.* Here every head, including the first, fits $n - 1$ examples of its own, and the first example is
+# saturated in all heads. Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are
+# the chosen ones for every $c$. On all others, one of the logits $EW^+e$ is the largest and leads the next by
+# $\gamma > 0$, so the weights approach one-hot ones like $e^{-c\gamma}$ (Lemma 4). Therefore $Z(c) \to Z_+$, in which
+# each entry is a whole number or, on a head's own examples, a combination of whole numbers with weights in thousandths:
+# $1000\,Z_+$ is whole.
 #
 # *Its rank.* For a prime $p$ the rank of a whole matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
-# $p$ is not 0. So rank $T$ modulo $p$ proves rank $T$.
+# $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
 #
 # *Back to finite weights.* Some $T \times T$ minor of $Z_+$ is not 0. Minors are continuous, so the same minor of
 # $Z(c)$ is not 0 for all large $c$. $\square$
@@ -475,27 +479,27 @@ claim.verdict()
 
 # %% [markdown]
 # Three further examples never raise the exact rank above the bound, and a duplicate token lowers it. Full rank alone is
-# not special, since random heads reach it as well. Therefore we also check the steps of the construction, where random
-# heads fail.
+# nothing special, because random heads reach it as well. We therefore also check the steps of the construction, where
+# random heads fail.
 #
 # <details><summary>Method notes</summary>
 #
-# The computed $W^+$ is silent only up to rounding. An exactly silent one lies within rounding of it and has the same
-# winners, because every winner leads by far more than rounding.
+# The computed $W^+$ is silent only up to rounding. There is an exactly silent matrix that differs from it only by
+# rounding. It has the same winners, because every winner leads by far more than rounding.
 #
 # </details>
 #
 # ## Where the paper differs
-# The statement lists "embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". Does the inequality cover
-# $d$? Step 2 of the proof needs it: its read-out $I_{d\times d_\mathrm{out}}$ passes all labels on only if $d\ge
-# d_\mathrm{out}$. The introduction, however, has $d_\mathrm{out}\le d_v$ alone, and the experiments use 100 classes at
-# $d=64$. The output passes through $d$ numbers before it is decoded, so without the condition no number of heads helps.
-# Because the proof shows what is meant, we call it a misprint.
+# The statement lists "embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". Does the inequality also
+# apply to $d$? Step 2 of the proof needs it to, because its read-out $I_{d\times d_\mathrm{out}}$ passes on all labels
+# only if $d\ge d_\mathrm{out}$. The introduction, however, states only $d_\mathrm{out}\le d_v$, and the experiments use
+# 100 classes at $d=64$. The output passes through $d$ numbers before it is decoded, so without the condition no number
+# of heads helps. Because the proof shows what is meant, we call it a misprint.
 #
 # ## Also on this page
 # ### The construction in rounded arithmetic
-# The induction must find the rank of the features so far. In exact arithmetic that is no problem; a computer needs a
-# tolerance, and the result depends on it. We avoid the question with blocks of examples that are fixed in advance.
+# The induction must find the rank of the features so far. In exact arithmetic this is no problem, but a computer needs
+# a tolerance, and the result depends on it. We avoid the question by fixing the blocks of examples in advance.
 #
 # <!-- claim memorization/appendix-b-construction -->
 # <blockquote>
@@ -511,9 +515,9 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The examples can be shared out in advance: head 1 fits examples $1,\dots,r$, every further head
-# the next $r-1$. For a head with fresh examples $R$ and earlier ones $B$ let $C=-Z'_RZ_B'^{+}$; we choose the fresh
-# weights such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at its saturated limit. Then
+# **Beyond the paper.** We can assign the examples to heads in advance: head 1 fits examples $1,\dots,r$, and every
+# further head fits the next $r-1$. For a head with new examples $R$ and earlier examples $B$, let $C=-Z'_RZ_B'^{+}$. We
+# choose the new weights such that $Z''_R+CZ''_B$ has rank $|R|$, with $Z''_B$ at its saturated limit. Then
 # $\mathrm{rank}\,Z\ge\mathrm{rank}\,Z'_B+|R|$, since $Z'_R+CZ'_B$ is orthogonal to the rows of $Z'_B$.
 #
 # </blockquote>
@@ -557,12 +561,12 @@ show.figure(
 
 # %% [markdown]
 # We see that fixed blocks and a coarse tolerance keep the smallest singular value above a thousandth of the largest.
-# With a tolerance near rounding, tiny singular values are taken for a basis, and the read-out weights grow by many
-# orders.
+# With a tolerance near rounding level, directions with tiny singular values enter the basis, and the read-out weights
+# grow by many orders of magnitude.
 #
-# The proof with fixed blocks uses two facts, which we test for every head after the first: the fresh rows, once
-# cleared, are orthogonal to the earlier ones, and what the new head adds to them has full rank. As a control we leave
-# out the saturating part $cW^+$; then a head disturbs examples that it does not own.
+# The proof with fixed blocks uses two facts, which we test for every head after the first. The new rows become
+# orthogonal to the earlier ones after elimination, and the new head's contribution to them has full rank. As a control
+# we leave out the saturating part $cW^+$, so that a head disturbs examples that it does not own.
 
 # %%
 block_of = blocks(count, heads, min(context, head_width))
@@ -606,7 +610,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### The read-out
-# Step 2 solves one linear system for the values. The output map and the decoder are identity matrices, cut to size.
+# Step 2 solves one linear system for the values. The output map and the decoder are identity matrices truncated to the
+# right size.
 #
 # <!-- claim memorization/readout-step -->
 # <blockquote>
@@ -647,30 +652,33 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Saturation protects: a head that looks at a single token on an example stays there while we tune it for others.
-# - The first head stores $r=\min(n,d_h)$ examples. Leaving earlier examples alone costs every further head one: $r-1$.
+# - Saturation protects stored examples. A head that looks at a single token on an example continues to do so while we
+#   tune it for others.
+# - The first head stores $r=\min(n,d_h)$ examples. Every further head stores $r-1$, because it must leave the earlier
+#   examples alone.
 # - With $H$ heads, $n$ tokens and keys of width $d_h$ we can write down weights that store any $H(\min(n,d_h)-1)+1$
 #   answers.
 #
 # ## Exercises
 #
-# 1. *By hand.* Take $H=3$ heads and contexts of $n=4$ tokens. Which examples does each head own for $d_h=3$? For
-#    $d_h=10$?
+# 1. *By hand.* Take $H=3$ heads and contexts of $n=4$ tokens. Which examples does each head own for $d_h=3$, and which
+#    for $d_h=10$?
 #    <details><summary>Solution</summary>
 #
-#    For $d_h=3$ we have $r=3$: head 1 owns examples 1 to 3, head 2 owns 4 and 5, head 3 owns 6 and 7, and
-#    $3\cdot2+1=7$. For $d_h=10$ we have $r=4$: examples 1 to 4, 5 to 7 and 8 to 10. Keys wider than $n=4$ add nothing
-#    to the bound.
+#    For $d_h=3$ we have $r=3$. Head 1 owns examples 1 to 3, head 2 owns 4 and 5, and head 3 owns 6 and 7, which makes
+#    $3\cdot2+1=7$ examples. For $d_h=10$ we have $r=4$, and the heads own examples 1 to 4, 5 to 7 and 8 to 10. Keys
+#    wider than $n=4$ add nothing to the bound.
 #
 #    </details>
 # 2. *Predict, then run.* Set `head_width = 8`. For how many examples does the page now construct weights, and how
-#    long are the steps of the staircase? <details><summary>Solution</summary>
+#    long are the steps of the staircase?
+#    <details><summary>Solution</summary>
 #
 #    Now $r=8$. Each head after the first owns seven examples instead of fifteen, and $T=8\cdot7+1=57$ instead of 121.
-#    The residuals stay at the level of rounding. In Proposition 1 the slip in Eq. 9 no longer shows, because seven
-#    heads with such narrow keys already have rank 57, more than the theorem counts.
+#    The residuals stay at the level of rounding. The slip in Eq. 9 of Proposition 1 no longer shows, because seven
+#    heads with such narrow keys already have rank 57, which is more than the theorem counts.
 #
 #    </details>
 #
-# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether other heads could store one
-# example more.
+# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether other heads could store one more
+# example.

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bookpress.layout import Layout
 from bookpress.notebooks.pair import write_pairs
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
@@ -102,18 +101,7 @@ def test_sentences_take_verdicts_and_counts_from_the_records(site: Site) -> None
 
 
 @pytest.mark.slow
-def test_a_page_has_its_notebook_and_its_record_to_download(site: Site, sources: Path) -> None:
-    layout = Layout(sources)
-    pair = layout.source("demo/good").with_suffix(".ipynb")
-    assert site["_sources/notebooks/demo/good.ipynb"] == pair.read_bytes()
-    record = next(text for name, text in site.items() if name.endswith("/good.json"))
-    assert record == layout.record("demo/good", "laptop").read_bytes()
-
-
-@pytest.mark.slow
 def test_formulas_and_live_code_need_no_other_host(site: Site) -> None:
-    assert "_static/mathjax/tex-mml-chtml.js" in site
-    assert any(name.startswith("_static/mathjax/output/chtml/fonts/woff-v2/") for name in site)
     assert not re.search(r'(src|href)="https?://[^"]*\.(js|css)', site["notebooks/demo/good.html"].decode())
 
 

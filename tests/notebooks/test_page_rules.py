@@ -92,6 +92,7 @@ def test_a_title_begins_with_numbers_of_its_claims(title: str, entries: list[Ent
         ("# The question.", "# Is $x$ true?", "the first sentence has a formula"),
         ("# The question.", "# The question." + " Words." * 301, "words before the first figure"),
         ("# What we see.", "# What we see." + " Words." * 1500, "words outside of folds"),
+        ("# What we see.", "# ### Noise " + "Suppose that every input bit is wrong. " * 3, "a paragraph in its line"),
         ("# 2. Two. <details><summary>Solution</summary> Two. </details>\n", "", "two exercises"),
     ],
 )

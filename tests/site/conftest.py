@@ -83,8 +83,6 @@ class Visit:
 
     def open(self, path: str) -> None:
         self.page.goto(f"{self.site.address}/{path}", wait_until="load")
-        self.page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise")
-        self.page.evaluate("() => window.MathJax?.startup?.promise")
         self.page.evaluate(_LOAD_ALL_PICTURES)
         self.page.add_style_tag(content=_STAND_STILL)
 

@@ -159,7 +159,6 @@ def test_a_page_is_whole_and_accessible_on_every_screen(light: Any, part: str) -
 def test_a_page_opened_as_a_file_has_no_errors_and_loses_no_code_on_paper(light: Any, path: str) -> None:
     page = light.page
     page.goto((light.site.folder / path).as_uri(), wait_until="load")
-    page.evaluate("() => window.MathJax?.startup?.promise")
     page.wait_for_function("[...document.fonts].some(e => e.family.includes('Awesome') && e.status === 'loaded')")
     page.emulate_media(media="print")
     _resize(page, 690)  # A4 between its margins

@@ -5,6 +5,7 @@ Most of it is tried on a bare page with the instrument's own element, scripts an
 
 import base64
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from attention_theory.linear_attention.machines.turing import (
 from attention_theory.looped_transformers.machine.trace import trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
-from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from bookpress.layout import Layout
 from bookpress.site.instruments import instrument_pages, instruments_of
 
@@ -66,6 +67,14 @@ TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAni
 SMALL_TEXT = """[...document.querySelectorAll('.instrument *')].filter((one) => one.getClientRects().length
     && [...one.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())
     && parseFloat(getComputedStyle(one).fontSize) < 9).map((one) => one.outerHTML.slice(0, 80))"""
+
+
+def run_to_the_end(page: Any) -> str:
+    """Press the button, and return the status once the machine has ended."""
+    button = page.get_by_role("button", name="To the end")
+    button.press("Enter")
+    page.wait_for_function("button => button.disabled", arg=button.element_handle())
+    return str(page.locator(".instrument-status").inner_text())
 
 
 def plain(program: SubleqProgram) -> dict[str, Any]:
@@ -125,8 +134,7 @@ def computer() -> FrozenSubleq:
 
 def some_program(number: int) -> SubleqProgram:
     """Random programs of every size, every other one at the limits."""
-    draw = wild_program if number % 2 else random_program
-    return draw(1 + number % 16, 1 + number % 28, 8, number)
+    return random_program(1 + number % 16, 1 + number % 28, 8, number, wild=bool(number % 2))
 
 
 @pytest.mark.slow
@@ -137,7 +145,7 @@ def test_the_layers_in_the_browser_are_those_in_torch(opened: Any, computer: Fro
     apart = 0.0
     for first in range(0, INPUTS, AT_ONCE):
         programs = [some_program(number) for number in range(first, first + AT_ONCE)]
-        ours = machine.cycle(machine.load([computer.fitted(one) for one in programs]), computer.temperature)
+        ours = machine.cycle(machine.load([computer.fitted(one) for one in programs]), computer.inverse_temperature)
         sent = page.evaluate(RUN_SUBLEQ, [[plain(one) for one in programs], 1, False])
         apart = max(apart, float((ours - numbers(sent, AT_ONCE, *shape)).abs().max()))
     assert apart <= 1e-12
@@ -149,7 +157,7 @@ def test_each_layer_in_the_browser_is_that_in_torch(opened: Any, computer: Froze
     page, machine = opened("subleq").page, computer.machine
     for number in range(10):
         program = some_program(number)
-        moments = trace(machine, machine.load(computer.fitted(program)), 6, computer.temperature)
+        moments = trace(machine, machine.load(computer.fitted(program)), 6, computer.inverse_temperature)
         ours = torch.stack([moment.state for moment in moments])
         theirs = numbers(page.evaluate(RUN_SUBLEQ, [[plain(program)], 6, True]), *ours.shape)
         assert float((ours - theirs).abs().max()) <= 1e-9
@@ -212,8 +220,7 @@ def test_the_assembler_in_the_browser_is_the_packages(opened: Any) -> None:
 
 def test_a_program_runs_to_its_end_and_agrees_all_the_way(opened: Any) -> None:
     page = opened("subleq").page
-    page.get_by_role("button", name="To the end").click()
-    assert page.locator(".instrument-status").inner_text().startswith("✓ The program has halted.")
+    assert run_to_the_end(page).startswith("✓ The program has halted.")
     assert page.get_by_role("row", name="product 63 63").count() == 1
     page.get_by_label("Text of the program").fill("x = 3\ny = 5\ny -= x\nhalt")
     page.get_by_role("button", name="One instruction").press("Enter")
@@ -226,14 +233,27 @@ def test_a_wrong_weight_and_a_soft_softmax_are_seen(opened: Any) -> None:
     page = opened("subleq").page
     for disturb in (
         lambda: page.get_by_label("Turn the sign of one weight").check(),
-        lambda: page.get_by_label("Temperature").fill("2"),
+        lambda: page.get_by_label("Inverse temperature").fill("2"),
     ):
         page.reload()
         page.locator(".instrument-start").click()
         page.locator(".instrument[data-ready]").wait_for()
         disturb()
-        page.get_by_role("button", name="To the end").click()
-        assert page.locator(".instrument-status").inner_text().startswith("✗")
+        assert run_to_the_end(page).startswith("✗")
+
+
+def test_a_program_that_never_halts_is_told_so_and_a_long_one_can_be_stopped(opened: Any) -> None:
+    page = opened("subleq").page
+    text = page.get_by_label("Text of the program")
+    text.fill("s: goto s\nhalt")
+    assert "never halts" in run_to_the_end(page)
+    text.fill(
+        "n = -100\none = 1\nm = 0\nagain: m -= one\nm -= one\nn -= m if <= 0 goto again\nn -= one\ngoto again\nhalt"
+    )
+    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Stop").click()
+    assert re.match(r"✓ After \d+ instructions?: both at", page.locator(".instrument-status").inner_text())
+    assert page.get_by_role("button", name="To the end").is_enabled()
 
 
 # A Turing machine in one layer
@@ -324,12 +344,10 @@ def test_every_example_runs_to_its_end_and_agrees_all_the_way(opened: Any) -> No
     }
     for name, end in ends.items():
         page.get_by_label("Example").select_option(name)
-        page.get_by_role("button", name="To the end").click()
-        assert page.locator(".instrument-status").inner_text().startswith(f"✓ The machine rests in {end}.")
+        assert run_to_the_end(page).startswith(f"✓ The machine rests in {end}.")
     page.get_by_label("Rules").fill("go _ -> go _ L")
     page.get_by_label("Word").fill("__")
-    page.get_by_role("button", name="To the end").press("Enter")
-    assert page.locator(".instrument-status").inner_text().startswith("✓ The head has left the tape and is lost.")
+    assert run_to_the_end(page).startswith("✓ The head has left the tape and is lost.")
     page.get_by_label("Word").fill("_x")
     assert "does not know the letter x" in page.get_by_role("alert").inner_text()
 
@@ -337,8 +355,7 @@ def test_every_example_runs_to_its_end_and_agrees_all_the_way(opened: Any) -> No
 def test_a_wrong_weight_of_the_layer_is_seen(opened: Any) -> None:
     page = opened("turing").page
     page.get_by_label("Turn the sign of one weight").check()
-    page.get_by_role("button", name="To the end").click()
-    assert page.locator(".instrument-status").inner_text().startswith("✗")
+    assert run_to_the_end(page).startswith("✗")
 
 
 # For everybody
@@ -361,7 +378,7 @@ def test_less_motion_is_respected_and_run_can_be_stopped(opened: Any, name: str)
     calm = opened(name, reduced_motion="reduce").page
     calm.get_by_role("button", name="Run", exact=True).click()
     assert calm.get_by_role("button", name="Pause").count() == 0
-    assert calm.get_by_role("button", name="To the end").is_disabled()
+    calm.wait_for_function("[...document.querySelectorAll('button')].find((one) => /end/.test(one.innerText)).disabled")
     page = opened(name).page
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("button", name="Pause").click()

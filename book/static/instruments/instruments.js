@@ -112,15 +112,15 @@
   // Whether the reader asks for less motion.
   instruments.calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  // What goes by itself: a button that starts and pauses it, `step` after every so many milliseconds. `begin` prepares a
+  // What goes by itself: a button that starts and halts it, `step` after every so many milliseconds. `begin` prepares a
   // start, and refuses it by returning false; `changed` is told whether it goes.
-  instruments.player = ({ word, every, step, begin = () => true, changed = () => {}, ...attributes }) => {
+  instruments.player = ({ word, halt = "Pause", every, step, begin = () => true, changed = () => {}, ...attributes }) => {
     let timer = null;
     const button = instruments.make("button", { type: "button", click: () => (timer ? pause() : start()), ...attributes });
 
     function say() {
       const sign = instruments.make("span", { "aria-hidden": "true" }, timer ? "❚❚ " : "▶ ");
-      button.replaceChildren(sign, timer ? "Pause" : word);
+      button.replaceChildren(...(halt === "Pause" ? [sign] : []), timer ? halt : word);
     }
 
     function start() {
@@ -142,29 +142,48 @@
     return { button, start, pause };
   };
 
-  // A player that runs a machine to its end, at once where the reader asks for less motion. `status` tells each step; it
-  // is not read out while the machine runs.
-  instruments.runner = ({ every, over, begin, step, show, finish, status }) => {
+  // The buttons that run a machine to its end: step by step before the reader's eyes, or at once, in slices between which
+  // the page can be used and the run be stopped. `made` says in words how far a run at once has come; `status` tells each
+  // step, and is not read out while the machine runs. Both buttons begin again once the machine is at its end.
+  instruments.runner = ({ every, over, begin, step, show, made, status }) => {
+    const SLICE = 12, PATIENCE = 400; // milliseconds
+    const finish = instruments.player({ word: "To the end", halt: "Stop", every: 0, begin: startAtOnce, step: slice, changed: hush });
+    const running = instruments.player({ word: "Run", every, begin: start, step: tick, changed: hush, class: "instrument-main" });
+    let since = 0;
+
+    function start() {
+      finish.pause();
+      if (over()) begin();
+      if (!instruments.calm()) tick();
+      else finish.start();
+      return !instruments.calm() && !over();
+    }
+
     function tick() {
       step();
       show();
       if (over()) running.pause();
     }
 
-    function go() {
-      if (over()) begin();
-      if (instruments.calm()) finish();
-      else tick();
+    function startAtOnce() {
+      running.pause();
+      since = performance.now();
       return !over();
+    }
+
+    function slice() {
+      for (const end = performance.now() + SLICE; performance.now() < end && !over();) step();
+      if (over()) finish.pause();
+      else if (performance.now() - since > PATIENCE) status.textContent = `${made()} …`;
     }
 
     function hush(going) {
       if (going) status.setAttribute("aria-live", "off");
       else status.removeAttribute("aria-live");
+      if (!going) show();
     }
 
-    const running = instruments.player({ word: "Run", every, begin: go, step: tick, changed: hush, class: "instrument-main" });
-    return running;
+    return { button: running.button, finish: finish.button, toTheEnd: finish.start, pause: () => [running, finish].forEach((each) => each.pause()) };
   };
 
   // What stands in the place before: the button, and what the page says there to readers without JavaScript.

@@ -202,7 +202,7 @@ window.instruments.subleq_core = (() => {
         const large = written.find((value) => Math.abs(Number(value)) > most);
         if (large !== undefined) refuse(`${large} is out of range: ${bits} bits hold -${most} to ${most}`);
         blocks.set(data[1], [made.length, values.length]);
-        made.push(...values);
+        values.forEach((value) => made.push(value)); // of any number
       } else if (line) statements.push({ line, number });
     });
     const last = statements.length ? statements[statements.length - 1] : { number: 1 };
@@ -277,8 +277,7 @@ window.instruments.subleq = (room, given) => {
   const restart = button("Back to the start", () => begin());
   const one = button("One instruction", () => { running.pause(); step(); show(); });
   const status = make("p", { class: "instrument-status", role: "status" });
-  const running = runner({ every: 250, over: () => run.over, begin, step, show, finish: () => finish.click(), status });
-  const finish = button("To the end", () => { running.pause(); for (let k = 0; k < 2000 && !run.over; k += 1) step(); show(); });
+  const running = runner({ every: 250, over: () => run.over, begin, step, show, made: () => executed(run.steps), status });
   const listing = make("div", { class: "instrument-listing", tabindex: "0", role: "region", "aria-label": "The program, instruction by instruction" });
   const cells = make("div", { class: "instrument-scroll", tabindex: "0", role: "region", "aria-label": "The memory" });
   const steps = make("div", { class: "instrument-steps", role: "group", "aria-label": "The layer looked at" },
@@ -294,8 +293,8 @@ window.instruments.subleq = (room, given) => {
   const blocks = make("div", { class: "instrument-blocks", "aria-hidden": "true" }, ...Object.entries(data.rows).map(([name, [start, stop]]) =>
     make("span", { style: `top: ${(50 * (start + stop)) / data.state[1]}%` }, name)));
   const heat = make("span", { class: "number" }, String(data.temperature));
-  const temperature = make("input", { type: "range", min: "1", max: "40", step: "0.5", value: String(data.temperature), input: () => { heat.textContent = temperature.value; begin(); } });
-  const turned = make("input", { type: "checkbox", change: () => begin() });
+  const temperature = make("input", { type: "range", min: "1", max: "40", step: "0.5", value: String(data.temperature), input: () => { heat.textContent = temperature.value; disturb(); } });
+  const turned = make("input", { type: "checkbox", change: () => disturb() });
 
   const field = (text, control, ...rest) => make("label", { class: "instrument-field" }, make("span", {}, text), control, ...rest);
   const part = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
@@ -315,9 +314,13 @@ window.instruments.subleq = (room, given) => {
           make("li", {}, "The last line is ", make("code", {}, "halt"), ". The cells ", make("code", {}, "zero"), " and ", make("code", {}, "minus_one"), " are always there."))),
       ),
       part("Run",
-        make("div", { class: "instrument-buttons" }, running.button, one, finish, restart),
-        status, listing,
-        make("h4", {}, "Memory"), cells),
+        make("div", { class: "instrument-buttons" }, running.button, one, running.finish, restart),
+        status,
+        make("h4", {}, "Disturb it"),
+          make("p", {}, "Both should make it go wrong: a softmax that is too soft, and one wrong weight of ", String(data["of the transformer"].nonzeros), "."),
+          field("Inverse temperature λ, the factor on the scores ", temperature, heat),
+          make("label", { class: "instrument-check" }, turned, " Turn the sign of one weight in the layer that writes"),
+        listing, make("h4", {}, "Memory"), cells),
     ),
     part("The layer at hand",
       make("div", { class: "instrument-buttons" }, back, steps, next),
@@ -327,10 +330,6 @@ window.instruments.subleq = (room, given) => {
         make("div", {}, make("h4", {}, "The scratchpad, read from the state"), scratchpad),
         make("div", {}, make("h4", {}, "The state after this layer"), make("div", { class: "instrument-map" }, blocks, picture),
           make("p", { class: "instrument-key" }, make("i", { class: "plus" }), " +1 ", make("i", { class: "none" }), " 0 ", make("i", { class: "minus" }), " −1 · a column of the picture is a column of the state")))),
-    part("Disturb it",
-      make("p", {}, "Both should make it go wrong: a softmax that is too soft, and one wrong weight of ", String(data["of the transformer"].nonzeros), "."),
-      field("Temperature λ, the factor on the scores ", temperature, heat),
-      make("label", { class: "instrument-check" }, turned, " Turn the sign of one weight in the layer that writes")),
   );
 
   // ---- What happens ----
@@ -360,9 +359,16 @@ window.instruments.subleq = (room, given) => {
     const whole = core.padded(made, program);
     const state = core.load(made, whole);
     const start = { counter: 0, memory: whole.memory };
-    run = { program, made, whole, state, trace: null, expected: start, steps: 0, over: false, wrong: null };
+    run = { program, made, whole, state, trace: null, expected: start, steps: 0, halted: false, seen: new Map([[`0 ${whole.memory}`, 0]]), repeats: null, over: false, wrong: null };
     drawListing();
     show();
+  }
+
+  // A disturbed machine begins again, and runs as far as the machine before it had.
+  function disturb() {
+    const ended = run.over;
+    begin();
+    if (ended) running.toTheEnd();
   }
 
   // The cycle that executes the instruction at hand, layer by layer.
@@ -380,7 +386,11 @@ window.instruments.subleq = (room, given) => {
     const found = { counter: core.counter(run.made, run.state), memory: core.memory(run.made, run.state) };
     const same = found.counter === run.expected.counter && found.memory.every((value, cell) => value === run.expected.memory[cell]);
     if (!same && run.wrong === null) run.wrong = run.steps;
-    run.over = run.expected.counter === END;
+    run.halted = run.expected.counter === END;
+    const here = `${run.expected.counter} ${run.expected.memory}`;
+    if (run.seen.has(here)) run.repeats = run.seen.get(here); // what has been once comes again for ever
+    run.seen.set(here, run.steps);
+    run.over = run.halted || run.repeats !== null;
   }
 
   function look(place) {
@@ -432,17 +442,20 @@ window.instruments.subleq = (room, given) => {
         make("td", { class: "number" }, number(run.expected.memory[cell])))))));
     status.className = `instrument-status ${run.wrong === null ? "right" : "wrong"}`;
     status.textContent = words(found);
-    one.disabled = finish.disabled = run.over;
+    one.disabled = running.finish.disabled = run.over;
     drawLayer();
   }
 
   const number = (value) => (value === null ? "no number" : String(value).replace("-", "−"));
 
+  const executed = (count) => (count === 1 ? "1 instruction" : `${count} instructions`);
+
   function words(found) {
     if (!run.steps) return "Loaded. Transformer and interpreter are at instruction 0.";
-    const count = run.steps === 1 ? "1 instruction" : `${run.steps} instructions`;
-    const at = (counter) => (place(counter) === "halt" ? "the halt" : `instruction ${counter}`);
-    const over = run.over ? "The program has halted. " : "";
+    const count = executed(run.steps);
+    const at = (counter) => (counter === null || counter < 0 ? "no instruction" : place(counter) === "halt" ? "the halt" : `instruction ${counter}`);
+    const over = run.halted ? "The program has halted. "
+      : run.repeats !== null ? `The program never halts: counter and memory are as they were after ${executed(run.repeats)}. ` : "";
     if (run.wrong !== null) return `✗ ${over}After ${count}: they differ since instruction ${run.wrong} was executed (the transformer is at ${at(found.counter)}, the interpreter at ${at(run.expected.counter)}).`;
     return `✓ ${over}After ${count}: both at ${at(found.counter)}, all ${found.memory.length} cells the same, and so after each instruction before.`;
   }

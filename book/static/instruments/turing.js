@@ -206,10 +206,9 @@ window.instruments.turing = (room, given) => {
   const head = make("input", { type: "number", min: "0", max: String(data.sizes.word - 1), step: "1", input: own });
   const refusal = make("p", { class: "instrument-refusal", role: "alert" });
   const status = make("p", { class: "instrument-status", role: "status" });
-  const running = runner({ every: 500, over: () => run.over, begin, step, show, finish: () => finish.click(), status });
+  const running = runner({ every: 500, over: () => run.over, begin, step, show, made: () => `${run.step} steps`, status });
   const one = button("One step", () => { running.pause(); step(); show(); });
   const token = button("One token", () => { running.pause(); advance(); show(); });
-  const finish = button("To the end", () => { running.pause(); while (!run.over) step(); show(); });
   const restart = button("Back to the start", () => begin());
   const delta = region("The machine’s table, a row a state, a column a letter");
   const tape = make("div", { class: "instrument-tape", tabindex: "0", role: "region", "aria-label": "The tape after each step" });
@@ -218,7 +217,7 @@ window.instruments.turing = (room, given) => {
   reads.classList.add("instrument-wide");
   const picture = make("canvas", { role: "img" });
   const sizes = make("p", { class: "instrument-about" });
-  const turned = make("input", { type: "checkbox", change: () => begin() });
+  const turned = make("input", { type: "checkbox", change: () => disturb() });
 
   room.append(
     make("div", { class: "instrument-columns" },
@@ -227,15 +226,16 @@ window.instruments.turing = (room, given) => {
         make("div", { class: "instrument-pair" }, field("Word on the tape", word), field("The head starts in cell", head)), refusal,
         make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, where a machine stays, are counted), ${data.sizes.letters} letters, ${data.sizes.word} cells. The first line begins with the start state; the blank is _, or the first letter where there is no _; moves are L, R and S (stay). A pair without a rule rejects.`)),
       part("Run",
-        make("div", { class: "instrument-buttons" }, running.button, one, token, finish, restart),
-        status, make("h4", {}, "The rule at hand"), delta),
+        make("div", { class: "instrument-buttons" }, running.button, one, token, running.finish, restart),
+        status,
+        make("h4", {}, "Disturb it"),
+          make("label", { class: "instrument-check" }, turned, " Turn the sign of one weight: a move to the left is written a second time where it should be taken back"),
+        make("h4", {}, "The rule at hand"), delta),
     ),
     part("Tape, read from the tokens", tape),
     part("Tokens", sizes, latest, make("h4", {}, "How the newest token came about"), reads,
       make("figure", {}, picture, make("figcaption", {}, "Who looked at whom. Down: the token that asked, made of the one above it; across: the token that was asked. The score of a head is a whole number: ",
         make("span", { class: "instrument-key" }, make("i", { class: "plus" }), " positive, ", make("i", { class: "minus" }), " negative"), "; the lines part prompt and steps."))),
-    part("Disturb it", make("label", { class: "instrument-check" }, turned,
-      " Turn the sign of one weight: a move to the left is written a second time where it should be taken back")),
   );
 
   // ---- What happens ----
@@ -274,6 +274,13 @@ window.instruments.turing = (room, given) => {
     tape.replaceChildren(make("table", {}, make("tbody", {})));
     compare();
     show();
+  }
+
+  // A disturbed machine begins again, and runs as far as the machine before it had.
+  function disturb() {
+    const ended = run.over;
+    begin();
+    if (ended) running.toTheEnd();
   }
 
   // One token more; at the end of a tape it is compared with the ordinary machine's.
@@ -334,7 +341,7 @@ window.instruments.turing = (room, given) => {
   function show() {
     status.className = `instrument-status ${run.wrong === null ? "right" : "wrong"}`;
     status.textContent = words();
-    one.disabled = token.disabled = finish.disabled = run.over;
+    one.disabled = token.disabled = running.finish.disabled = run.over;
     drawRules();
     drawTape();
     drawTokens();

@@ -1,24 +1,26 @@
 """Additions of the book to Sphinx: claims, formulas without a network, instruments, own notebooks as downloads."""
 
-import importlib.util
 import json
 import os
+import pickle
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pathspec
 from docutils import nodes
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
 from bookpress.files import write_manifest
 from bookpress.layout import Layout
-from bookpress.site import claim_domain, instruments
+from bookpress.site import claim_domain, instruments, maths
 
-#: The part of MathJax that a page with TeX needs: the combined component, its fonts, the TeX extensions.
-_MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+#: The archive of the sources, among the static files.
+_SOURCES = "sources.zip"
 
 #: Extensions that do not declare themselves safe for parallel reading, and do nothing while a page is read.
 _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
@@ -37,12 +39,14 @@ _MENDED = {
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
-    app.connect("config-inited", _use_no_other_host, priority=900)
+    maths.setup(app)
+    app.connect("config-inited", _overrule_defaults, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
-    app.connect("html-page-context", _complete_page, priority=900)  # after Sphinx has added MathJax
+    app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _copy_files)
+    app.connect("build-finished", _keep_what_the_search_knows)
     app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -51,10 +55,10 @@ def _layout(app: Sphinx) -> Layout:
     return Layout(Path(app.srcdir).parent)
 
 
-def _use_no_other_host(_: Sphinx, config: Config) -> None:
-    config.mathjax_path = "mathjax/tex-mml-chtml.js"
+def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
+    config.numfig = False  # a numbered figure is a paper's
 
 
 def _drop_thebe(app: Sphinx) -> None:
@@ -76,6 +80,15 @@ def _begin_site(app: Sphinx) -> None:
     _layout(app).site_manifest.unlink(missing_ok=True)
 
 
+def _keep_what_the_search_knows(app: Sphinx, failure: Exception | None) -> None:
+    """Pickle the environment once more: Sphinx does before pages are written, and their index entries come then.
+
+    Without this a build of some pages leaves the entries of all others out of the search.
+    """
+    if failure is None:
+        Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
+
+
 def _end_site(app: Sphinx, failure: Exception | None) -> None:
     """Note what a build made, unless it warned: the next build would not read that page again, and say nothing."""
     if failure is None and app.builder.name == "html" and not app._warncount:
@@ -90,11 +103,12 @@ def _complete_page(
     """Mend a page's markup, lead to how the book is cited, and load the instruments on a page that has one."""
     for written, mended in _MENDED.items():
         context["body"] = re.sub(written, mended, context.get("body", ""))
-    if 'class="math' not in context["body"]:
-        scripts = context.get("script_files", [])  # the builder's list, to which a script of this page is added later
-        scripts[:] = [one for one in scripts if "mathjax" not in str(getattr(one, "filename", one))]
-    citation = context["pathto"]("references").rstrip("#")
-    context["theme_extra_footer"] = f'<a href="{citation}#cite-this">Cite this book</a>'
+    leads = {
+        f"{context['pathto']('references').rstrip('#')}#cite-this": "Cite this book",
+        context["pathto"]("genindex").rstrip("#"): "Index",
+        context["pathto"](f"_static/{_SOURCES}", resource=True): "Sources (zip)",
+    }
+    context["theme_extra_footer"] = " · ".join(f'<a href="{link}">{words}</a>' for link, words in leads.items())
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
         layout = _layout(app)
         sizes = json.dumps(instruments.kilobytes(layout))
@@ -104,25 +118,25 @@ def _complete_page(
 
 
 def _copy_files(app: Sphinx, failure: Exception | None) -> None:
-    """Copy what of MathJax is used, and the repository's notebooks: a page's download is one of them, which runs."""
+    """Copy the sources, and the repository's notebooks: a page's download is one of them, which runs."""
     if failure or app.builder.name != "html":
         return
-    source, target = _mathjax_folder(), Path(app.outdir, "_static", "mathjax")
-    for name in _MATHJAX:
-        if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, dirs_exist_ok=True)
-        else:
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source / name, target / name)
+    _pack_sources(_layout(app).root, Path(app.outdir, "_static", _SOURCES))
     downloads = Path(app.outdir, "_sources", "notebooks")
     for page in downloads.rglob("*.ipynb"):
         notebook = page.relative_to(downloads).with_suffix("").as_posix()
         shutil.copyfile(_layout(app).source(notebook).with_suffix(".ipynb"), page)
 
 
-def _mathjax_folder() -> Path:
-    """The folder of MathJax in its wheel, whose name has dashes, which an import statement cannot write."""
-    found = importlib.util.find_spec("sphinx-mathjax-offline")
-    if found is None or found.origin is None:
-        raise RuntimeError("sphinx-mathjax-offline is not installed: formulas would need the network")
-    return Path(found.origin).parent / "static" / "mathjax"
+def _pack_sources(root: Path, archive: Path) -> None:
+    """Pack all files of the repository that git does not ignore; git itself need not be there."""
+    rules = root / ".gitignore"
+    lines = rules.read_text(encoding="utf-8").splitlines() if rules.is_file() else []
+    ignored = pathspec.GitIgnoreSpec.from_lines([".git", *lines])
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for folder, folders, files in os.walk(root):
+            where = Path(folder).relative_to(root)
+            folders[:] = sorted(name for name in folders if not ignored.match_file(f"{(where / name).as_posix()}/"))
+            for name in sorted(files):
+                if not ignored.match_file((where / name).as_posix()):
+                    packed.write(root / where / name, Path(Path(_SOURCES).stem, where, name))

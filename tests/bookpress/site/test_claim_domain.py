@@ -168,9 +168,9 @@ def test_the_index_and_the_search_know_every_claim(site: Site) -> None:
     assert re.search(r'<a href="one.html#claim-demo-base">(<strong>)?Lemma 5', index)
     domain = site.app.env.get_domain("claim")
     assert sorted(domain.get_objects()) == [
-        ("demo/alone", "Remark 4", "claim", "sub/two", "claim-demo-alone", 1),
-        ("demo/base", "Lemma 1 (The base)", "claim", "one", "claim-demo-base", 1),
-        ("demo/top", "Theorem 2", "claim", "sub/two", "claim-demo-top", 1),
+        ("demo/alone", "Remark 4 · Demonstration", "claim", "sub/two", "claim-demo-alone", 1),
+        ("demo/base", "Lemma 1 (The base) · Demonstration", "claim", "one", "claim-demo-base", 1),
+        ("demo/top", "Theorem 2 · Demonstration", "claim", "sub/two", "claim-demo-top", 1),
     ]
 
 

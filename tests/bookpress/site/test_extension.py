@@ -1,50 +1,42 @@
 """Additions to Sphinx: what a page loads, where it leads, and when a site is whole."""
 
 import io
+import re
+import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from docutils import nodes
 from sphinx.application import Sphinx
 
 from bookpress.files import matches_manifest
 from bookpress.layout import Layout
 from bookpress.site import instruments
-from bookpress.site.extension import _complete_page
+from bookpress.site.extension import _complete_page, _pack_sources
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> Any:
-    return SimpleNamespace(srcdir=str(tmp_path / "book"))
+def path_to(name: str, resource: bool = False) -> str:
+    return f"../{name}" if resource else f"../{name}.html"
 
 
-def test_only_pages_with_an_instrument_load_its_script(app: Any) -> None:
-    folder = Path(app.srcdir, "static", "instruments")
-    folder.mkdir(parents=True)
-    (folder / "a.js").write_text("x" * 2500)
-    loaded: list[tuple[str, dict[str, Any]]] = []
-    app.add_css_file = lambda name: loaded.append((name, {}))
-    app.add_js_file = lambda name, **options: loaded.append((name, options))
-    for markup in (None, "<p>no instrument</p>"):
-        page = None if markup is None else nodes.Element("", nodes.raw("", markup, format="html"))
-        _complete_page(app, "", "", {"pathto": str}, page)
-    assert loaded == []
-    page = nodes.Element("", nodes.raw("", '<div data-instrument="a"></div>', format="html"))
-    _complete_page(app, "", "", {"pathto": str}, page)
-    (style, _), (script, options) = loaded
-    assert (style, script) == (instruments.STYLE, instruments.LOADER)
-    assert options["loading_method"] == "defer"
-    assert options["data-kilobytes"] == '{"a": 3}'
-
-
-def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near(app: Any) -> None:
+def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near() -> None:
     picture = '<img src="a.svg" style="width: 400px; height: 300px;" />'
-    context: dict[str, Any] = {"pathto": lambda name: f"../{name}.html", "body": picture}
+    context: dict[str, Any] = {"pathto": path_to, "body": picture}
+    app: Any = None
     _complete_page(app, "notebooks/one", "", context, None)
     assert context["body"] == '<img loading="lazy" src="a.svg" width="400" height="300" style="--drawn: 400px" />'
-    assert '<a href="../references.html#cite-this">' in context["theme_extra_footer"]
+    links = re.findall(r'href="([^"]+)"', context["theme_extra_footer"])
+    assert links == ["../references.html#cite-this", "../genindex.html", "../_static/sources.zip"]
+
+
+def test_the_sources_are_packed_without_what_git_ignores(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("build/\n*.log\n")
+    for name in ("README.md", "a.log", "src/b.py", "src/build/c.py", "build/d.py", ".git/config"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    _pack_sources(tmp_path, tmp_path / "build" / "sources.zip")
+    with zipfile.ZipFile(tmp_path / "build" / "sources.zip") as packed:
+        assert packed.namelist() == ["sources/.gitignore", "sources/README.md", "sources/src/b.py"]
 
 
 def build(root: Path, front: str) -> None:
@@ -62,12 +54,45 @@ def is_whole(root: Path) -> bool:
     return matches_manifest(layout.site_manifest, layout.site)
 
 
-def test_an_instrument_is_loaded_on_a_page_without_formulas(tmp_path: Path) -> None:
+def test_only_a_page_with_an_instrument_loads_its_script_also_without_formulas(tmp_path: Path) -> None:
+    script = tmp_path / "book" / "static" / "instruments" / "a.js"
+    script.parent.mkdir(parents=True)
+    script.write_text("x" * 2500)
+    (tmp_path / "book" / "other.rst").write_text(":orphan:\n\nOther\n=====\n")
     build(tmp_path, 'Front\n=====\n\n.. raw:: html\n\n   <div data-instrument="a"></div>\n')
-    page = (tmp_path / "_build" / "html" / "index.html").read_text()
-    assert f"_static/{instruments.LOADER}" in page
+    page, other = ((tmp_path / "_build" / "html" / f"{name}.html").read_text() for name in ("index", "other"))
     assert f"_static/{instruments.STYLE}" in page
-    assert "mathjax" not in page
+    (element,) = [part for part in page.split("<script ") if f"_static/{instruments.LOADER}" in part]
+    assert 'defer="defer"' in element
+    assert "{&#34;a&#34;: 3}" in element or "{&quot;a&quot;: 3}" in element
+    assert instruments.LOADER not in other
+    assert "maths.css" not in page
+
+
+def test_the_search_keeps_index_entries_of_pages_that_are_not_built_again(tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "other.rst").write_text("Other\n=====\n\n.. index:: Lemma 10\n\nText.\n")
+    for words in ("first", "second"):
+        build(tmp_path, f"Front\n=====\n\n{words}\n\n.. toctree::\n\n   other\n")
+        assert '"lemma 10"' in (tmp_path / "_build" / "html" / "searchindex.js").read_text()
+
+
+def test_formulas_are_set_when_the_site_is_built_and_have_mathml(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n\n:math:`a < b` and\n\n.. math:: \\sum_i x_i\n")
+    page = (tmp_path / "_build" / "html" / "index.html").read_text()
+    assert page.count("<mjx-container") == page.count("<math ") == 2
+    assert "<mo>&lt;</mo>" in page
+    assert "\\(" not in page
+    assert "\\sum" not in page
+    style = tmp_path / "_build" / "html" / "_static" / "maths" / "maths.css"
+    fonts = set(re.findall(r'url\("\./([^"]+)"\)', style.read_text()))
+    assert set() < fonts <= {path.name for path in style.parent.glob("*.woff")}
+
+
+@pytest.mark.parametrize("formula", [r"\frac{1", r"\nosuch x"])
+def test_a_formula_that_cannot_be_read_ends_the_build_and_is_named(tmp_path: Path, formula: str) -> None:
+    with pytest.raises(Exception, match=r"index\.html: "):
+        build(tmp_path, f"Front\n=====\n\n:math:`{formula}`\n")
 
 
 @pytest.mark.parametrize("name", ["html/index.html", "html/searchindex.js", ".doctrees/environment.pickle"])
