@@ -10,30 +10,114 @@
 # # Lemma 4.2 · Pure noise is identifiable
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.2, Section 4 and Appendix B.*
 #
-# Inputs of pure noise, with every entry drawn anew from one law, are enough to determine the function: the certificate
-# holds. The reason is that the tokens before the last one vary by themselves. Fix the last token; what the features
-# then add up to is a quadratic form summed over the other tokens, and such a sum is not constant unless the form is
-# zero. With $n = 1$ there is no other token, and the argument has nothing to stand on. Nor has it for signs, whose
-# square is constant.
+# Which inputs determine the function that produced their labels? We might think of carefully designed ones. The lemma
+# states that inputs without any structure will do: if every entry is drawn at random, independently of all others, two
+# models that are always right on such inputs agree on all inputs.
+
+# %%
+from itertools import product
+from math import comb
+
+import torch
+
+from attention_theory.linear_attention.learning.certificate import certificate_of
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
+from attention_theory.linear_attention.model.features import pairs, psi
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
+from attention_theory.numerics import relative_error
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Suppose a token has two numbers. Write $z_1$ for the first numbers of all tokens, $z_2$ for the second ones, and
+# $(s,t)$ for the last token. We compare two functions, $\|z_1\|^2t$ and $\langle z_1,z_2\rangle s$:
+#
+# | tokens | $\lVert z_1\rVert^2t$ | $\langle z_1,z_2\rangle s$ | difference |
+# | --- | --- | --- | --- |
+# | (2, 3) | $4\cdot3=12$ | $6\cdot2=12$ | 0 |
+# | (5, 1) | $25\cdot1=25$ | $5\cdot5=25$ | 0 |
+# | (1, 0), (2, 3) | $5\cdot3=15$ | $6\cdot2=12$ | 3 |
+# | (1, 2), (2, 3) | $5\cdot3=15$ | $8\cdot2=16$ | −1 |
+#
+# With a single token the functions are always equal, because $s^2t=st\,s$. We cannot distinguish them with any data of
+# this kind. If we add a second token, we can.
+
+# %%
+fig, axis = schematic.canvas(height=2.4)
+for up, words, value in ((3.5, ["(2, 3)"], 0), (2.0, ["(1, 0)", "(2, 3)"], 3), (0.5, ["(1, 2)", "(2, 3)"], -1)):
+    left = 4.3 if len(words) == 1 else 2.3
+    schematic.tokens(axis, words, (left, up), [len(words) - 1], step=2.0)
+    if len(words) == 2:
+        schematic.text(axis, (1.9, up + 0.45), "varies", schematic.VERMILION, 9, "right")
+    schematic.arrow(axis, (6.2, up + 0.45), (8.2, up + 0.45), colour=schematic.QUIET)
+    schematic.text(axis, (8.5, up + 0.45), f"difference {value}".replace("-", "−"), align="left")
+
+# %%
+show.figure(
+    fig,
+    name="second-token",
+    caption="The same last token (blue) on three inputs. On its own it gives the difference 0. With a token before it "
+    "the difference depends on that token.",
+    alt="Three rows of boxes. In the first a single blue box (2, 3) with difference 0. In the others the same blue box "
+    "after the boxes (1, 0) and (1, 2), with the differences 3 and minus 1.",
+)
+
+# %% [markdown]
+# We see where the information comes from: we keep the last token and vary the one before it, and the difference varies
+# as well. A difference that varies is not always 0.
+#
+# ## The paper states
+# We call the entries of an input $Z$ independent if each is drawn separately from one distribution $\nu$ on the real
+# numbers, whose $k$-th moment is $m_k$. The features $\mathcal{H}(Z)$ and the certificate, their second moment, are
+# those of [Lemma 4.1](lemma_4_1_certificate.ipynb).
 #
 # <!-- claim linear-attention/lemma-4-2 -->
 # <blockquote>
 #
 # **Lemma 4.2 (Independent input noise yields identifiability)** *Section 4; Appendix B*
 #
-# **As printed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false. The condition $m_2 > 0$
-# follows from $m_4 > m_2^2$. The proof arrives at $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the least eigenvalue.
+# **The paper states.** Let $(Z,y)\sim\mathcal D$ be a realizable dataset. Let $Z_{ab}$ be drawn i.i.d. from a
+# distribution $\nu$ over $\mathbb R$ for all $a\in[d]$ and $b\in[n]$. Let the second and fourth moment of $\nu$ be
+# denoted $m_2$ and $m_4$. Let $m_2>0$ and $m_4>m_2^2$. Then any population risk minimizers
+# $\Theta,\Theta'\in\Omega_{\mathrm{PRM}}$ have $\mathrm{MHLA}_\Theta=\mathrm{MHLA}_{\Theta'}$ (17).
 #
-# **Corrected.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$, be drawn independently from a law $\nu$
-# whose square is not constant: $m_4 > m_2^2$, where $m_k$ is the $k$-th moment of an entry. Then all minimisers of the
-# population risk on realizable data are the same function. If the sixth moment is finite, this shows as
-# $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$. No symmetry and no zero mean is needed.
+# **What is true.** Let the entries of $Z \in \mathbb{R}^{d \times n}$, $n \ge 2$ (or $d=1$), be drawn independently
+# from a distribution $\nu$ with $m_4 > m_2^2$, so that the square of an entry is not constant. Then all minimisers of
+# the population risk on realizable data are the same function. If the sixth moment is finite,
+# $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
 #
-# $n \ge 2$ (or $d = 1$). For standard normal entries with $d \ge 3$ the least eigenvalue is $n - 1$ in the features of
-# Algorithm 2, which is $1 - 1/n$ in the scale of the proof.
+# **What changed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false: minimisers on inputs with
+# one token can differ on longer ones. The proof finds $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the smallest eigenvalue,
+# which is not right.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The condition $m_2 > 0$ follows from $m_4 > m_2^2$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** No symmetry and no zero mean is needed. For standard normal entries with $d \ge 3$ the smallest
+# eigenvalue is $n - 1$ in the features of Algorithm 2, and $1 - 1/n$ if they are divided by $\sqrt n$.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# ## Why it is true
+# Suppose two models are right on all such inputs. The difference of their outputs is a combination of features that is
+# always 0. We fix the last token. This leaves a quadratic form, summed over all tokens, and the terms of the tokens
+# before the last are independent of one another. A sum of independent terms is constant only if every term is. A
+# quadratic form in independent entries is constant only if all its coefficients are 0, as long as the square of an
+# entry varies. Therefore all coefficients of the difference are 0.
+#
+# We need both conditions. With one token there are no other terms, as in the tiny example. With entries $\pm1$ every
+# square is 1, and $\|z_1\|^2-\|z_2\|^2$ is always 0.
 #
 # <details><summary>Proof of Lemma 4.2, as corrected</summary>
 #
@@ -69,23 +153,10 @@
 #
 # </details>
 #
-# Everything on this page is exact. $\Lambda$ follows from the moments of a single token up to degree six, which are
-# finite sums; for the normal law four Gauss-Hermite nodes have the right moments.
-
-# %%
-from itertools import product
-from math import comb
-
-import torch
-
-from attention_theory.linear_attention.learning.certificate import certificate_of
-from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
-from attention_theory.linear_attention.model.features import pairs, psi
-from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
-from attention_theory.numerics import relative_error
-from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
+# ## See it run
+# We compute everything on this page exactly. The second moment of the features follows from the moments of a single
+# token up to degree six, which are finite sums. For the normal distribution we use four nodes of Gauss–Hermite
+# quadrature, which have the right moments. You can change these parameters and run the page again.
 
 # %% tags=["parameters"]
 most_tokens = 12  # largest n in the picture, from 4 to 100
@@ -109,9 +180,10 @@ def exact(law, width, tokens):
 
 
 # %% [markdown]
-# ## Six laws
-# Five of them have a square that is not constant; two of these have a mean other than 0, and one is skew. The sixth is
-# that of signs.
+# ### Six distributions
+# We compare six distributions of the entries. In five of them the square of an entry varies; two of these have a mean
+# other than 0, and one is skew. In the sixth the entries are signs. For each we count the independent directions that
+# the data cannot see, the *nullity*.
 
 # %%
 spectra = {(name, tokens): exact(law, 3, tokens) for name, law in laws.items() for tokens in range(1, most_tokens + 1)}
@@ -123,9 +195,6 @@ show.table(
     ],
     caption="Exact spectra at d = 3, ψ = 18. Only signs, whose square is constant, stay singular from two tokens on.",
 )
-
-# %% [markdown]
-# With more tokens the least eigenvalue grows, since there is more that varies.
 
 # %%
 fig, axis = show.axes(width=5.2, height=4.0)
@@ -145,9 +214,14 @@ show.figure(
 )
 
 # %% [markdown]
-# That $\lambda_{\min}=0$ at one token decides nothing by itself. But $z^\top B z=0$ for every antisymmetric $B$, so
-# heads $(V,Q)$ and $(V,Q+B)$ give the same outputs on all inputs of one token: both are minimisers there. On two tokens
-# they are different functions.
+# We see the two conditions at work. At one token no distribution determines the function, and from two tokens on all
+# five do. The smallest eigenvalue grows with the number of tokens, since there is more that varies. Signs never
+# suffice.
+#
+# ### One token
+# For every antisymmetric $B$ we have $z^\top Bz=0$. The heads $(V,Q)$ and $(V,Q+B)$ therefore agree on all inputs with
+# a single token: if one is a minimiser, so is the other. We compare their outputs on inputs with one and with two
+# tokens.
 
 # %%
 source = generator(0)
@@ -159,6 +233,17 @@ apart = {
     for tokens in (1, 2)
     for inputs in [torch.randn(100, tokens, 3, generator=source, dtype=torch.float64)]
 }
+
+# %%
+print(f"relative difference of the outputs: one token {apart[1]:.1e}, two tokens {apart[2]:.1f}")
+
+# %% [markdown]
+# ## How we checked
+# We require a positive smallest eigenvalue for five distributions at two and three tokens, and the exact value $n-1$
+# for normal entries. The nullities for signs and for one token must be those that we count by hand. As a control we
+# require that signs do not pass.
+
+# %%
 smallest = {
     f"{name}, d = {width}, n = {tokens}": exact(laws[name], width, tokens).smallest
     for name, width, tokens in product(laws, (2, 3), (2, 3))
@@ -166,11 +251,6 @@ smallest = {
 }
 of_signs = {f"d = {width}": exact(signs, width, 3).nullity for width in (2, 3, 4)}
 of_one_token = {f"d = {width}": exact(normal, width, 1).nullity for width in (2, 3, 4)}
-
-# %% [markdown]
-# The proof in the paper goes another way: it names the least eigenvalue, $\min(m_2^3, (m_4 - m_2^2)\,m_2)$ in a scale
-# in which the features are divided by $\sqrt n$. For normal entries this is 1 for every $n$; the least eigenvalue is
-# $1 - 1/n$. The proof at the top of the page takes its place.
 
 # %%
 claim = Claim("linear-attention/lemma-4-2")
@@ -192,37 +272,27 @@ claim.printed.equal("normal, d = 3, n = 2: λ_min / n as named", scaled["n = 2"]
 claim.verdict()
 
 # %% [markdown]
-# ## The moments in the proof
-# The paper's proof subtracts $n m_2$ from the squared norms, divides by $\sqrt n$, and reads off a matrix that is
-# diagonal. It forgets that the last token, whose entry $z_\ell$ is a factor, is itself a part of $\langle z_j,
-# z_k\rangle$. Where $\ell$ is one of $j, k$ this gives terms in $1/n$. They do not make $\Lambda$ singular, so the
-# lemma stands; but the matrix is neither diagonal nor has it the eigenvalues that the proof names. Products with $\ell
-# \ne \ell'$ are called "near zero" there, and they are: they go to 0 like $1/n$.
+# ## Where the paper differs
+# The lemma is stated for all $n$, and its proof would cover $n=1$, where it is false. The proof computes the second
+# moment entry by entry, and overlooks that the last token, a factor of every feature, is also a part of the inner
+# products. The matrix is therefore not diagonal, and its smallest eigenvalue is not the one that the proof finds. We
+# give another proof.
 #
-# Three more things are wrong in the proof. The expectations are those of a law whose mean and third moment are zero,
-# which the lemma does not assume. The linear feature $m_2 z_\ell$, which makes up for the subtraction, is not
-# orthogonal to the rest: with single $\ell$ its product has the expectation $m_2 (m_4 - m_2^2)/\sqrt n$. And Lemma B.1
-# asks for coefficients $p$ that do not depend on $n$. To undo the subtraction, $m_2 z_\ell$ has the coefficient
-# $n\,p_{jj,\ell}$ summed over $j$: so the proof speaks of one length of the inputs at a time.
+# ## Also on this page
+# ### The moments in the paper's proof
 #
 # <!-- claim linear-attention/lemma-4-2-moments -->
 # <blockquote>
 #
 # **Eqs. 48 to 52 (The moments in the proof of Lemma 4.2)** *Appendix B, Eqs. 48 to 52*
 #
-# **As printed.** Each product of two features $\langle z_j, z_k\rangle z_{\ell n}$ and $\langle z_{j'}, z_{k'}\rangle
-# z_{\ell' n}$ has the expectation $m_2^3$ for a pair ($j < k$) with itself, $v = (m_4 - m_2^2)\, m_2$ for a single
-# ($j = k$) with itself, 0 for all others with $\ell = \ell'$, and $m_2^2$ for the linear feature $m_2 z_\ell$ with
-# itself and 0 with all others, for every law. (For $\ell \ne \ell'$ the proof says "near zero", and they go to 0.)
-# Lemma B.1 is invoked.
+# **The paper states.** $\frac1n\mathbb E[\langle z_{j:},z_{k:}\rangle^2z_{\ell b}^2]=m_2^3$ (49), $\frac1n\mathbb
+# E[(\|z_{j:}\|^2-nm_2)^2z_{\ell b}^2]=(m_4-m_2^2)m_2$ (51), and 0 in Eqs. 48, 50 and 52. Finally for the feature
+# $\mathcal H(Z)_{\ell b}=m_2z_{\ell b}$ we have on the main diagonal $m_2^2$ and 0 everywhere else. The $\ell\ne\ell'$
+# blocks are near zero.
 #
-# **Corrected.** Call a feature $\langle z_j, z_k\rangle z_{\ell n}$ with $j < k$ a *pair* and one with $j = k$ a
-# *single*. In the proof, $n m_2$ is subtracted from each $\|z_j\|^2$ and all features are divided by $\sqrt n$. For a
-# symmetric law the products of these features have the expectations given below, up to the names of the rows; there are
-# terms in $1/n$ or $1/\sqrt n$ in exactly the cases listed before the last line. With the subtraction, $p$ depends on
-# $n$, so that Lemma B.1 applies to one length at a time.
-#
-# With $v = (m_4 - m_2^2)\, m_2$:
+# **What is true.** Let $\nu$ be symmetric, $v = (m_4 - m_2^2)\, m_2$, and call a feature $\langle z_j, z_k\rangle
+# z_{\ell n}$ with $j<k$ a *pair* and one with $j=k$ a *single*. Up to the names of the rows:
 #
 # - A pair with itself, $\ell \in \{j,k\}$: $m_2^3 + v/n$.
 # - A single with itself, $\ell = j$: $v + (m_6 - 3 m_2 m_4 + 2 m_2^3)/n$.
@@ -231,8 +301,18 @@ claim.verdict()
 #   \ell' = 1$: $v/n$.
 # - The linear feature $m_2 z_\ell$: $m_2^3$ with itself, $v/\sqrt n$ with single $\ell$, $\ell' = \ell$, and
 #   $m_2^3/\sqrt n$ with pair $\{j, \ell\}$, $\ell' = j$.
-# - All others are as printed: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is not in it, and
+# - All others are the paper's: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is not in it, and
 #   0.
+#
+# **What changed.** The last token is a factor of each feature and also a part of its inner product, which gives terms
+# in $1/n$ and $1/\sqrt n$. The paper's values also assume a symmetric distribution, which the lemma does not. Finally,
+# the subtraction of $nm_2$ makes $p$ depend on $n$, so Lemma B.1 applies to one length at a time.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The linear feature has $m_2^3$ with itself, not $m_2^2$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
@@ -280,7 +360,8 @@ def expectation(law, first, second):
 
 
 # %% [markdown]
-# Each product below has its two features, each as $((j, k), \ell)$, what is printed for it, and the correct form.
+# We list each product by its two features, written as $((j,k),\ell)$, with the paper's value and the correct one. We
+# compute them for two symmetric distributions, the normal one and the uniform one on $-1,0,1$.
 
 
 # %%
@@ -303,9 +384,6 @@ def cases(law):
     ]
 
 
-# %% [markdown]
-# Two symmetric laws, the normal one and the uniform one on $-1, 0, 1$.
-
 # %%
 measured = {
     f"{law_name}, {name}": (expectation(laws[law_name], first, second), printed, right)
@@ -313,14 +391,15 @@ measured = {
     for name, first, second, printed, right in cases(laws[law_name])
 }
 show.table(
-    ["entries, product", "exact", "printed", "correct form"],
+    ["entries, product", "exact", "paper", "correct form"],
     [[name, *values] for name, values in measured.items()],
     caption=f"Expectations of products of two centred features, d = 3, n = {n}.",
 )
 
 # %% [markdown]
-# The printed values are tried where the paper gives a value, on the normal law, and on a law of mean 1 and a skew one.
-# The linear feature with a pair is averaged over all inputs of two rows and two tokens.
+# We test the paper's values for the normal distribution, for one of mean 1 and for a skew one, where the paper has a
+# value that differs from ours. We average the product of the linear feature with a pair over all inputs of two rows and
+# two tokens.
 
 # %%
 three, off_centre, skew = (laws[name] for name in ("uniform on -1, 0, 1", "normal of mean 1", "-1 or 2, mean 0"))
@@ -337,10 +416,9 @@ last_two = every[:, :, -1].prod(dim=1)  # z_1n z_2n, over all inputs of two rows
 with_pair = three.moment(2) * (every.prod(dim=1).sum(dim=1) * last_two).mean().item() / 2**0.5
 
 # %% [markdown]
-# The one calculation that the paper shows is that of Eq. 51. It takes the mean of $(\|z_j\|^2 - nm_2)^2$, which is
-# right, and multiplies it with the mean of $z_{\ell n}^2$. For $\ell = j$ this factor is not independent of the other.
-# The repair adds up token by token, as the proof above does. Both are set beside the mean over all $3^n$ rows of
-# entries $-1$, 0 and 1.
+# The paper shows one calculation, Eq. 51. It takes the mean of $(\|z_j\|^2-nm_2)^2$, which is right, and multiplies it
+# by the mean of $z_{\ell n}^2$. For $\ell=j$ the two are not independent. We compare this product, and the sum token by
+# token of our proof, with the mean over all $3^n$ rows of entries $-1$, 0 and 1.
 
 # %%
 row = torch.cartesian_prod(*[torch.tensor(three.values, dtype=torch.float64)] * n)
@@ -351,9 +429,6 @@ by_tokens = ((n - 1) * (m4 - m2**2) * m2 + m6 - 2 * m2 * m4 + m2**3) / n
 eq_51 = (square * row[:, -1].square()).mean() / n
 exact_values = {name: value for name, (value, _, _) in measured.items()}
 right_values = {name: right for name, (_, _, right) in measured.items()}
-
-# %% [markdown]
-# A product where the printed value is right says nothing, so only those where it differs are judged as printed.
 
 # %%
 claim = Claim("linear-attention/lemma-4-2-moments")
@@ -378,11 +453,29 @@ claim.equal("Eq. 51, l = j: the mean, token by token", eq_51, by_tokens, toleran
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Noise certifies itself as soon as there are two tokens and the square of an entry varies; no symmetry, zero mean or
-# finite moment is needed for the functions to agree. The lemma is false for a single token only. Its printed proof
-# reads off a diagonal matrix that is diagonal only as $n \to \infty$, and another proof takes its place.
+# ## What to remember
+# - Inputs of pure noise determine the function, from two tokens on, if the square of an entry varies.
+# - The reason is that the tokens before the last one vary on their own.
+# - A single token never suffices for tokens of two or more numbers, and neither do signs.
 #
-# ## To try
-# - Set `n = 2`: the missing terms are largest. For normal entries the paper's diagonal values 1 and 2 become 2 and 6.
-# - Set `most_tokens = 100`: the least eigenvalue goes on growing for five laws, and that of signs stays at 0.
+# ## Exercises
+#
+# 1. *By hand.* Let $d=2$ and let all entries be $\pm1$. Find a combination of two features that is 0 on every input.
+#    Why does it not help to add tokens?
+#    <details><summary>Solution</summary>
+#
+#    $\|z_1\|^2z_{1n}-\|z_2\|^2z_{1n}$. With $n$ tokens of signs both norms are $n$, so the difference is 0 for every
+#    $n$. The same with $z_{2n}$ is a second one: the nullity is $d(d-1)=2$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `n = 2`. In the table of the moments, where the paper has 1 and 2 for a pair and a single
+#    with themselves, what are the exact values for normal entries and $\ell\in\{j,k\}$?
+#    <details><summary>Solution</summary>
+#
+#    2 and 6. The terms that the paper leaves out are divided by $n$, so they are largest for the fewest tokens:
+#    $1+\frac22$ for the pair and $2+\frac82$ for the single. At $n=6$ they are $1\frac13$ and $3\frac13$.
+#
+#    </details>
+#
+# Next: [Lemma 4.3](lemma_4_3_many_heads.ipynb), because real labels have no model behind them, and we want the
+# certificate for these as well.

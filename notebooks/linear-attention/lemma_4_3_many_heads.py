@@ -10,23 +10,9 @@
 # # Lemma 4.3 · With d² heads no teacher is needed
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.3, Section 4 and Appendix B.*
 #
-# Lemma 4.1 needs labels made by a teacher, for only then does a minimiser with few heads solve the linear equations.
-# With $d^2$ heads every coefficient matrix is the $p$ of some model. Spread $p$ over a matrix $W$, the coefficient of a
-# pair half to $(j, k)$ and half to $(k, j)$; a singular value decomposition of $W$ gives at most $d^2$ heads. The
-# minimiser is then least squares itself, which has one solution as soon as the second moment $\Lambda_D$ of the
-# features $\mathcal{H}$ is nonsingular.
-#
-# <!-- claim linear-attention/lemma-4-3 -->
-# <blockquote>
-#
-# **Lemma 4.3 (With d² heads no teacher is needed)** *Section 4; Appendix B*
-#
-# Let $\lambda_{\min}(\Lambda_D) > 0$, with any labels at all. Then all empirical risk minimisers with $H \ge d^2$ heads
-# compute the same function: $\Theta \mapsto p(\Theta)$ reaches every $d \times \psi$ matrix, so each minimiser's $p$ is
-# the unique solution of least squares.
-#
-# </blockquote>
-# <!-- /claim -->
+# Real labels come from no teacher, so no model fits them exactly. If we train two models and they fit equally well, can
+# they still disagree on new inputs? The certificate of Lemma 4.1 says nothing here, because it needs labels that some
+# model produces. Lemma 4.3 extends it to all labels, for models with enough heads.
 
 # %%
 from itertools import product
@@ -49,6 +35,89 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Suppose a model predicts $ax+by$ from two features. A *small* model may use only one of them: $a=0$ or $b=0$. We see
+# two inputs:
+#
+# | input $(x, y)$ | label |
+# | --- | --- |
+# | $(1, 0)$ | 1 |
+# | $(0, 1)$ | 1 |
+#
+# The squared errors add up to $(a-1)^2+(b-1)^2$. With a large model we choose $a=b=1$ and have no error. A small model
+# has the smallest error, 1, in two ways: $(1,0)$ and $(0,1)$. Both are best fits, and on the first input they predict 1
+# and 0.
+
+# %%
+fig, axis = schematic.canvas(height=2.4)
+for left, title in ((2.4, "all models"), (9.2, "small models")):
+    schematic.text(axis, (left + 1.0, 4.5), title)
+    for end in ((left + 3.6, 1.0), (left, 3.9)):
+        schematic.arrow(axis, (left, 1.0), end, colour=schematic.QUIET)
+    schematic.text(axis, (left + 3.8, 1.0), "a", size=9)
+    schematic.text(axis, (left - 0.25, 3.9), "b", size=9)
+    axis.plot(left + 2, 3.0, "o", color=schematic.BLUE if left < 5 else schematic.QUIET, markersize=6)
+    schematic.text(axis, (left + 2.2, 3.2), "(1, 1)", schematic.BLUE if left < 5 else schematic.QUIET, 9, "left")
+axis.plot([9.2, 12.4], [1, 1], color=schematic.VERMILION, lw=2.5)
+axis.plot([9.2, 9.2], [1, 3.6], color=schematic.VERMILION, lw=2.5)
+for x, y, words, at in ((11.2, 1.0, "(1, 0)", (11.2, 0.6)), (9.2, 3.0, "(0, 1)", (8.5, 3.0))):
+    schematic.arrow(axis, (11.2, 3.0), (x, y), colour=schematic.QUIET)
+    axis.plot(x, y, "o", color=schematic.VERMILION, markersize=6)
+    schematic.text(axis, at, words, schematic.VERMILION, 9)
+
+# %%
+show.figure(
+    fig,
+    name="cross",
+    caption="The coefficients $a$ and $b$. Left: if all of them are allowed, one point is best. Right: if only the "
+    "orange lines are allowed, two points on them are equally close to it.",
+    alt="Two planes with axes a and b. Left, a blue point at (1, 1). Right, the two axes are orange, and arrows lead "
+    "from (1, 1) to the orange points (1, 0) and (0, 1).",
+)
+
+# %% [markdown]
+# We see why labels without a model behind them are a problem for small models. The best fit is the point of the model
+# class closest to the ideal coefficients, and a class that is not flat can have several closest points.
+#
+# ## The paper states
+# A model of linear attention has the coefficients $p(\Theta)$ in its $\psi$ cubic features $\mathcal{H}(Z)$, a matrix
+# with $d$ rows and $\psi$ columns, as in [Lemma 4.1](lemma_4_1_certificate.ipynb). With few heads only some matrices
+# occur. We write $\Lambda_D$ for the second moment of the features on the data.
+#
+# <!-- claim linear-attention/lemma-4-3 -->
+# <blockquote>
+#
+# **Lemma 4.3 (With d² heads no teacher is needed)** *Section 4; Appendix B*
+#
+# **The paper states.** Let dataset $D=\{(Z_i,y_i)\}_{i\in[N]}$ be any dataset drawn i.i.d from a distribution $\mathcal
+# D$. Then if $\lambda_{\min}(\mathbb E_D[\mathcal H(Z)\mathcal H(Z)^\top])>0$ then $\mathrm{MHLA}_\Theta$ for
+# $\Theta\in\Omega_H$ for any $H\in[d^2,\infty)$ is identifiable with respect to the data $D$. That is,
+# $\mathrm{MHLA}_\Theta=\mathrm{MHLA}_{\Theta'}$ (18) for all pairs of empirical risk minimizers
+# $\Theta,\Theta'\in\Omega_{\mathrm{ERM}}$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The coefficients of each minimiser are the unique solution of least squares. With one head the
+# certificate is not enough: for $d=2$ and three tokens, symmetric data with $\lambda_{\min}>0$ have two minimisers far
+# apart.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# With $d^2$ heads every matrix of coefficients occurs. To see this, we spread the coefficients over a matrix $W$, that
+# of a pair half to $(j, k)$ and half to $(k, j)$. A singular value decomposition of $W$ gives at most $d^2$ heads, as
+# in [Algorithm 1](theorem_2_1_regression.ipynb). The model class is then the whole space, as on the left of the figure,
+# and the minimisers are the solutions of least squares. If the second moment is nonsingular, there is one solution, for
+# any labels.
+#
+# ## See it run
+# You can change these parameters and run the page again.
 
 # %% tags=["parameters"]
 d = 3  # width of a token in the first part, from 2 to 4
@@ -67,9 +136,10 @@ def gaussian(*shape):
 
 
 # %% [markdown]
-# ## Minimisers with $d^2$ heads
-# The labels are noise. The first minimiser is Algorithm 1; the second is its twin with an antisymmetric tensor added;
-# the others are fits from random starts.
+# ### Minimisers with d² heads
+# The labels are noise. Our first minimiser is the result of Algorithm 1. The second is its *twin*: we add a part that
+# is antisymmetric in $j$ and $k$ to its matrix, which changes the heads and not the function. The others are fits from
+# random starts.
 
 # %%
 tokens, labels = gaussian(samples, n, d), gaussian(samples, d)
@@ -90,12 +160,11 @@ target = mhla(first, fresh)
 fit_gap = relative_error(outputs, target.mT.expand_as(outputs))
 
 # %% [markdown]
-# ## Fewer heads, no teacher
-# Take $d = 2$, labels $y = \langle z_1, z_2\rangle z_n$, and standard normal entries. The law of the data does not
-# change when the two feature rows are exchanged, and the labels follow. One head cannot make these labels; two can.
-# From $n = 3$ on a one-head minimiser favours one side, and then its mirror image is another minimiser, of the same
-# loss. The certificate holds all the while. The loss is the exact one over the law, with no sampling; a finite data set
-# that is symmetric in the same way, all inputs with entries -1, 0, 1 ("grid" in the table), stands beside it.
+# ### Fewer heads, no teacher
+# We take $d=2$, labels $y=\langle z_1,z_2\rangle z_n$ and standard normal entries, where $z_1$ and $z_2$ are the two
+# rows of the input. If we exchange the rows, the distribution of the data stays the same, and the labels are exchanged
+# as well. One head cannot produce these labels, and two heads can. We compute the loss exactly, over the distribution.
+# We also use a finite data set with the same symmetry: all inputs with entries $-1$, $0$ and $1$, the "grid".
 
 
 # %%
@@ -118,7 +187,7 @@ def grid_data(length):
 
 
 # %% [markdown]
-# From many starts the best fits are kept, and the distance of the two of them that lie farthest apart.
+# From many starts we keep the best fits, and the distance of the two that are farthest apart.
 
 
 # %%
@@ -136,9 +205,6 @@ def spread(rows):
     return torch.cdist(rows, rows, compute_mode="donot_use_mm_for_euclid_dist").max().item()
 
 
-# %% [markdown]
-# Four data sets, with one, two and four heads:
-
 # %%
 cases = [("normal", normal_data, 2), ("normal", normal_data, 3), ("grid", grid_data, 3), ("normal", normal_data, 4)]
 rows, results = [], {}
@@ -148,19 +214,28 @@ for name, make, length in cases:
         best, reached = results[name, length, heads] = minimisers(features, answers, heads)
         rows.append([name, length, certificate_of(moment).smallest, heads, best, len(reached), spread(reached)])
 show.table(
-    ["data", "n", r"$\lambda_{\min}$", "heads", "least loss", "fits that reach it", "largest distance of two of them"],
+    [
+        "data",
+        "n",
+        r"$\lambda_{\min}$",
+        "heads",
+        "smallest loss",
+        "fits that reach it",
+        "largest distance of two of them",
+    ],
     rows,
     caption=f"Symmetric data, {starts} starts each.",
 )
 
 # %% [markdown]
-# Of each model two coefficients are drawn, which the labels ask to be 1.
+# For every data set $\lambda_{\min}>0$: the features span. With two and four heads the loss is 0, and there is a single
+# minimiser. With one head the loss stays above 0, and from three tokens on the best fits are far apart.
 
 # %%
 fig, axes = show.axes(2, 1, width=4.6, height=7.0)
 for axis, length in zip(axes, (2, 3), strict=True):
     _, reached = results["normal", length, 1]
-    # Of each model the two coefficients of <z_1, z_2>, which the labels ask to be 1 in output 1 and in output 2.
+    # Of each model the two coefficients of <z_1, z_2>, which the labels require to be 1 in output 1 and in output 2.
     axis.plot(reached[:, 0], reached[:, psi(2) + 1], "o", alpha=0.5, label="one head")
     _, with_four = results["normal", length, 4]
     axis.plot(with_four[:, 0], with_four[:, psi(2) + 1], "^", label="four heads")
@@ -170,14 +245,20 @@ axes[0].legend(fontsize=8, loc="lower left")
 show.figure(
     fig,
     name="two-minimisers",
-    caption="All fits of least loss. With one head there is one minimiser at $n = 2$, its own mirror image, and there "
-    "are two at $n = 3$, mirror images of each other. With four heads there is one.",
+    caption="All fits with the smallest loss. With one head there is one minimiser at $n = 2$, which is its own mirror "
+    "image, and there are two at $n = 3$, mirror images of each other. With four heads there is one.",
     alt="Two scatter plots of two coefficients. One-head fits gather at one point of the diagonal for two tokens, and "
     "at two points mirrored in the diagonal for three. The four-head fits all lie at the point (1, 1).",
 )
 
 # %% [markdown]
-# The twin must have another matrix and the same outputs; one head must have two minimisers where four have one.
+# We see the tiny example again. The labels require both coefficients to be 1. For three tokens the best single head
+# favours one of them, and its mirror image is as good. With four heads one point remains.
+#
+# ## How we checked
+# We require that the certificate holds on the random data. Algorithm 1, its twin and the fits from random starts must
+# have the loss of least squares and agree on fresh inputs, while the matrices of the first two must differ. As a
+# control we take one head on the symmetric data: its minimisers should be far apart, where those with four heads agree.
 
 # %%
 symmetric = [("normal", 3), ("grid", 3), ("normal", 4)]
@@ -187,9 +268,6 @@ of_heads = {
 }
 both = {"Algorithm 1": first, "its twin": second}
 above = {name: abs(training_loss(heads) - least) for name, heads in both.items()}
-
-# %% [markdown]
-# All of it under a certificate that holds.
 
 # %%
 claim = Claim("linear-attention/lemma-4-3")
@@ -209,11 +287,28 @@ for length in (2, 3):
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# With $d^2$ heads every linear minimiser is a model, so that the certificate decides for labels of any kind. With fewer
-# heads and labels that no such model gives it decides nothing: with one head and three or more tokens the symmetric
-# data here have two minimisers, mirror images of each other, although $\lambda_{\min} > 0$.
+# ## What to remember
+# - With $d^2$ heads the model class is the whole space of coefficients, and training is least squares.
+# - The certificate then makes the best fit unique for any labels.
+# - With fewer heads two best fits can be mirror images of each other, although the features span.
 #
-# ## To try
-# - Set `d = 4`: sixteen heads, forty distinct features, and the minimisers agree as before.
-# - Set `starts = 10`: the two minimisers of one head are still both found.
+# ## Exercises
+#
+# 1. *By hand.* In the tiny example let the second label be 2. How many best fits does the small model have?
+#    <details><summary>Solution</summary>
+#
+#    One. The error is $(a-1)^2+(b-2)^2$. With $b=0$ it is at least 4, with $a=0$ it is at least 1, at $b=2$. Two best
+#    fits need labels that are as symmetric as the model class.
+#
+#    </details>
+# 2. *Predict, then run.* Set `d = 4`. How many heads do the two minimisers of the first part have, and how large is the
+#    matrix of coefficients that they share?
+#    <details><summary>Solution</summary>
+#
+#    $d^2=16$ heads each. There are $\psi=16\cdot5/2=40$ distinct features and four outputs, so they share $4\times40$
+#    coefficients. Their outputs agree to rounding, as before.
+#
+#    </details>
+#
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because we now ask what a layer that we can learn is able to
+# compute.
