@@ -92,8 +92,16 @@ class Network:
         return answer
 
 
-def feed_forward(w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor, column: Column) -> dict[int, Network]:
-    """``x + W2 relu(W1 x + b1) + b2`` row by row."""
+def feed_forward(
+    w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor, column: Column, linear: bool = True
+) -> dict[int, Network]:
+    """``x + W2 relu(W1 x + b1) + b2`` row by row.
+
+    Args:
+        w1, b1, w2, b2: the weights.
+        column: x.
+        linear: use that some units are linear in the atoms, so that fewer remain.
+    """
     hidden = apply(w1, column)
     for unit, bias in enumerate(b1.tolist()):
         if bias:
@@ -102,11 +110,11 @@ def feed_forward(w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor, column: Column)
     for row, constant in enumerate(b2.tolist()):
         if constant:
             _add(outputs, row, Fraction(constant), {ONE: Fraction(1)})
-    linear = {unit: relu_row(row) for unit, row in hidden.items()}
+    exact = {unit: relu_row(row) if linear else None for unit, row in hidden.items()}
     for row, unit in w2.nonzero().tolist():
         if unit not in hidden:
             continue
-        weight, value = Fraction(w2[row, unit].item()), linear[unit]
+        weight, value = Fraction(w2[row, unit].item()), exact[unit]
         if value is None:
             outputs.setdefault(row, Network({}, [])).units.append((weight, hidden[unit]))
         else:
