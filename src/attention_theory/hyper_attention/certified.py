@@ -9,7 +9,7 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, certify, exact
 from attention_theory.certificates.certificate import Clock, Counterexample, name_of
 from attention_theory.hyper_attention.interactions.versatility import data_matrix, unique_null_vector, versatility
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless
 
 
 def certify_unseen_direction(size: int, length: int) -> Certificate:
@@ -22,7 +22,7 @@ def certify_unseen_direction(size: int, length: int) -> Certificate:
     Raises:
         ParameterError: a length out of bounds.
     """
-    require(size=(size, 3, None), length=(length, 2, size - 1))
+    refuse_unless(2 <= length < size, f"length must be at least 2 and below size, {size}, got {length}")
     distinct = torch.tensor(list(permutations(range(size), length)))
     answers = []
     for symbol in range(size):
