@@ -31,7 +31,7 @@ def no_common_zero(equations: Sequence[Expression], variables: Sequence[Expressi
     Where it is another, there are complex zeros and perhaps no real ones, so the outcome is ``unknown``.
     """
     clock = Clock()
-    basis = sympy.groebner(equations, *variables, order="grevlex")
+    basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
     outcome: Outcome = "proved" if list(basis.exprs) == [1] else "unknown"
     return _answer(words, "\n".join(f"{equation} = 0" for equation in equations), outcome, clock)
 
@@ -39,7 +39,7 @@ def no_common_zero(equations: Sequence[Expression], variables: Sequence[Expressi
 def follows(equations: Sequence[Expression], polynomial: Expression, variables: Sequence[Expression]) -> Answer:
     """Whether a polynomial is 0 wherever the equations are: it lies in their ideal. Else the outcome is ``unknown``."""
     clock = Clock()
-    basis = sympy.groebner(equations, *variables, order="grevlex")
+    basis = sympy.groebner(equations, *variables, order="grevlex", domain=sympy.QQ)
     outcome: Outcome = "proved" if basis.contains(polynomial) else "unknown"
     text = "\n".join([*(f"{equation} = 0" for equation in equations), f"imply {polynomial} = 0"])
     return _answer("", text, outcome, clock)

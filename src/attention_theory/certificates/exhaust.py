@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attention_theory.certificates.certificate import Answer, Clock, decided
-from attention_theory.validation import Each, require
+from attention_theory.validation import refuse_unless, require
 
 #: A batch of members: a tensor of values for each name.
 Batch = dict[str, Int[Tensor, " members"]]
@@ -28,7 +28,8 @@ def every(
     Raises:
         ParameterError: a size or a batch below 1.
     """
-    require(sizes=(Each(list(sizes.values())), 1, None), at_once=(at_once, 1, None))
+    refuse_unless(min(sizes.values(), default=0) >= 1, f"sizes must be at least 1 each, got {dict(sizes)}")
+    require(at_once=(at_once, 1, None))
     clock, total, counterexample = Clock(), math.prod(sizes.values()), None
     for start in range(0, total, at_once):
         batch = members(sizes, torch.arange(start, min(start + at_once, total)))

@@ -1,0 +1,350 @@
+"""One cycle of a SUBLEQ machine with a hard maximum, for every instruction and every memory.
+
+A cycle is followed on the columns that it can touch: the scratchpad, the instruction, the two operands, and one more
+memory cell and one more instruction, which stand for all others. Their addresses, their integers and the jump are
+words of bits that may have any value. So the number of columns is not fixed.
+"""
+
+import hashlib
+import math
+import random
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+from attention_theory.certificates import Answer, Certificate, Control, certify
+from attention_theory.certificates.certificate import Clock, Counterexample, name_of
+from attention_theory.certificates.smt import Term, prove, z3
+from attention_theory.looped_transformers.certified.columns import (
+    Column,
+    Network,
+    apply,
+    combine,
+    feed_forward,
+    suggestions,
+)
+from attention_theory.looped_transformers.certified.words import ONE, AtMostZero, Atom, Choice, Linear, Row, Words
+from attention_theory.looped_transformers.machine.codes import from_bits
+from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.validation import refuse_unless
+
+#: The columns that stand for all other memory cells and instructions, and a second one of each, which is only read.
+OTHERS = {"cell": "another cell", "instruction": "another instruction"}
+SCRATCH = "scratchpad"
+
+
+class Undecided(Exception):
+    """The proof does not go through at some row or score; its answer says where."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.question)
+        self.answer = answer
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The columns that a cycle can touch, before it and after it, and the words that they are made of."""
+
+    words: Words
+    before: dict[str, Column]
+    after: dict[str, Column]
+
+
+def scene(machine: SubleqMachine, same: bool, distinct: bool = True, samples: int = 64) -> Scene:
+    """The columns as :meth:`SubleqMachine.load` makes them, and as Algorithm 1 leaves them after an instruction.
+
+    Args:
+        machine: with its integers in rows for each bit.
+        same: whether both operands are one cell.
+        distinct: whether all columns are assumed to have different addresses; without it, for a control, another cell
+            has that of the second operand.
+        samples: the number of values by which bits are recognised.
+    """
+    words, draws, b = Words(), random.Random(0), "a" if same else "b"
+    size, addresses = machine.address_bits, range(2**machine.address_bits)
+    codes = list(dict.fromkeys(["pc", "a", b, *OTHERS, *OTHERS.values()]))
+    drawn = [draws.sample(addresses, len(codes)) for _ in range(samples)]
+    for place, name in enumerate(codes):
+        words.add(name, size, [sample[place] for sample in drawn])
+    words.given.append(z3.Distinct([words.term(name) for name in codes if distinct or name != "cell"]))
+    if not distinct:
+        words.given.append(words.term("cell") == words.term(b))
+    for name in ("c", "x", "y", "z"):  # the jump, and the operands and the jump of another instruction
+        words.add(name, size, draws.choices(addresses, k=samples))
+    integers = {name: _integers(machine.bits, samples, draws) for name in ("mem[a]", f"mem[{b}]", "mem[cell]")}
+    if not same:  # a result of 0 is a case that must be seen
+        integers["mem[b]"][1::4] = integers["mem[a]"][1::4]
+    for name, values in integers.items():
+        words.add(name, machine.bits, values)
+    for name in ("left", "over"):  # from an earlier instruction
+        words.add(name, machine.rows.size, [0] * samples)
+    words.define("-mem[a]", machine.bits, Linear({"mem[a]": -1}))
+    words.define("result", machine.bits, Linear({f"mem[{b}]": 1, "-mem[a]": 1}))
+    words.define("flag", 1, AtMostZero("result"))
+    words.define("pc + 1", size, Linear({"pc": 1}, 1))
+    words.define("next", size, Choice("flag", "c", "pc + 1"))
+    return Scene(words, _columns(machine, words, same, "pc", None), _columns(machine, words, same, "next", "result"))
+
+
+def _integers(bits: int, count: int, draws: random.Random) -> list[int]:
+    extremes = [0, 1, 2**bits - 1, 2 ** (bits - 1), 2 ** (bits - 1) - 1]
+    return [draws.choice(extremes) if draws.random() < 0.3 else draws.randrange(2**bits) for _ in range(count)]
+
+
+def _columns(machine: SubleqMachine, words: Words, same: bool, counter: str, result: str | None) -> dict[str, Column]:
+    """Column by column, block by block of rows: the words in it."""
+    b = "a" if same else "b"
+    contents: dict[str, dict[str, list[str]]] = {
+        SCRATCH: {"counter": [counter]},
+        "pc": {"encoding": ["pc"], "command": ["a", b, "c"]},
+        "a": {"encoding": ["a"], "memory": ["mem[a]"]},
+        "b": {"encoding": [b], "memory": [result or f"mem[{b}]"]},
+        "cell": {"encoding": ["cell"], "memory": ["mem[cell]"]},
+        "instruction": {"encoding": ["instruction"], "command": ["x", "y", "z"]},
+    }
+    if same:
+        contents["a"] = contents.pop("b")
+    columns: dict[str, Column] = {}
+    for name, blocks in contents.items():
+        mark = "indicator" if name == SCRATCH else "idle"
+        column: Column = {row: {ONE: Fraction(1)} for row in machine.rows.blocks.get(mark, ())}
+        for block, listed in blocks.items():
+            bits = [bit for word in listed for bit in words.bits(word)]
+            column |= dict(zip(machine.rows[block], bits, strict=True))
+        columns[name] = column
+    for row in leftovers(machine):  # half the sum of two signs is -1, 0 or 1, and may be each
+        columns[SCRATCH][row] = {("left", row): Fraction(1, 2), ("over", row): Fraction(1, 2)}
+    return columns
+
+
+def certify_cycle(machine: SubleqMachine) -> Certificate:
+    """Lemma 1: a cycle executes an instruction, for all instructions, memories and numbers of columns.
+
+    Args:
+        machine: any with its integers in rows for each bit and one scratchpad column.
+
+    Returns:
+        The certificate. Its control gives another memory cell the address of the second operand.
+
+    Raises:
+        ParameterError: another machine.
+    """
+    refuse_unless(
+        not machine.real and machine.scratch == 1 and machine.address_bits >= 3,
+        "machine must keep bits in rows, have one scratchpad column and at least 3 address bits, "
+        f"got real={machine.real}, scratch={machine.scratch}, address_bits={machine.address_bits}",
+    )
+    return certify(
+        "One cycle with a hard maximum executes one SUBLEQ instruction, whatever the program, its memory and what the "
+        "scratchpad holds from before, and leaves a state of the same form. So every run is right at every step.",
+        f"integers of {machine.bits} bits, any number of columns up to {2**machine.address_bits}, "
+        f"{len(machine.dense)} layers; operands in two cells or one",
+        [ask_cycle(machine, same) for same in (False, True)],
+        Control.of(
+            "another memory cell has the address of the second operand",
+            ask_cycle(machine, same=False, distinct=False),
+            lambda values: run_cycle(machine, values),
+        ),
+    )
+
+
+def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool]:
+    """Run a cycle of the machine's own layers on the columns of a scene; what it made of mem[b], and if it is wrong."""
+    now = scene(machine, same=False)
+    words = now.words.at({name: int(value) for name, value in values.items() if name in now.words.sizes})
+    before, after = (_state(machine, columns, words) for columns in (now.before, now.after))
+    left = machine.cycle(before, 1.0, "hardmax")
+    place = list(now.before).index("b")
+    seen, wanted = (from_bits(machine.rows.of(state, "memory")[place], signed=True).item() for state in (left, after))
+    exact = torch.equal(machine.rows.of(left, "memory"), machine.rows.of(after, "memory"))
+    a, b = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]"))
+    return f"mem[b] = {seen} and not {wanted}, from mem[a] = {a} and mem[b] = {b}", not exact
+
+
+def _state(machine: SubleqMachine, columns: dict[str, Column], words: Words) -> Tensor:
+    """The columns as a state of the machine, at the first sample."""
+    state = torch.zeros(len(columns), machine.rows.size, dtype=machine.dtype)
+    for place, column in enumerate(columns.values()):
+        for row, value in column.items():
+            state[place, row] = words.at_samples(value)[0]
+    return state
+
+
+def leftovers(machine: SubleqMachine) -> list[int]:
+    """The rows of the scratchpad that a cycle need not clear, since its reads put something else in their place."""
+    blocks = () if machine.writing_layer == 2 else ("first", "second", "instruction")
+    return [row for block in blocks for row in machine.rows[block]]
+
+
+def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True) -> Answer:
+    """Whether one cycle makes of the columns before an instruction those after it."""
+    clock, now = Clock(), scene(machine, same, distinct)
+    columns, answers = now.before, list[Answer]()
+    try:
+        for layer, built in zip(machine.dense, machine.layers, strict=True):
+            columns = attend(layer, built.name, columns, now.words, answers)
+            columns = {
+                name: _fold(layer, f"{built.name}, {name}", column, now.words, answers)
+                for name, column in columns.items()
+            }
+        for name, column in now.after.items():
+            left = leftovers(machine) if name == SCRATCH else range(0)
+            for row in sorted({*column, *columns[name]}):
+                end, wanted, title = (
+                    columns[name].get(row, {}),
+                    column.get(row, {}),
+                    f"after the cycle, {name}, row {row}",
+                )
+                answers += _is_sign(end, title) if row in left else _compare(end, wanted, now.words, title)
+    except Undecided as fault:
+        return replace(fault.answer, seconds=clock.seconds)
+    longest = max(answers, key=lambda answer: len(answer.question))
+    everything = "\n".join(answer.question for answer in answers)
+    digest = hashlib.sha256(everything.encode()).hexdigest()
+    question = f"; {len(answers)} questions, SHA-256 {digest}, of which the longest is\n{longest.question}"
+    return Answer(question, "proved", name_of("z3-solver"), clock.seconds)
+
+
+def attend(
+    layer: DenseLayer, name: str, columns: dict[str, Column], words: Words, answers: list[Answer]
+) -> dict[str, Column]:
+    """Eq. (1a) with a hard maximum: the mean over the columns that are proved to have the largest score."""
+    result = {name: dict(column) for name, column in columns.items()}
+    for number, head in enumerate(layer.heads):
+        queries = {column: apply(head.query, rows) for column, rows in columns.items()}
+        keys = {column: apply(head.key, rows) for column, rows in columns.items()}
+        values = {column: apply(head.value, rows) for column, rows in columns.items()}
+        for kind, other in OTHERS.items():  # a column like any other, at another address
+            keys[other] = {row: _renamed(entry, kind, other) for row, entry in keys[kind].items()}
+        for column, query in queries.items():
+            title = f"{name}, head {number + 1}, {column}"
+            best = _best(query, keys, words, title, answers)
+            for seen in best:
+                for row, entry in values[seen].items():
+                    before = result[column].get(row, {})
+                    result[column][row] = combine([(Fraction(1), before), (Fraction(1, len(best)), entry)])
+    return result
+
+
+def _renamed(row: Row, word: str, other: str) -> Row:
+    return {(other if name == word else name, bit): weight for (name, bit), weight in row.items()}
+
+
+#: The least distance between the largest score and the others, which a softmax needs.
+GAP = 2
+
+
+def _best(query: Column, keys: dict[str, Column], words: Words, title: str, answers: list[Answer]) -> list[str]:
+    """The columns with the largest score, proved to be so for all words."""
+    sampled = {
+        name: sum(
+            (words.at_samples(query[row]) * words.at_samples(key[row]) for row in query if row in key), _zeros(words)
+        )
+        for name, key in keys.items()
+    }
+    stacked = torch.stack(list(sampled.values()))
+    largest = (stacked == stacked.amax(dim=0)).all(dim=1)
+    best = [name for name, is_best in zip(sampled, largest.tolist(), strict=True) if is_best]
+    if not best or {*best} & {*OTHERS.values()}:
+        raise Undecided(Answer(f"{title}: no column has the largest score at all samples", "unknown", "samples", 0.0))
+    scores = {name: _score(query, key) for name, key in keys.items()}
+    claims = []
+    for name, score in scores.items():
+        difference = _difference(scores[best[0]], score)
+        claim = _integer(difference, words)
+        claims.append(claim == 0 if name in best else claim >= _scale(difference) * GAP)
+    answers.append(_decided(prove(words.given, z3.And(claims), f"{title}: the largest scores are at {best}")))
+    return best
+
+
+def _zeros(words: Words) -> Tensor:
+    return words.at_samples({})
+
+
+#: A score: weight by pair of atoms.
+Score = dict[tuple[Atom, Atom], Fraction]
+
+
+def _score(query: Column, key: Column) -> Score:
+    score: Score = {}
+    for row in query.keys() & key.keys():
+        for atom, weight in query[row].items():
+            for other, factor in key[row].items():
+                pair = (min(atom, other), max(atom, other))
+                score[pair] = score.get(pair, Fraction(0)) + weight * factor
+    return score
+
+
+def _difference(left: Score, right: Score) -> Score:
+    pairs = left.keys() | right.keys()
+    return {pair: left.get(pair, Fraction(0)) - right.get(pair, Fraction(0)) for pair in pairs}
+
+
+def _scale(score: Score) -> int:
+    return math.lcm(1, *(weight.denominator for weight in score.values()))
+
+
+def _integer(score: Score, words: Words) -> Term:
+    """A score times its scale, as an integer of z3."""
+    scale = _scale(score)
+
+    def sign(atom: Atom) -> Term:
+        name, bit = atom
+        return True if atom == ONE else z3.Extract(bit, bit, words.term(name)) == 1
+
+    parts = [
+        z3.If(sign(one) == sign(other), int(scale * weight), -int(scale * weight))
+        for (one, other), weight in score.items()
+        if weight
+    ]
+    return z3.Sum(parts) if parts else z3.IntVal(0)
+
+
+def _decided(answer: Answer) -> Answer:
+    if answer.outcome != "proved":
+        raise Undecided(answer)
+    return answer
+
+
+def _fold(layer: DenseLayer, title: str, column: Column, words: Words, answers: list[Answer]) -> Column:
+    """Eq. (1b): each row that is not linear in the atoms by itself is proved to be one that the samples suggest."""
+    outputs = feed_forward(layer.w1, layer.b1, layer.w2, layer.b2, column)
+    sampled = {row: network.at_samples(words) for row, network in outputs.items()}
+    suggested = suggestions(sampled, words)
+    result: Column = {}
+    for row, network in outputs.items():
+        wanted = suggested.get(row, network.linear)
+        if network.units and row not in suggested:
+            raise Undecided(Answer(f"{title}, row {row}: not a bit of any word", "unknown", "samples", 0.0))
+        if network.units or (len(network.linear) == 1 and wanted != network.linear):
+            answers.append(_decided(network.equals(wanted, words, f"{title}, row {row}: {_text(wanted)}")))
+            result[row] = wanted
+        else:
+            result[row] = network.linear
+    return {row: value for row, value in result.items() if value}
+
+
+def _is_sign(row: Row, title: str) -> list[Answer]:
+    """A row is -1, 0 or 1, whatever the words are: a constant, a bit, or 0 and a bit."""
+    middle, weights = row.get(ONE, Fraction(0)), [abs(weight) for atom, weight in row.items() if atom != ONE]
+    if (
+        (middle in (-1, 0, 1) and not weights)
+        or (middle == 0 and weights == [1])
+        or (weights == [abs(middle)] == [0.5])
+    ):
+        return []
+    raise Undecided(Answer(f"{title}: {_text(row)} may be other than -1, 0 and 1", "unknown", "extents", 0.0))
+
+
+def _compare(row: Row, wanted: Row, words: Words, title: str) -> list[Answer]:
+    """Equal as combinations of atoms, or else for all words."""
+    if row == wanted:
+        return []
+    return [_decided(Network(row, []).equals(wanted, words, title))]
+
+
+def _text(row: Row) -> str:
+    return " + ".join(f"{weight} {name}[{bit}]" if name else f"{weight}" for (name, bit), weight in row.items()) or "0"

@@ -1,0 +1,97 @@
+import random
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from attention_theory.looped_transformers.certified.subleq_cycle import (
+    _state,
+    ask_cycle,
+    certify_cycle,
+    run_cycle,
+    scene,
+)
+from attention_theory.looped_transformers.machine.codes import position_codes
+from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.subleq.language import interpret, program
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
+from attention_theory.validation import ParameterError
+
+DEPTHS: tuple[Depth, ...] = (4, 6, 10)
+MACHINES = {depth: SubleqMachine(3, 2, depth) for depth in DEPTHS}
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_cycle_is_right_for_every_instruction_and_memory(depth: Depth) -> None:
+    certificate = certify_cycle(MACHINES[depth])
+    assert certificate.settled, certificate
+    assert "and not" in certificate.control.observed
+
+
+def test_a_cycle_is_right_with_integers_of_sixteen_bits() -> None:
+    assert ask_cycle(SubleqMachine(5, 16, 4), same=False).outcome == "proved"
+
+
+@pytest.mark.parametrize("places", ["write", "flag"])
+def test_the_construction_as_the_paper_states_it_is_refuted(places: str) -> None:
+    assert ask_cycle(SubleqMachine(3, 3, form={places: "printed"}), same=False).outcome != "proved"
+
+
+def test_the_columns_are_those_of_a_loaded_program() -> None:
+    """Program and memory as words; after a cycle the columns are those of the interpreter's step."""
+    machine, draws = SubleqMachine(3, 4, 4), random.Random(0)
+    now = scene(machine, same=False)
+    for _ in range(2):
+        memory = [draws.randrange(-8, 8) for _ in range(2)]
+        source = program(memory, [(2, 3, 0), (3, 0, 1)])
+        place = {"pc": 5, "a": 3, "b": 4, "c": 5, "cell": 2, "instruction": 6, "x": 4, "y": 1, "z": 6}
+        values = place | {"mem[a]": memory[0] % 16, "mem[b]": memory[1] % 16, "mem[cell]": 15, "left": 0, "over": 0}
+        words = now.words.at(values)
+        loaded = machine.load(source)
+        columns = [0, 5, 3, 4, 2, 6]
+        assert torch.equal(_state(machine, now.before, words), loaded[columns])
+        run = interpret(source, 4, 1)
+        after = _state(machine, now.after, words)
+        assert machine.memory(machine.cycle(loaded, 1.0, "hardmax"), source).tolist() == run.memories[0].tolist()
+        assert torch.equal(machine.cycle(loaded, 1.0, "hardmax")[columns], after)
+        assert torch.equal(machine.rows.of(after, "counter")[0], position_codes(8, 3)[5 + int(run.counters[0])])
+
+
+def test_the_code_is_right_where_the_assumptions_hold() -> None:
+    observed, wrong = run_cycle(MACHINES[4], {"mem[a]": 3, "mem[b]": 2})
+    assert not wrong, observed
+
+
+@pytest.mark.parametrize(("depth", "change"), [(4, "missing"), (10, "missing"), (4, "wrong in its last bit")])
+def test_a_weight_that_is_changed_is_noticed_or_harmless(depth: Depth, change: str) -> None:
+    """Gates, ramps and the strength of scores have room, and the second carry of ``counter + 1`` never occurs.
+
+    What is proved with such a weight is true of the machine that is run with it.
+    """
+    draws, noticed = random.Random(depth), 0
+    for matrix in ("key", "value", "w1", "w2"):
+        machine, weights, place = a_weight(depth, matrix, draws)
+        zero = torch.zeros((), dtype=weights.dtype)
+        weights[place] = zero if change == "missing" else torch.nextafter(weights[place], zero)
+        if ask_cycle(machine, same=False).outcome == "proved":
+            assert not run_cycle(machine, {"mem[a]": 1, "mem[b]": 3})[1]
+        else:
+            noticed += 1
+    assert noticed >= 2
+
+
+def a_weight(depth: Depth, matrix: str, draws: random.Random) -> tuple[SubleqMachine, torch.Tensor, tuple[int, ...]]:
+    """A new machine, one of its matrices, and the place of a weight in it that is not zero."""
+    machine = SubleqMachine(3, 2, depth)
+    weights = draws.choice([weights for layer in machine.dense for weights in weights_of(layer, matrix)])
+    return machine, weights, tuple(draws.choice(weights.nonzero().tolist()))
+
+
+def weights_of(layer: DenseLayer, matrix: str) -> list[torch.Tensor]:
+    parts: Sequence[object] = layer.heads if matrix in ("key", "query", "value") else [layer]
+    return [weights for part in parts if (weights := getattr(part, matrix)).any()]
+
+
+def test_a_machine_of_another_kind_is_refused() -> None:
+    with pytest.raises(ParameterError, match="machine must keep bits"):
+        certify_cycle(SubleqMachine(3, 3, 4, real=True))
