@@ -5,14 +5,15 @@
 #   snakemake notebooks --workflow-profile workflow/profiles/slurm
 
 import atexit
+import json
 import shlex
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 
 from rich.console import Console
 
-from bookpress.graph.build import show_failures
-from bookpress.graph.engine import BuildError, blindness, the_only_build
+from bookpress.graph.build import BuildError, show_failures, the_only_build, why_ends_are_unseen
 from bookpress.graph.progress import last_words, reason_in
 from bookpress.files import digest_of_file
 from bookpress.notebooks.kernels import start_server
@@ -21,7 +22,6 @@ from bookpress.notebooks.source import Notebook, SourceError
 from bookpress.notebooks.profile import settings_for
 from bookpress.layout import LAPTOP
 from bookpress.notebooks.dependencies import Dependencies
-from bookpress.sweeps.sweep import load_plan
 
 # Snakemake's jobs are commands of the press.
 BOOK = shlex.join([sys.executable, "-m", "bookpress.cli"])
@@ -80,7 +80,7 @@ onstart:
             HELD.enter_context(the_only_build(LAYOUT))
         if workflow.executor_plugin.name == "slurm":
             executor = workflow.executor_settings
-            if why := blindness(executor.status_command, executor.init_seconds_before_status_checks):
+            if why := why_ends_are_unseen(executor.status_command, executor.init_seconds_before_status_checks):
                 raise BuildError(why)
     except BuildError as error:
         logger.error(str(error), extra={"event": "error"})
@@ -96,7 +96,7 @@ onerror:
         left = [job for job in workflow.dag.needrun_jobs() if not workflow.dag.finished(job)]
         names = sorted(job.wildcards.notebook for job in left if job.rule.name == "notebook")
         logs = {name: LAYOUT.log(name, PROFILE).relative_to(LAYOUT.root) for name in names}
-        why = {name: last_words(LAYOUT.root, "notebook", name) or reason_in(log) for name, log in logs.items()}
+        why = {name: last_words(LAYOUT.root, "notebook", name) or f"{reason_in(log)} ({log})" for name, log in logs.items()}
         show_failures(why, Console(stderr=True))
 
 
@@ -142,7 +142,7 @@ rule notebook:
     message:
         "run {wildcards.notebook}"
     shell:
-        "{BOOK} run {wildcards.notebook:q} --profile {PROFILE:q} --brief > {log:q} 2>&1"
+        "{BOOK} run {wildcards.notebook:q} --profile {PROFILE:q} > {log:q} 2>&1"
 
 
 rule bind:
@@ -166,7 +166,7 @@ rule bind:
 
 # `book sweep` and `book points` name a plan. Its points are records that the jobs write; the graph sees a token of each.
 PLAN = config.get("plan", "")
-TASKS = load_plan(LAYOUT, PLAN) if PLAN else {}
+TASKS = json.loads((LAYOUT.plan(PLAN) / "plan.json").read_bytes()) if PLAN else {}
 
 
 rule points:
@@ -180,11 +180,11 @@ rule point:
     log:
         "build/plans/{plan}/{point}.log",
     resources:
-        gpu=lambda wildcards: int(TASKS[wildcards.point].limits.gpu),
-        runtime=lambda wildcards: int(TASKS[wildcards.point].limits.minutes) + 5,
-        mem_mb=lambda wildcards: TASKS[wildcards.point].limits.memory_mb,
+        gpu=lambda wildcards: int(TASKS[wildcards.point]["limits"]["gpu"]),
+        runtime=lambda wildcards: int(TASKS[wildcards.point]["limits"]["minutes"]) + 5,
+        mem_mb=lambda wildcards: TASKS[wildcards.point]["limits"]["memory_mb"],
     params:
-        name=lambda wildcards: TASKS[wildcards.point].record.stem,
+        name=lambda wildcards: Path(TASKS[wildcards.point]["record"]).stem,
     priority:
         lambda wildcards: len(TASKS) - int(wildcards.point)
     message:

@@ -12,8 +12,9 @@ import sys
 
 import torch
 
-from attention_theory.linear_attention.machines import compact, universal
+from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.measure import timed
 
 STATES, LETTERS, WORD, STEPS = BOTH = (3, 3, 3, 5)
@@ -24,16 +25,16 @@ def main() -> int:
     torch.set_num_threads(1)
     tables, (words, places) = random_tables(10, STATES, LETTERS, 0), random_inputs(10, LETTERS, WORD, 1)
     tapes = torch.nn.functional.pad(words, (0, STEPS))
-    small, wide = compact.CompactMachine(*BOTH), universal.UniversalMachine(STATES, LETTERS, WORD + STEPS, STEPS)
-    exact, seconds = timed(lambda: compact.compare_with_simulator(small, tables, words, places, STEPS).machines)
-    wide_exact, wide_seconds = timed(lambda: universal.compare_with_simulator(wide, tables, tapes, places).machines)
+    small, wide = CompactMachine(*BOTH), UniversalMachine(STATES, LETTERS, WORD + STEPS, STEPS)
+    exact, seconds = timed(lambda: small.compare(tables, words, places, STEPS).machines)
+    wide_exact, wide_seconds = timed(lambda: wide.compare(tables, tapes, places)[0].machines)
     print(f"states, letters, word, steps = {BOTH}, ten machines")
     print(f"  the paper's  d = {wide.width:6d}, H = {len(wide.heads):5d}  {wide_seconds:7.3f} s  {wide_exact} exact")
     print(f"  these heads  d = {small.width:6d}, H = {len(small.heads):5d}  {seconds:7.3f} s  {exact} exact")
 
-    many = compact.CompactMachine(*MANY)
+    many = CompactMachine(*MANY)
     draws = (random_tables(MACHINES, *MANY[:2], 0), *random_inputs(MACHINES, *MANY[1:3], 1))
-    all_exact, many_seconds = timed(lambda: compact.compare_with_simulator(many, *draws, MANY[3]).machines)
+    all_exact, many_seconds = timed(lambda: many.compare(*draws, MANY[3]).machines)
     print(f"states, letters, word, steps = {MANY}: d = {many.width}, H = {len(many.heads)}")
     print(f"  {all_exact} of {MACHINES} machines exact in {many_seconds:.1f} s (at most {MOST_SECONDS:.0f})")
 

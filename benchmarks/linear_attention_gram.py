@@ -22,9 +22,8 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     students_start,
     train_literally,
 )
-from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
+from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
-from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
 from attention_theory.linear_attention.model.mhla import Heads
 
 RUNS, SEQUENCES, PASSES = 3, 256, 100
@@ -58,13 +57,11 @@ def stacked_step(data: RunData, width: int) -> float:
 def literal_step(data: RunData, width: int, heads: int) -> float:
     """CPU seconds of one step of one student, after a warm-up."""
     tasks = data.tasks.to(torch.float32)
-    teacher = Heads(tasks.teachers.values[0], tasks.teachers.queries[0])
-    task = TeacherTask(teacher, tasks.tokens[0], tasks.labels[0, ..., None])
     drawn = students_start(width, [heads], data.seeds)
     start = Heads(drawn.values[0, 0].float(), drawn.queries[0, 0].float())
     batches = data.batches[:LITERAL_STEPS, 0]
-    train_literally(task, start, batches[:1], 0.01)
-    return seconds(lambda: train_literally(task, start, batches, 0.01)) / (LITERAL_STEPS + 1)
+    train_literally(tasks, start, batches[:1], 0.01)
+    return seconds(lambda: train_literally(tasks, start, batches, 0.01)) / (LITERAL_STEPS + 1)
 
 
 def main() -> int:
@@ -73,7 +70,7 @@ def main() -> int:
     ratios, all_stacked, all_literal = {}, 0.0, 0.0
     print("seconds for one step of all students of a width\nwidth  students    stacked   one at a time   ratio")
     for width in FIGURE_1["width"]:
-        data = draw_runs(width, RUNS, 0, sequences=SEQUENCES, passes=PASSES)
+        data = RunData.draw(width, RUNS, 0, sequences=SEQUENCES, passes=PASSES)
         stacked = stacked_step(data, width)
         literal = each * sum(literal_step(data, width, heads) for heads in FIGURE_1["heads"])
         ratios[width] = literal / stacked

@@ -12,10 +12,10 @@ from functools import partial
 
 import torch
 
-from attention_theory.linear_attention.learning.regression import learn_causal
+from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.literal import literal_regression
-from attention_theory.linear_attention.model.mhla import mhla_causal, random_heads, stack_lengths
-from attention_theory.linear_attention.model.parameters import coefficients_of_matrix, distance, head_matrix
+from attention_theory.linear_attention.model.mhla import mhla_every_token, random_heads, stack_lengths
+from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix
 from attention_theory.measure import timed
 from attention_theory.randomness import generator, normal
 
@@ -29,15 +29,15 @@ def main() -> None:
         source = generator(width)
         teacher = random_heads(1, width, source, scale=width**-0.5)
         tokens = normal(SEQUENCES, POSITIONS, width, seed=source) / POSITIONS**0.5
-        labels = mhla_causal(teacher, tokens)
+        labels = mhla_every_token(teacher, tokens, is_causal=True)
 
-        learned, fast = timed(partial(learn_causal, tokens, labels))
+        learned, fast = timed(partial(learn, tokens, labels))
         _row(width, "fast", SEQUENCES * POSITIONS, fast, distance(learned.heads, teacher).item())
 
         prefixes = [sequence[: t + 1] for sequence in tokens[:LITERAL_SEQUENCES] for t in range(POSITIONS)]
         some = labels[:LITERAL_SEQUENCES].flatten(0, 1)
         matrix, literal = timed(partial(literal_regression, stack_lengths(prefixes), some))
-        gap = coefficients_of_matrix(matrix) - coefficients_of_matrix(head_matrix(teacher))
+        gap = coefficients(matrix) - coefficients(head_matrix(teacher))
         _row(width, "literal", len(prefixes), literal, gap.norm().item())
         ratio = literal / len(prefixes) / (fast / SEQUENCES / POSITIONS)
         print(f"   ratio of times per sample at d = {width}: {ratio:.0f}")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
-from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.measure import timed
 
 MACHINES, LEAST_RATIO = 10, 10.0
@@ -50,7 +50,7 @@ def main() -> int:
     literal, literal_seconds = timed(
         lambda: torch.stack([literal_run(universal.heads, prompt, steps) for prompt in prompts])
     )
-    compared, large_seconds = timed(lambda: compare_with_simulator(large, *draws(LARGE)))
+    (compared, _), large_seconds = timed(lambda: large.compare(*draws(LARGE)))
 
     ratio = literal_seconds / fast_seconds
     same = torch.equal(fast.long(), literal)

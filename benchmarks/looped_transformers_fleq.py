@@ -29,7 +29,7 @@ def literal_cycle(machine: FleqMachine, state: Tensor) -> Tensor:
         for head in layer.heads:
             keys, values = state @ head.key.mT, state @ head.value.mT
             for column in range(len(state)):
-                scores = machine.temperature * (keys @ (head.query @ state[column]))
+                scores = machine.inverse_temperature * (keys @ (head.query @ state[column]))
                 attended[column] += scores.softmax(0) @ values
         after = attended.clone()
         for column in range(len(state)):

@@ -10,7 +10,7 @@ from bookpress.graph.build import show_failures
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.figures import CPU, figure_sweeps
+from bookpress.sweeps.figures import figure_sweeps
 from bookpress.sweeps.points import PointRecord
 from bookpress.sweeps.sweep import task_of, the_only_run, work_off
 
@@ -24,7 +24,7 @@ def make_points_again(layout: Layout, cores: str, hours: float, console: Console
     with the_only_run(layout, "again") as plan:
         for number, figure in enumerate(figure_sweeps(layout)):
             fingerprint = dependencies.fingerprint(Notebook(figure.sweep.notebook, layout))
-            for point, seconds in zip(figure.points, figure.seconds(figure.points, CPU), strict=True):
+            for point, seconds in zip(figure.points, figure.seconds(figure.points), strict=True):
                 record = figure.done.get(point.identity)
                 if record and record.fingerprint == fingerprint and not figure.sweep.gpu:
                     tasks.append((seconds, task_of(point, plan / f"records-{number}", figure.sweep), record, figure))

@@ -15,33 +15,13 @@ from itertools import zip_longest
 from pathlib import Path
 
 #: What stands in the place of an operator. A comparison of order has two mutants: its contrary and its boundary.
-_COMPARISONS: dict[type[ast.cmpop], dict[str, tuple[str, ...]]] = {
-    ast.Lt: {"<": (">=", "<=")},
-    ast.LtE: {"<=": (">", "<")},
-    ast.Gt: {">": ("<=", ">=")},
-    ast.GtE: {">=": ("<", ">")},
-    ast.Eq: {"==": ("!=",)},
-    ast.NotEq: {"!=": ("==",)},
-    ast.In: {"in": ("not in",)},
-    ast.NotIn: {"not in": ("in",)},
-    ast.Is: {"is": ("is not",)},
-    ast.IsNot: {"is not": ("is",)},
-}
-_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "*"),
-    ast.Mod: ("%", "*"),
-    ast.Pow: ("**", "*"),
-    ast.MatMult: ("@", "*"),
-    ast.BitAnd: ("&", "|"),
-    ast.BitOr: ("|", "&"),
-    ast.BitXor: ("^", "&"),
-    ast.LShift: ("<<", ">>"),
-    ast.RShift: (">>", "<<"),
-}
+_ORDERS = {"<": (">=", "<="), "<=": (">", "<"), ">": ("<=", ">="), ">=": ("<", ">")}
+_EQUALS = {"==": "!=", "!=": "==", "in": "not in", "not in": "in", "is": "is not", "is not": "is"}
+_OTHERS = {"and": "or", "or": "and", "&": "|", "|": "&", "^": "&", "<<": ">>", ">>": "<<"}
+_ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "**": "*", "@": "*"}
+_EXCHANGED = {old: (new,) for old, new in (_EQUALS | _OTHERS | _ARITHMETIC).items()} | _ORDERS
+_OPERATOR = re.compile(rb"[-+*/%@&|^<>=!]+|\b(?:not\s+in|in|is\s+not|is|and|or)\b")
+_KINDS = {ast.Compare: "comparison", ast.BinOp: "arithmetic", ast.AugAssign: "arithmetic", ast.BoolOp: "condition"}
 _NUMBER = re.compile(r"int|float|Tensor|(Float|Int|Real|Num|Integer)\[.*")
 
 #: Calls that make types and whose arguments are no behaviour.
@@ -76,7 +56,8 @@ class Mutant:
 
 def mutants_of(packages: Path, file: str) -> list[Mutant]:
     """Every mutant of one file, in the order of the lines."""
-    return list(_Maker(file, (packages / file).read_bytes()).mutants())
+    source = (packages / file).read_bytes()
+    return list(_Maker(file, source).within(ast.parse(source)))
 
 
 def choose(pools: Mapping[str, Sequence[Mutant]], seed: int, count: int) -> dict[str, list[Mutant]]:
@@ -114,33 +95,25 @@ class _Maker:
         for line in source.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
 
-    def mutants(self) -> Iterator[Mutant]:
-        yield from self._within(ast.parse(self.source), None)
-
-    def _within(self, node: ast.AST, function: ast.FunctionDef | None) -> Iterator[Mutant]:
+    def within(self, node: ast.AST, function: ast.FunctionDef | None = None) -> Iterator[Mutant]:
         """Those of a node and of all in it. The function around it tells what it returns and what was bound before."""
         yield from self._of(node, function)
         inner = node if isinstance(node, ast.FunctionDef) else function
         for child in _mutable_children(node):
-            yield from self._within(child, inner)
+            yield from self.within(child, inner)
 
     def _of(self, node: ast.AST, function: ast.FunctionDef | None) -> Iterator[Mutant]:
         match node:
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                for old, others in _COMPARISONS[type(op)].items():
-                    for new in others:
-                        yield from self._exchanged("comparison", left, right, old, new)
+            case (
+                ast.Compare(left=left, ops=[op], comparators=[right])
+                | ast.BinOp(left=left, op=op, right=right)
+                | ast.AugAssign(target=left, op=op, value=right)
+                | ast.BoolOp(op=op, values=[left, right, *_])
+            ) if not (isinstance(op, ast.operator) and (_is_text(left) or _is_text(right))):
+                yield from self._exchanged(_KINDS[type(node)], left, right)
             case ast.Constant(value=bool() | int() | float() as value):
                 moved = not value if isinstance(value, bool) else value + 1
                 yield self._replaced("constant", node, repr(moved))
-            case ast.BinOp(left=left, op=op, right=right) if not (_is_text(left) or _is_text(right)):
-                yield from self._exchanged("arithmetic", left, right, *_ARITHMETIC[type(op)])
-            case ast.AugAssign(target=target, op=op, value=value) if not _is_text(value):
-                old, new = _ARITHMETIC[type(op)]
-                yield from self._exchanged("arithmetic", target, value, f"{old}=", f"{new}=")
-            case ast.BoolOp(op=op, values=[first, second, *_]):
-                words = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
-                yield from self._exchanged("condition", first, second, *words)
             case ast.UnaryOp(op=ast.Not()):
                 yield self._between("condition", self._start(node), self._start(node) + len("not "), "")
             case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
@@ -158,12 +131,14 @@ class _Maker:
             if isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.NamedExpr):
                 yield self._replaced("condition", test, f"(not ({self._text(test)}))")
 
-    def _exchanged(self, kind: str, left: ast.expr, right: ast.expr, old: str, new: str) -> Iterator[Mutant]:
+    def _exchanged(self, kind: str, left: ast.expr, right: ast.expr) -> Iterator[Mutant]:
         """The operator between two expressions exchanged."""
         start, end = self._end(left), self._start(right)
-        pattern = r"\s+".join(map(re.escape, old.split()))
-        if found := re.search(pattern.encode(), self.source[start:end]):
-            yield self._between(kind, start + found.start(), start + found.end(), new)
+        if found := _OPERATOR.search(self.source[start:end]):
+            old = " ".join(found[0].decode().split())
+            sign = "=" if old not in _EXCHANGED else ""  # of an assignment
+            for new in _EXCHANGED[old.removesuffix(sign)]:
+                yield self._between(kind, start + found.start(), start + found.end(), new + sign)
 
     def _replaced(self, kind: str, node: ast.expr | ast.stmt, text: str) -> Mutant:
         return self._between(kind, self._start(node), self._end(node), text)

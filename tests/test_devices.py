@@ -23,17 +23,17 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import (
     CoefficientErrors,
     students_start,
     train_by_coefficients,
 )
-from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
+from attention_theory.linear_attention.experiments.run_data import batches_of_runs
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
-from attention_theory.linear_attention.machines.universal import UniversalMachine, compare_with_simulator
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
@@ -48,9 +48,8 @@ from attention_theory.training import train_many
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "in_context_reasoning.experiments.curves.rate_of": {"high": 2.0, "low": -9.0},
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
-    "linear_attention.learning.quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
+    "linear_attention.learning.quadratic.Quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},
-    "linear_attention.model.autoregression.history_entry": {"prompt_tokens": 1, "step": 1},
 }
 #: Functions that may do otherwise, and why.
 EXEMPT = {
@@ -166,7 +165,7 @@ def universal_machine() -> Callable[[], Any]:
     machine = UniversalMachine(2, 2, 3, 2)
     inputs = random_tables(4, 2, 2, seed=0), *random_inputs(4, 2, 3, seed=1)
     assert machine.layer
-    return lambda: compare_with_simulator(machine, *inputs)
+    return lambda: machine.compare(*inputs)
 
 
 def compact_machine() -> Callable[[], Any]:
@@ -212,15 +211,15 @@ def students() -> Callable[[], Any]:
 
 def one_layer_students() -> Callable[[], Any]:
     runs = []
-    for tasks in (teacher_tasks(2, 4, 3, [0, 1]), teacher_tasks(2, 4, 9, [0, 1])):  # without the moments, and with them
+    for tasks in (Tasks.draw(2, 4, 3, [0, 1]), Tasks.draw(2, 4, 9, [0, 1])):  # without the moments, and with them
         runs.append((tasks, students_start(2, [1, 3], [0, 1]), batches_of_runs(4, 2, 2, [0, 1])))
 
     def run() -> list[Any]:
         found = []
         for tasks, start, batches in runs:
             errors = CoefficientErrors(tasks)
-            trained = train_by_coefficients(start, errors, batches, 0.1)
-            found += [trained.heads, errors.of_sequences(trained.heads)]
+            trained, _ = train_by_coefficients(start, errors, batches, 0.1)
+            found += [trained, errors.of_sequences(trained)]
         return found
 
     return run

@@ -456,7 +456,7 @@ claim.verdict()
 # %%
 one_job = [next(iter(jobs.values()))]
 forgetful = by_linear_attention(one_job, take_back=False)[0]
-warm_subleq, warm_fleq = by_subleq(one_job, temperature=3.0)[0], by_fleq(one_job, temperature=5.0)[0]
+warm_subleq, warm_fleq = by_subleq(one_job, inverse_temperature=3.0)[0], by_fleq(one_job, inverse_temperature=5.0)[0]
 show.table(
     ["transformer", "what is broken", "situations right", "of"],
     [

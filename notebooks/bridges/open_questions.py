@@ -26,7 +26,7 @@ from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_f
 from attention_theory.bridges.three_ways import random_jobs
 from attention_theory.bridges.turing_to_short_subleq import short_subleq_bounds, short_subleq_of
 from attention_theory.bridges.turing_to_subleq import subleq_bounds
-from attention_theory.linear_attention.machines.compact import CompactMachine, compact_width
+from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import STAY
 from attention_theory.looped_transformers.subleq.language import interpret
 from attention_theory.numerics import modular_rank
@@ -160,7 +160,7 @@ def least_width(letters, tape, tokens):
 def built(tape):
     """Width and tokens, with the prompt, of Lemma 2.2's heads for one state, two letters and two steps."""
     machine = CompactMachine(1, 2, tape, 2)
-    return compact_width(1, 2, tape, 2), 2 + tape + machine.tokens_until(1, tape)
+    return CompactMachine.width_formula(1, 2, tape, 2), 2 + tape + machine.tokens_until(1, tape)
 
 
 sizes = [2, 4, 16, 64, 256]

@@ -65,8 +65,7 @@
 # %%
 from itertools import product
 
-from attention_theory.linear_attention.machines.if_then import if_then, if_then_program, if_then_prompt
-from attention_theory.linear_attention.machines.programs import read_tokens, run_heads
+from attention_theory.linear_attention.machines.example_programs import if_then, if_then_program, if_then_prompt
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -84,7 +83,7 @@ require(most_cases=(most_cases, 2, 5), outcomes=(outcomes, 2, 4))
 
 # %%
 def last_token(program, prompt, cases):
-    return read_tokens(*run_heads(program, [prompt], cases + 1))[-1].get("x'.0")
+    return program.read(program.run_heads([prompt], cases + 1))[-1].get("x'.0")
 
 
 # for every input: is its letter listed, its outcome, and what Algorithm 4, the heads and the printed form return
@@ -129,8 +128,8 @@ for x, second, *results in product(range(2), range(2), *[range(outcomes)] * 2):
     expected = [1 if outcome == results[second] else 0 for outcome in range(outcomes)]
     pairs_tried += 1
     for kept in right:
-        history, rows = run_heads(if_then_program(2, 2, 2, outcomes, rows=kept), [prompt], 6)
-        right[kept] += history[6, rows["x'.1"]].tolist() == expected
+        program = if_then_program(2, 2, 2, outcomes, rows=kept)
+        right[kept] += program.run_heads([prompt], 6)[6, program.rows["x'.1"]].tolist() == expected
 print(f"of {pairs_tried} inputs: {right['private']} right with private rows, {right['shared']} with shared rows")
 
 # %% [markdown]
@@ -140,10 +139,11 @@ print(f"of {pairs_tried} inputs: {right['private']} right with private rows, {ri
 fig, axes = show.axes(2, 1, width=5.2, height=7.4)
 prompt = if_then_prompt([0, 1], [0, 1], [1, 0])
 for axis, kept in zip(axes, ("private", "shared"), strict=True):
-    history, rows = run_heads(if_then_program(2, 2, 2, outcomes, rows=kept), [prompt], 6)
-    picture = axis.imshow(history.T, cmap="Greys", vmin=0, vmax=2, aspect="auto")
-    axis.set_yticks([(block[0] + block[-1]) / 2 for block in rows.blocks.values()], list(rows.blocks))
-    for block in list(rows.blocks.values())[1:]:
+    program = if_then_program(2, 2, 2, outcomes, rows=kept)
+    blocks = program.rows.blocks
+    picture = axis.imshow(program.run_heads([prompt], 6).T, cmap="Greys", vmin=0, vmax=2, aspect="auto")
+    axis.set_yticks([(block[0] + block[-1]) / 2 for block in blocks.values()], list(blocks))
+    for block in list(blocks.values())[1:]:
         axis.axhline(block[0] - 0.5, linewidth=0.5)
     axis.set(title=f"{kept} rows", xlabel="token")
     axis.grid(False)

@@ -96,9 +96,6 @@ from attention_theory.linear_attention.machines.turing import (
 )
 from attention_theory.linear_attention.machines.universal import (
     UniversalMachine,
-    compare_with_simulator,
-    heads_formula,
-    width_formula,
 )
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -138,8 +135,7 @@ tables = torch.stack([pad_table(own.table, states, letters), *random_tables(mach
 tapes, places = random_inputs(machines, letters, window, seed + 1)
 tapes = torch.cat([write_tape(own, str(word), window, start)[None], tapes])
 places = torch.cat([torch.tensor([start]), places])
-compared = compare_with_simulator(universal, tables, tapes, places)
-history = compared.history
+compared, history = universal.compare(tables, tapes, places)
 bits = 8 * history.element_size()
 print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens of {bits}-bit integers")
 print(f"{compared.machines} of {machines + 1} machines exact in all {steps + 1} configurations")
@@ -212,12 +208,11 @@ sizes = [(2, 2, 4, 3), (3, 2, 5, 6), (3, 3, 6, 6), (3, 3, 12, 12)]
 table, exact_everywhere, formulas_hold, largest = [], 0, 0, 0
 for size in sizes:
     many = UniversalMachine(*size)
-    result = compare_with_simulator(
-        many, random_tables(10, size[0], size[1], seed), *random_inputs(10, size[1], size[2], seed + 1)
-    )
+    drawn = random_tables(10, size[0], size[1], seed), *random_inputs(10, size[1], size[2], seed + 1)
+    result, tokens = many.compare(*drawn)
     exact_everywhere += result.machines
-    formulas_hold += (many.width, len(many.heads)) == (width_formula(*size), heads_formula(*size[1:]))
-    largest = max(largest, int(result.history.abs().max()))
+    formulas_hold += (many.width, len(many.heads)) == (many.width_formula(*size), many.heads_formula(*size[1:]))
+    largest = max(largest, int(tokens.abs().max()))
     terabytes = 2 * 8 * len(many.heads) * many.width**2 / 1e12
     table.append([*size, many.width, len(many.heads), many.tokens, f"{result.machines} of 10", terabytes])
 entries = sum(len(head.source) + len(head.value) for head in many.heads)
@@ -245,8 +240,8 @@ print(
 
 # %%
 draws = (random_tables(10, 2, 2, seed), *random_inputs(10, 2, 5, seed + 1))
-shared = compare_with_simulator(UniversalMachine(2, 2, 5, 3, working_rows="shared"), *draws, dtype=torch.float64)
-forgotten = compare_with_simulator(UniversalMachine(2, 2, 5, 3, form="printed"), *draws)
+shared, of_shared = UniversalMachine(2, 2, 5, 3, working_rows="shared").compare(*draws, dtype=torch.float64)
+forgotten, of_forgotten = UniversalMachine(2, 2, 5, 3, form="printed").compare(*draws)
 printed_right = 0
 for one, tape_before, place in zip(*draws, strict=True):
     run = simulate(one, tape_before, int(place), 1)
@@ -255,9 +250,9 @@ for one, tape_before, place in zip(*draws, strict=True):
 show.table(
     ["change", "machines exact, of 10", "largest entry"],
     [
-        ["shared working rows", shared.machines, shared.history.abs().max()],
+        ["shared working rows", shared.machines, of_shared.abs().max()],
         ["no empty states, after one step", forgotten.exact[:, 1].sum(), ""],
-        ["no empty states, after two steps", forgotten.exact[:, 2].sum(), forgotten.history.abs().max()],
+        ["no empty states, after two steps", forgotten.exact[:, 2].sum(), of_forgotten.abs().max()],
         ["branches as printed, after one step", printed_right, "(on objects)"],
     ],
 )
@@ -270,15 +265,15 @@ show.table(
 # which does not.
 
 # %%
-longer = heads_formula(2, 21, 20) / heads_formula(2, 11, 10)
+longer = UniversalMachine.heads_formula(2, 21, 20) / UniversalMachine.heads_formula(2, 11, 10)
 claim = Claim("linear-attention/appendix-c-1-construction")
 claim.equal("machines exact at every step, one set of heads", compared.machines, machines + 1)
 claim.equal("machines exact over all sizes, window 12 and 12 steps included", exact_everywhere, 10 * len(sizes))
 claim.equal("sizes at which d and H equal the formulas", formulas_hold, len(sizes))
 claim.equal("largest entry of any token", largest, 1)
 claim.equal("weights lie in -1, 0, 1: two bits", str(weights), "[-1, 1]")
-claim.number("d at 3 states, 3 letters, window 6, 6 steps", width_formula(3, 3, 6, 6))
-claim.number("H at the same size", heads_formula(3, 6, 6))
+claim.number("d at 3 states, 3 letters, window 6, 6 steps", UniversalMachine.width_formula(3, 3, 6, 6))
+claim.number("H at the same size", UniversalMachine.heads_formula(3, 6, 6))
 claim.control.equal("working rows shared by all blocks, machines exact", shared.machines, 10)
 claim.equal("no bookkeeping of empty states, machines right after one step", forgotten.exact[:, 1].sum(), 10)
 claim.control.equal("no bookkeeping of empty states, machines right after two", forgotten.exact[:, 2].sum(), 10)

@@ -19,7 +19,7 @@
 import torch
 
 from attention_theory.encodings import one_hot
-from attention_theory.linear_attention.model.autoregression import autoregress, history_entry, last_tokens
+from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.literal import mhla_by_sums
 from attention_theory.linear_attention.model.mhla import Heads, mhla
 from attention_theory.linear_attention.model.rounding import round_letter, round_token, worst_error
@@ -91,7 +91,7 @@ show.table(
 
 # %%
 claim = Claim("linear-attention/definition-autoregressive-mhla")
-claim.equal("tokens after t steps: n + t", str([len(history_entry(run, 2, t)) for t in range(3)]), "[2, 3, 4]")
+claim.equal("tokens after t steps: n + t", str([len(run[: 2 + t]) for t in range(3)]), "[2, 3, 4]")
 as_by_hand = {name: (one[2:5].long() == torch.tensor(by_hand)).all(dim=1).sum() for name, one in traces.items()}
 claim.equal("appending the output of the step: tokens as by hand", as_by_hand["y of the step"], 3)
 claim.misprint.equal("appending the output of the step before: tokens as by hand", as_by_hand["y before"], 3)
@@ -118,15 +118,15 @@ claim.verdict()
 # missing; a plain index returns a single token.
 
 # %%
-entries = [history_entry(run, 2, t) for t in range(steps + 1)]
+entries = [run[: 2 + t] for t in range(steps + 1)]
 afresh = [prompt]
 for _ in range(steps):
     afresh.append(torch.cat([afresh[-1], mhla_by_sums(swap, afresh[-1])[None]]))
 same = sum(torch.equal(entry, one) for entry, one in zip(entries, afresh, strict=True))
-of_printed = [history_entry(printed, 2, t) for t in range(steps + 1)]
+of_printed = [printed[: 2 + t] for t in range(steps + 1)]
 same_printed = sum(torch.equal(entry, one) for entry, one in zip(of_printed, afresh, strict=True))
 # What the last steps wrote, k tokens of it, by the slice.
-written = sum(torch.equal(last_tokens(run, k), run[2 + steps - k :]) for k in range(1, steps + 1))
+written = sum(torch.equal(run[-k:], run[2 + steps - k :]) for k in range(1, steps + 1))
 
 claim = Claim("linear-attention/definition-computation-history")
 lengths = {f"t = {t}": len(one) for t, one in enumerate(entries)}

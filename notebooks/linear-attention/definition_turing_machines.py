@@ -33,9 +33,7 @@
 # <!-- /claim -->
 
 # %%
-from attention_theory.linear_attention.machines.tm_embedding import machine_columns, read_columns
 from attention_theory.linear_attention.machines.turing import (
-    decide,
     parse_machine,
     random_inputs,
     random_tables,
@@ -88,7 +86,7 @@ by_hand = {
     matched: {"": "accept", "01": "accept", "0011": "accept", "10": "reject", "001": "reject", "011": "reject"},
 }
 rows = [
-    (name, word or "(empty)", verdict, decide(parse_machine(text), word, 8, 40, start=1))
+    (name, word or "(empty)", verdict, parse_machine(text).decide(word, 8, 40, start=1))
     for name, text in (("even", even), ("matched", matched))
     for word, verdict in by_hand[text].items()
 ]
@@ -119,9 +117,9 @@ read = [machine.letters[run.letters[step, cell]] for step, cell in enumerate(hea
 claim = Claim("linear-attention/definition-accept-tm")
 claim.equal("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), len(rows))
 claim.equal("the run of 'even' on 11: cells with the state worked out", agreeing, 16)
-claim.equal("with too few steps the word is undecided", decide(machine, "11", 4, 2), "undecided")
+claim.equal("with too few steps the word is undecided", machine.decide("11", 4, 2), "undecided")
 claim.misprint.equal("letters that 'even' reads on 11 and that are not in Σ = {1}", len(set(read) - {"1"}), 0)
-claim.control.equal("one transition changed: the verdict on 11", decide(changed, "11", 4, 3), "accept")
+claim.control.equal("one transition changed: the verdict on 11", changed.decide("11", 4, 3), "accept")
 claim.verdict()
 
 # %% [markdown]
@@ -164,7 +162,8 @@ for letters in right:
     start = universal.read(prompt, 0)
     same = (universal.read_tables(prompt) == tables).flatten(1).all(dim=1) & (start.letters == tapes).all(dim=1)
     right[letters] = int((same & (start.states.argmin(dim=1) == places)).sum())
-    held[letters] = sum(len(read_columns(machine_columns(table, "printed"))) == states * letters for table in tables)
+    # Eq. 59 has a column for each state, with room for the rules of two letters.
+    held[letters] = sum(sum(len(column[:2]) for column in table) == states * letters for table in tables)
 show.table(
     ["letters", f"table and tape read back, of {machines}", "tables that the printed columns hold"],
     [[letters, right[letters], held[letters]] for letters in right],

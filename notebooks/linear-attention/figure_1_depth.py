@@ -45,7 +45,12 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors, first_below
+from attention_theory.linear_attention.experiments.convergence import (
+    best_settings,
+    final_errors,
+    first_below,
+    rounding_floor,
+)
 from attention_theory.linear_attention.experiments.deep_students import (
     linear_layers,
     linear_layers_start,
@@ -55,8 +60,8 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer_start,
 )
 from attention_theory.linear_attention.experiments.one_layer_students import run_heads
-from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
+from attention_theory.linear_attention.experiments.run_data import RunData
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.measure import entries_touched
 from attention_theory.randomness import streams
@@ -184,7 +189,7 @@ def train(name, data, settings):
 # %%
 taken, of_search = {}, {}
 for width in widths:
-    of_search[width] = draw_runs(width, searched, search_seed, passes=max(10, passes // 2), **data_size).to(device)
+    of_search[width] = RunData.draw(width, searched, search_seed, passes=max(10, passes // 2), **data_size).to(device)
     for name in (*heads[width], *EQUAL):
         count, tried = (max(1, searched // 6), [1.0]) if name == FULL else (searched, starts)
         settings = list(product(rates, tried))
@@ -198,7 +203,7 @@ for width in widths:
 
 # %%
 curves = {}
-of_runs = {width: draw_runs(width, runs, runs_seed, passes=passes, **data_size).to(device) for width in widths}
+of_runs = {width: RunData.draw(width, runs, runs_seed, passes=passes, **data_size).to(device) for width in widths}
 for (width, name), setting in taken.items():
     data = of_runs[width].first_runs(full_runs if name == FULL else runs)
     curves[width, name] = train(name, data, [setting])[..., 0]
@@ -275,7 +280,7 @@ show.table(
 
 # %%
 narrow = widths[0]
-honest = draw_runs(narrow, full_runs, runs_seed, passes=25, **data_size)
+honest = RunData.draw(narrow, full_runs, runs_seed, passes=25, **data_size)
 mixed = Tasks(honest.tasks.teachers, honest.tasks.tokens, honest.tasks.labels.roll(1, dims=1))
 unfit = RunData(mixed, honest.batches, honest.seeds)
 without = {

@@ -48,20 +48,24 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors, first_below
+from attention_theory.linear_attention.experiments.convergence import (
+    best_settings,
+    final_errors,
+    first_below,
+    rounding_floor,
+)
 from attention_theory.linear_attention.experiments.deep_students import (
     errors_on_sequences,
     linear_layers,
     linear_layers_start,
     train_stack,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, run_heads
-from attention_theory.linear_attention.experiments.run_data import RunData, draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
-from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
-from attention_theory.linear_attention.learning.regression import learn_every_position
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
+from attention_theory.linear_attention.learning.regression import learn
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
@@ -110,9 +114,12 @@ def regression(tasks, unseen):
     found = []
     for run in range(len(tasks.tokens)):
         inputs, labels = tasks.tokens[run].float(), tasks.labels[run, ..., None].float()
-        learned = learn_every_position(inputs, labels, rtol=1e-6).heads
+        learned = learn(inputs, labels, rtol=1e-6).heads
         exact = Heads(learned.values.double(), learned.queries.double())
-        both = [(one.labels[run], mhla_causal(exact, one.tokens[run])[..., 0]) for one in (tasks, unseen)]
+        both = [
+            (one.labels[run], mhla_every_token(exact, one.tokens[run], is_causal=True)[..., 0])
+            for one in (tasks, unseen)
+        ]
         found.append([((outputs - known).square().mean() / known.square().mean()) for known, outputs in both])
     return torch.tensor(found, dtype=torch.float64).clamp(min=FLOOR)
 
@@ -121,7 +128,7 @@ def regression(tasks, unseen):
 # Three teachers, with one sequence to four:
 
 # %%
-wide = teacher_tasks(8, 4 + fresh, 100, streams(data_seed, 3))
+wide = Tasks.draw(8, 4 + fresh, 100, streams(data_seed, 3))
 few = {count: regression(wide.part(0, count), wide.part(4)) for count in (1, 2, 3, 4)}
 show.table(
     ["N", "equations", "coefficients", "error on the data", "error on others"],
@@ -145,7 +152,7 @@ for width in widths:
     most, numbers = counts[-1], [1, width**2]
     per_pass = max(1, most // min(batch, most))
     size = {"sequences": most, "tokens": tokens, "batch": min(batch, most), "passes": max(1, steps // per_pass)}
-    data = draw_runs(width, searched, search_seed, **size).to(device)
+    data = RunData.draw(width, searched, search_seed, **size).to(device)
     tried = [(number, *setting) for number in numbers for setting in settings]
     errors = final_errors(run_heads(data, tried, window=WINDOW).curves, FLOOR).unflatten(1, (2, len(settings)))
     chosen = best_settings(errors, [rounding_floor(number) for number in numbers])
@@ -182,7 +189,7 @@ deep_counts = sorted({*counts[::2], counts[-1]})
 curves, unseen_errors, algorithm_1 = {}, {}, {}
 of_data, of_students, of_batches = (streams(one, runs) for one in streams(data_seed, 3))
 for width in sorted({*widths, *deep_widths}):
-    everything = teacher_tasks(width, counts[-1] + fresh, tokens, of_data)
+    everything = Tasks.draw(width, counts[-1] + fresh, tokens, of_data)
     unseen = everything.part(counts[-1]).to(device)
     for count in counts:
         part = everything.part(0, count)

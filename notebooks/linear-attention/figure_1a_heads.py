@@ -53,7 +53,7 @@ from itertools import pairwise, product
 
 import torch
 
-from attention_theory.linear_attention.experiments.convergence import final_errors
+from attention_theory.linear_attention.experiments.convergence import best_settings, final_errors, rounding_floor
 from attention_theory.linear_attention.experiments.one_layer_students import (
     CoefficientErrors,
     run_heads,
@@ -61,11 +61,10 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
     train_by_coefficients,
     train_literally,
 )
-from attention_theory.linear_attention.experiments.run_data import draw_runs
-from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, best_settings, rounding_floor
-from attention_theory.linear_attention.experiments.teacher_task import TeacherTask
-from attention_theory.linear_attention.learning.regression import learn_every_position
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.experiments.run_data import RunData
+from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1
+from attention_theory.linear_attention.learning.regression import learn
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
 from bookpress import Claim, estimate, interval_of, show
@@ -127,15 +126,13 @@ require(decay=(decay, 0.0, 1.0), seed=(seed, 0, None), device=(device, {"cpu", "
 # %%
 search_seed, runs_seed, trial_seed = streams(seed, 3)
 size = {"sequences": sequences, "tokens": tokens, "batch": batch}
-trial = draw_runs(widths[0], 1, trial_seed, passes=10, **size)
+trial = RunData.draw(widths[0], 1, trial_seed, passes=10, **size)
 student = students_start(widths[0], heads[:2], trial.seeds)
-by_coefficients = train_by_coefficients(student, CoefficientErrors(trial.tasks), trial.batches, rates[0]).history
+_, by_coefficients = train_by_coefficients(student, CoefficientErrors(trial.tasks), trial.batches, rates[0])
 
-teacher = Heads(trial.tasks.teachers.values[0], trial.tasks.teachers.queries[0])
-its_task = TeacherTask(teacher, trial.tasks.tokens[0], trial.tasks.labels[0, :, :, None])
 its_start = Heads(student.values[0, 1], student.queries[0, 1])
-ordinary = train_literally(its_task, its_start, trial.batches[:, 0], rates[0]).history
-agreement = (by_coefficients[:, 0, 1] / ordinary[:, 0, 0] - 1).abs().max().item()
+_, ordinary = train_literally(trial.tasks, its_start, trial.batches[:, 0], rates[0])
+agreement = (by_coefficients[:, 0, 1] / ordinary - 1).abs().max().item()
 print(f"errors of the batches over {len(ordinary)} steps, largest relative difference: {agreement:.1g}")
 
 # %% [markdown]
@@ -165,7 +162,7 @@ FLOOR = torch.finfo(torch.float32).eps ** 2
 taken = {}
 for width in widths:
     tried = [(number, *setting) for number in heads for setting in settings]
-    data = draw_runs(width, searched, search_seed, passes=passes, **size).to(device)
+    data = RunData.draw(width, searched, search_seed, passes=passes, **size).to(device)
     errors = final_errors(run_heads(data, tried).curves, FLOOR).unflatten(1, (len(heads), len(settings)))
     chosen = best_settings(errors, [rounding_floor(number) for number in heads])
     taken[width] = [(number, *settings[best]) for number, best in zip(heads, chosen, strict=True)]
@@ -195,8 +192,8 @@ def regression(tasks, dtype):
     """The relative error of Algorithm 1 on each run: solved in an arithmetic, measured in float64."""
     errors = []
     for inputs, labels in zip(tasks.tokens, tasks.labels, strict=True):
-        learned = learn_every_position(inputs.to(dtype), labels[..., None].to(dtype)).heads
-        outputs = mhla_causal(Heads(learned.values.double(), learned.queries.double()), inputs)
+        learned = learn(inputs.to(dtype), labels[..., None].to(dtype)).heads
+        outputs = mhla_every_token(Heads(learned.values.double(), learned.queries.double()), inputs, is_causal=True)
         errors.append((outputs[..., 0] - labels).square().mean() / labels.square().mean())
     return torch.stack(errors)
 
@@ -207,7 +204,7 @@ def regression(tasks, dtype):
 
 # %%
 for width in widths:
-    data = draw_runs(width, runs, runs_seed, passes=long_passes, **size).to(device)
+    data = RunData.draw(width, runs, runs_seed, passes=long_passes, **size).to(device)
     part = data.first_runs(longer_runs)
     short = part.first_passes(passes)
     curves[width, ADAM] = run_heads(data.first_passes(passes), taken[width]).curves.cpu()

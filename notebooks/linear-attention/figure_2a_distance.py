@@ -63,7 +63,6 @@ from attention_theory.linear_attention.experiments.associative_memory import (
     sample_memories,
 )
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
-from attention_theory.linear_attention.learning.gradient_descent import descend
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
@@ -336,8 +335,8 @@ def measure(tokens):
         "least norm, float32": single.solve(rtol=1e-5).double(),
         "elimination, float64": eliminate(data),
         "elimination, float32": eliminate(single),
-        "10³ steps": descend(data, 1_000, source),
-        "10⁴ steps": descend(data, 10_000, source),
+        "10³ steps": data.descend(1_000, source),
+        "10⁴ steps": data.descend(10_000, source),
         SINGULAR: by_singular_values(tokens, labels),
         EQ_27: statistics(tokens, printed_labels(tokens)).solve(),
     }

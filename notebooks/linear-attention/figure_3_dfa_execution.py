@@ -40,7 +40,7 @@ import torch
 
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import TARGET, Training, data_sets, one_pass
+from attention_theory.linear_attention.experiments.dfa_training import TARGET, DecoderTraining
 from attention_theory.linear_attention.experiments.growth import bend, growth_line, simulated_bends
 from attention_theory.randomness import streams
 from attention_theory.validation import Each, require
@@ -138,14 +138,14 @@ panels = {
     "L": [StringForm(fixed_states, fixed, size) for size in sizes_word],
     "V": [StringForm(fixed_states, size, fixed) for size in sizes_alphabet],
 }
-training, seeds = Training(batch, rate, tested=tested), streams(seed, runs)
+training, seeds = DecoderTraining(batch, rate, tested=tested), streams(seed, runs)
 
 
 def train(form):
     decoder = DecoderSize(form.vocabulary, width, heads, layers, feed_forward, rotary)
     if protocol == "one pass":
-        return one_pass(form, decoder, training, most, seeds, device)
-    return data_sets(form, decoder, training, examples, epochs, seeds, device)
+        return training.one_pass(form, decoder, most, seeds, device)
+    return training.data_sets(form, decoder, examples, epochs, seeds, device)
 
 
 reached = {form: train(form) for form in dict.fromkeys(form for forms in panels.values() for form in forms)}

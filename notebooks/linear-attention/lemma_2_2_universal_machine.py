@@ -21,12 +21,8 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.machines.compact import (
-    CompactMachine,
-    compact_heads_count,
-    compact_width,
-    compare_with_simulator,
-)
+from attention_theory.linear_attention.certified.universal_step import certify_step
+from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.compact_heads import WORK
 from attention_theory.linear_attention.machines.tape_program import cells_of, new_tape
 from attention_theory.linear_attention.machines.turing import (
@@ -37,7 +33,7 @@ from attention_theory.linear_attention.machines.turing import (
     simulate,
     write_tape,
 )
-from attention_theory.linear_attention.machines.universal import UniversalMachine, heads_formula, width_formula
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
 from bookpress.claims import schematic
@@ -347,7 +343,7 @@ table = pad_table(own.table, states, letters)[None]
 tape = write_tape(own, text, len(text))[None]
 prompt = universal.embed(table, tape, torch.tensor([start]))
 history = universal.run(prompt, steps)
-own_run = compare_with_simulator(universal, table, tape, torch.tensor([start]), steps)
+own_run = universal.compare(table, tape, torch.tensor([start]), steps)
 read = list(universal.configurations(prompt, steps))
 bits = 8 * history.element_size()
 print(f"d = {universal.width}, H = {len(universal.heads)}, {history.shape[1]} tokens of {bits}-bit integers")
@@ -464,16 +460,20 @@ show.table(["states", "letters", "word", "steps", "heads", "d", "H", "tokens", "
 # product inside the lemma's $O(\cdot)$.
 
 # %%
+d_of, h_of = CompactMachine.width_formula, CompactMachine.heads_formula
 large = [(3, 3, 6, 6), (4, 4, 12, 60), (10, 10, 100, 1000)]
 show.table(
     ["states", "letters", "word", "steps", "d", "d / order", "the paper's d", "H", "H / order", "the paper's H"],
     [
         [
             *(q, a, n, phi),
-            *(compact_width(q, a, n, phi), compact_width(q, a, n, phi) / (n * phi * a * max(a, q))),
-            width_formula(q, a, n + phi, phi),
-            *(compact_heads_count(a, n, phi), compact_heads_count(a, n, phi) / (n * phi * a)),
-            heads_formula(a, n + phi, phi),
+            *(
+                d_of(q, a, n, phi),
+                d_of(q, a, n, phi) / (n * phi * a * max(a, q)),
+            ),
+            UniversalMachine.width_formula(q, a, n + phi, phi),
+            *(h_of(a, n, phi), h_of(a, n, phi) / (n * phi * a)),
+            UniversalMachine.heads_formula(a, n + phi, phi),
         ]
         for q, a, n, phi in large
     ],
@@ -495,16 +495,21 @@ sizes = [(2, 2, 2, 12), (3, 3, 6, 12), (6, 2, 4, 16), (4, 4, 1, 20), (1, 4, 3, 1
 
 def run_random(many, size, seed, count=machines):
     """Random machines of a size in the layer ``many``, compared with the simulator."""
-    return compare_with_simulator(
-        many, random_tables(count, *size[:2], seed), *random_inputs(count, *size[1:3], seed + 1), size[3]
-    )
+    return many.compare(random_tables(count, *size[:2], seed), *random_inputs(count, *size[1:3], seed + 1), size[3])
 
 
 drawn = {size: run_random(CompactMachine(*size), size, seed + number) for number, size in enumerate(sizes)}
 show.table(
     ["states", "letters", "word", "steps", "d", "H", "machines", "exact", "head on the tape to the end"],
     [
-        [*size, compact_width(*size), compact_heads_count(*size[1:]), len(run.kept), run.machines, int(run.kept.sum())]
+        [
+            *size,
+            d_of(*size),
+            h_of(*size[1:]),
+            len(run.kept),
+            run.machines,
+            int(run.kept.sum()),
+        ]
         for size, run in drawn.items()
     ],
     caption="One set of heads per row; every configuration of every machine compared.",
@@ -527,7 +532,7 @@ special = {
 edge = CompactMachine(4, 2, 3, 12)
 edge_tables = torch.stack([pad_table(parse_machine(rules).table, 4, 2) for rules, _ in special.values()])
 edge_places = torch.tensor([place for _, place in special.values()])
-edge_runs = compare_with_simulator(edge, edge_tables, torch.tensor([[0, 0, 1]] * len(special)), edge_places, 12)
+edge_runs = edge.compare(edge_tables, torch.tensor([[0, 0, 1]] * len(special)), edge_places, 12)
 show.table(
     ["machine", "exact in all 13 configurations"],
     [[name, bool(exact.all())] for name, exact in zip(special, edge_runs.exact, strict=True)],
@@ -541,8 +546,8 @@ show.table(
 at_edge = (3, 2, 3, 8)
 edge_draws = random_tables(100, *at_edge[:2], seed), *random_inputs(100, *at_edge[1:3], seed + 1)
 staying = CompactMachine(*at_edge, stays=True)
-stay_exact = compare_with_simulator(staying, *edge_draws, at_edge[3]).machines
-without_entry = compare_with_simulator(CompactMachine(*at_edge), *edge_draws, at_edge[3], stays=True).machines
+stay_exact = staying.compare(*edge_draws, at_edge[3]).machines
+without_entry = CompactMachine(*at_edge).compare(*edge_draws, at_edge[3], stays=True).machines
 print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the entry {without_entry}")
 
 # %% [markdown]
@@ -551,18 +556,31 @@ print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the 
 
 # %%
 bounds = list(product((1, 2, 3, 5, 9), (1, 2, 3, 5, 9), (1, 2, 4, 16, 64), (1, 2, 4, 16, 64, 256)))
-of_width = max(compact_width(q, a, n, phi) / (n * phi * a * max(a, q)) for q, a, n, phi in bounds)
-of_heads = max(compact_heads_count(a, n, phi) / (n * phi * a) for _, a, n, phi in bounds)
+of_width = max(d_of(q, a, n, phi) / (n * phi * a * max(a, q)) for q, a, n, phi in bounds)
+of_heads = max(h_of(a, n, phi) / (n * phi * a) for _, a, n, phi in bounds)
 timing = CompactMachine(1, 1, 20, 400)
 of_tokens = max(timing.tokens_until(t, n) / ((n + t) * t) for n in range(1, 21) for t in range(1, 401))
 built = [CompactMachine(*size) for size in sizes]
 formulas_hold = sum(
-    (one.width, len(one.heads)) == (compact_width(*size), compact_heads_count(*size[1:]))
-    for one, size in zip(built, sizes, strict=True)
+    (one.width, len(one.heads)) == (d_of(*size), h_of(*size[1:])) for one, size in zip(built, sizes, strict=True)
 )
 weights = torch.cat([head.weights for one in built for head in one.heads]).unique().tolist()
 in_v = " and ".join(map(str, weights))
 print(f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n + t) t) {of_tokens:.2f}; V holds {in_v}")
+
+# %% [markdown]
+# Random machines are a sample. For bounded sizes we can do better and ask about *all* machines at once. The letter of
+# each cell, the place and state of the head and every entry of the table become unknowns, each of which takes one of
+# finitely many values. One step of the layer then is a polynomial in these unknowns, computed from the layer's own
+# weights. We compare it with what the definition of a Turing machine gives. If the layer has stored the same sums, and
+# its last token is the same, as if we had written the next configuration into the prompt, then the next step is right
+# for the same reason, and so is every step after it.
+
+# %%
+checked = CompactMachine(3, 3, 4, 3)
+certificate = certify_step(checked)
+print(f"{certificate.covers}: {certificate.outcome} in {certificate.seconds:.1f} s")
+print(f"control: {certificate.control.broken}: {certificate.control.outcome}")
 
 # %% [markdown]
 # As a control, we remove nothing from memory. Later look-ups then also return old entries, and most tapes go wrong
@@ -571,9 +589,7 @@ print(f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n +
 # %%
 forgetful = (3, 3, 4, 6)
 tables, (words, places) = random_tables(50, 3, 3, seed), random_inputs(50, 3, 4, seed + 1)
-left_in = compare_with_simulator(
-    CompactMachine(*forgetful, take_back=False), tables, words, places, forgetful[3], torch.float64
-)
+left_in = CompactMachine(*forgetful, take_back=False).compare(tables, words, places, forgetful[3], torch.float64)
 printed_right = 0
 for one, tape_before, place in zip(tables, words, places, strict=True):
     run = simulate(one, tape_before, int(place), 1)
@@ -593,14 +609,17 @@ show.table(
 
 # %%
 wrong = sum(len(run.kept) - run.machines for run in drawn.values())
-d_there, h_there = compact_width(3, 3, 6, 6), compact_heads_count(3, 6, 6)
+d_there, h_there = d_of(3, 3, 6, 6), h_of(3, 6, 6)
 kept = sum(run.kept.sum() for run in drawn.values())
 shown = {
     "random machines whose head is on the tape to the end": kept,
     "d at 3 states, 3 letters, words of 6, 6 steps": d_there,
     "H at the same size": h_there,
 }
-same_size = (staying.width, len(staying.heads)) == (compact_width(*at_edge), compact_heads_count(*at_edge[1:]))
+same_size = (staying.width, len(staying.heads)) == (
+    d_of(*at_edge),
+    h_of(*at_edge[1:]),
+)
 
 # %%
 claim = Claim("linear-attention/lemma-2-2")
@@ -618,6 +637,7 @@ claim.at_most("d over n Φ Σ max(Σ, Q), at most", of_width, 34)
 claim.at_most("H over n Φ Σ, at most", of_heads, 17)
 claim.at_most("c(t) over (n + t) t, at most", of_tokens, 4)
 claim.control.equal("nothing is taken back, machines exact at every step", left_in.machines, 50)
+claim.certified("one step right, all machines and tapes of these sizes", certificate)
 for label, ours in shown.items():
     claim.number(label, ours)
 claim.printed.equal("machines right after one step with the printed branches", printed_right, 50, of="proof")

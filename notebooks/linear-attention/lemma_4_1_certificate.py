@@ -20,7 +20,7 @@ from math import comb
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
-from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features, pairs, psi
@@ -230,7 +230,7 @@ def moved(change):
 
 direction = torch.randn(p.shape, generator=source, dtype=torch.float64)
 near = moved(1e-3 * direction / direction.norm())
-unseen = certificate_of(exact_second_moment(gaussian_law(), d, tokens=1)).null_space[0]
+unseen = certificate_of(EntryDistribution.gaussian().second_moment(d, tokens=1)).null_space[0]
 hidden = moved(torch.outer(torch.ones(d, dtype=torch.float64), unseen))
 
 

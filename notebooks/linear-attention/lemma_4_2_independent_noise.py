@@ -79,13 +79,7 @@ from math import comb
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate_of
-from attention_theory.linear_attention.learning.exact_moments import (
-    EntryLaw,
-    exact_second_moment,
-    gaussian_law,
-    linear_feature_moments,
-    uniform_law,
-)
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.numerics import relative_error
@@ -99,19 +93,19 @@ n = 6  # tokens of an input in the part on moments, from 2 to 8
 
 # %%
 require(most_tokens=(most_tokens, 4, 100), n=(n, 2, 8))
-normal, signs = gaussian_law(), uniform_law(-1.0, 1.0)
+normal, signs = EntryDistribution.gaussian(), EntryDistribution.uniform(-1.0, 1.0)
 laws = {
     "normal": normal,
-    "normal of mean 1": EntryLaw(tuple(value + 1 for value in normal.values), normal.weights),
-    "uniform on -1, 0, 1": uniform_law(-1.0, 0.0, 1.0),
-    "0 or 1": uniform_law(0.0, 1.0),
-    "-1 or 2, mean 0": EntryLaw((-1.0, 2.0), (2 / 3, 1 / 3)),
+    "normal of mean 1": EntryDistribution(tuple(value + 1 for value in normal.values), normal.weights),
+    "uniform on -1, 0, 1": EntryDistribution.uniform(-1.0, 0.0, 1.0),
+    "0 or 1": EntryDistribution.uniform(0.0, 1.0),
+    "-1 or 2, mean 0": EntryDistribution((-1.0, 2.0), (2 / 3, 1 / 3)),
     "signs": signs,
 }
 
 
 def exact(law, width, tokens):
-    return certificate_of(exact_second_moment(law, width, tokens))
+    return certificate_of(law.second_moment(width, tokens))
 
 
 # %% [markdown]
@@ -279,7 +273,7 @@ at = {(int(j), int(k)): row for row, (j, k) in enumerate(zip(*pairs(d), strict=T
 
 def expectation(law, first, second):
     """The exact expectation of two centred features, each given as ((j, k), l), counted from 1."""
-    moment = exact_second_moment(law, d, n, centred=True).reshape(len(at), d, len(at), d)
+    moment = law.second_moment(d, n, centred=True).reshape(len(at), d, len(at), d)
     (j, k), last = first
     (j_other, k_other), last_other = second
     return moment[at[j - 1, k - 1], last - 1, at[j_other - 1, k_other - 1], last_other - 1].item()
@@ -335,8 +329,8 @@ other_laws = {
     "mean 1: (49) pair 12, l = 3": (expectation(off_centre, ((1, 2), 3), ((1, 2), 3)), off_centre.moment(2) ** 3),
     "-1 or 2: (52) single 2, pair 12, l = 1": (expectation(skew, ((2, 2), 1), ((1, 2), 1)), 0),
 }
-with_itself, _ = linear_feature_moments(three, n)
-_, with_single = linear_feature_moments(normal, n)
+with_itself, _ = three.linear_feature_moments(n)
+_, with_single = normal.linear_feature_moments(n)
 spread = (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2) / n**0.5
 every = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)] * 4).unflatten(1, (2, 2))
 last_two = every[:, :, -1].prod(dim=1)  # z_1n z_2n, over all inputs of two rows and two tokens

@@ -33,8 +33,8 @@ from itertools import product
 
 import torch
 
-from attention_theory.linear_attention.learning.certificate import certificate, certificate_of, second_moment
-from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
+from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import learn, statistics
 from attention_theory.linear_attention.model.features import certificate_features, psi
@@ -101,7 +101,7 @@ fit_gap = relative_error(outputs, target.mT.expand_as(outputs))
 # %%
 def normal_data(length):
     """Rows and labels whose mean squared loss is the population loss, up to the number of rows."""
-    moment = exact_second_moment(gaussian_law(), 2, length)
+    moment = EntryDistribution.gaussian().second_moment(2, length)
     root = torch.linalg.cholesky(moment).mT
     target = torch.zeros(2, psi(2), dtype=torch.float64)
     target[0, 0] = target[1, 1] = 1.0  # <z_1, z_2> z_1 in output 1, <z_1, z_2> z_2 in output 2
@@ -113,7 +113,8 @@ def grid_data(length):
     inputs = torch.tensor(list(product((-1.0, 0.0, 1.0), repeat=2 * length)), dtype=torch.float64)
     inputs = inputs.reshape(-1, length, 2)
     features = certificate_features(inputs)
-    return features, (inputs[..., 0] * inputs[..., 1]).sum(dim=1, keepdim=True) * inputs[:, -1], second_moment(features)
+    labels = (inputs[..., 0] * inputs[..., 1]).sum(dim=1, keepdim=True) * inputs[:, -1]
+    return features, labels, features.mT @ features / len(features)
 
 
 # %% [markdown]

@@ -89,11 +89,9 @@ import torch
 from attention_theory.linear_attention.learning.certificate import certificate
 from attention_theory.linear_attention.learning.error_bounds import (
     coefficients_of_loss,
+    difference_bound,
     draw_directions,
     largest_ratio,
-    printed_bound,
-    printed_noise_numerator,
-    squared_bound,
 )
 from attention_theory.linear_attention.learning.regression import least_squares, statistics
 from attention_theory.linear_attention.model.features import certificate_features, psi
@@ -137,13 +135,14 @@ scales = [0.01, 0.1, 1.0, 10.0]
 inputs = {f"scale {scale:g}": scale * gaussian(200, n, d) for scale in scales}
 
 
-def ratios(one, other, bound, squared):
-    return {scale: largest_ratio(one, other, z, bound(epsilon, smallest, z), squared) for scale, z in inputs.items()}
+def ratios(one, other, form, squared):
+    bounds = {scale: difference_bound(epsilon, smallest, z, form=form) for scale, z in inputs.items()}
+    return {scale: largest_ratio(one, other, z, bounds[scale], squared) for scale, z in inputs.items()}
 
 
-right = ratios(first, second, squared_bound, squared=True)
-printed = ratios(first, second, printed_bound, squared=False)
-with_exact = ratios(first, target.expand_as(first), printed_bound, squared=True)
+right = ratios(first, second, "correct", squared=True)
+printed = ratios(first, second, "printed", squared=False)
+with_exact = ratios(first, target.expand_as(first), "printed", squared=True)
 
 # %% [markdown]
 # With one feature and one token the models $p^\star \pm \sqrt{\varepsilon/\lambda}$ are both of loss $\varepsilon$, and
@@ -154,7 +153,7 @@ single = gaussian(50, 1, 1)
 single_data = statistics(single, torch.zeros(50, 1, dtype=torch.float64))
 one_way = torch.ones(1, 1, 1, dtype=torch.float64)
 edge = [coefficients_of_loss(single_data, torch.zeros_like(one_way[0]), epsilon, sign * one_way) for sign in (1, -1)]
-attained = largest_ratio(*edge, single, squared_bound(epsilon, certificate(single).smallest, single))
+attained = largest_ratio(*edge, single, difference_bound(epsilon, certificate(single).smallest, single))
 
 # %% [markdown]
 # The picture shows the difference over its bound. With the square it does not depend on the scale of the input, because
@@ -185,7 +184,7 @@ show.figure(
 apart = first - second
 eq_55 = (apart @ data.second_moment * apart).sum(dim=(1, 2)).max() / epsilon
 feature_ratio = {
-    scale: (certificate_features(z).square().sum(dim=1) / printed_bound(1.0, 1.0, z)).max()
+    scale: (certificate_features(z).square().sum(dim=1) / difference_bound(1.0, 1.0, z, form="printed")).max()
     for scale, z in inputs.items()
 }
 
@@ -321,9 +320,15 @@ problems = {scale: noisy_problem(scale) for scale in (0.05, 1.0)}
 small_basis, small_inputs = problems[0.05][3], problems[0.05][0]
 draws = [taken_up(small_basis, noise_of(count)) for _ in range(200)]
 proved = bound_of_noise**2 / count * (2 * width * psi(width) + 3 * math.log(1 / failure))
-numerators = {
-    scale: printed_noise_numerator(least, noise, z, failure) for scale, (z, _, noise, _, _, least) in problems.items()
-}
+
+
+def printed_numerator(loss, noise, inputs):
+    """The numerator of Eq. 58: ε, less the mean ‖ζ‖², plus B² log(1/δ) / N with B the largest norm of an input."""
+    largest = inputs.flatten(1).norm(dim=1).max().item()
+    return loss - noise.square().sum(dim=1).mean().item() + largest**2 * math.log(1 / failure) / len(inputs)
+
+
+numerators = {scale: printed_numerator(least, noise, z) for scale, (z, _, noise, _, _, least) in problems.items()}
 
 # %%
 show.table(
@@ -359,17 +364,17 @@ for scale, (z, labels, noise, basis, row, least) in problems.items():
     one, other = (coefficients_of_loss(noisy, row, 0.01, way) for way in draw_directions(noisy, 1000, source))
     moved = one - other
     apart_on_data[f"scale {scale:g}"] = (moved @ noisy.second_moment * moved).sum(dim=(1, 2)).max().item()
-    numerator_of[f"scale {scale:g}"] = printed_noise_numerator(least + 0.01, noise, z, failure)
+    numerator_of[f"scale {scale:g}"] = printed_numerator(least + 0.01, noise, z)
     fresh = scale * gaussian(50, 4, width)
     worst[f"scale {scale:g}"] = largest_ratio(
-        one, other, fresh, squared_bound(least + 0.01, certificate(z).smallest, fresh, least)
+        one, other, fresh, difference_bound(least + 0.01, certificate(z).smallest, fresh, least)
     )
 
 noisy_single = statistics(single, gaussian(50, 1))
 center = noisy_single.solve()
 floor = noisy_single.loss(center).item()
 ends = [coefficients_of_loss(noisy_single, center, 0.5, sign * one_way) for sign in (1, -1)]
-edge_bound = squared_bound(floor + 0.5, certificate(single).smallest, single, floor)
+edge_bound = difference_bound(floor + 0.5, certificate(single).smallest, single, floor)
 attained_with_noise = largest_ratio(*ends, single, edge_bound)
 
 # %% [markdown]

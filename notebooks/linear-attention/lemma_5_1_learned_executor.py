@@ -79,8 +79,7 @@ import math
 
 import torch
 
-from attention_theory.linear_attention.learning.kernel import learn_runs
-from attention_theory.linear_attention.learning.learned_machine import OUTSIDE, execute_learned, learning_curve
+from attention_theory.linear_attention.learning.learned_machine import OUTSIDE, learn_runs, learning_curve
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables, simulate
 from attention_theory.linear_attention.model.autoregression import autoregress
@@ -458,7 +457,7 @@ unrounded, summed = {}, {}
 for count, outputs in zip(counts, learning_curve(known, judges, first, counts), strict=True):
     summed[count] = (outputs - judges[:, first:]).square().sum(dim=-1).mean(dim=0).sum().item()
     model = learn_runs(known[:count], first)
-    outside = torch.stack([model.outside(prefix) > OUTSIDE for prefix in prefixes], dim=1).any(dim=1)
+    outside = torch.stack([model.with_outside(prefix)[1] > OUTSIDE for prefix in prefixes], dim=1).any(dim=1)
     own = autoregress(model, judges[:, :first], len(prefixes))
     rounded = autoregress(model, judges[:, :first], len(prefixes), torch.round)
     exact = (own - judges).abs().amax(dim=(1, 2)) <= 1e-9
@@ -599,7 +598,7 @@ references = [
     simulate(*one, 2, start=state) for *one, state in zip(tables, tapes, places.tolist(), begin.tolist(), strict=True)
 ]
 models = {count: learn_runs(training[:count], first) for count in long_counts}
-executed = {count: execute_learned(model, truth, first, torch.round) for count, model in models.items()}
+executed = {count: model.execute(truth, first, torch.round) for count, model in models.items()}
 
 # %% [markdown]
 # For each number of machines and each step: the share of new machines whose tape is right, and the bound of the

@@ -76,8 +76,7 @@ from attention_theory.linear_attention.learning.interpolation import (
     least_eigenvalue_bound,
     sparse_step,
 )
-from attention_theory.linear_attention.learning.kernel import learn_runs
-from attention_theory.linear_attention.learning.learned_machine import execute_learned
+from attention_theory.linear_attention.learning.learned_machine import learn_runs
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
@@ -195,7 +194,7 @@ data = histories(max(counts), training)
 found = {}
 for count in counts:
     model = learn_runs(data[:count], first)
-    found[count] = model.rank, execute_learned(model, truth[:60], first, torch.round)
+    found[count] = model.rank, model.execute(truth[:60], first, torch.round)
 cell = universal.rows.indices("cell")
 two_cells = max((runs[..., cell[0]] * runs[..., cell[1]]).abs().max().item() for runs in (data, truth))
 elsewhere = design(width, width - 1)[:200]

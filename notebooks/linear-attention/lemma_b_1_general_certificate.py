@@ -57,8 +57,8 @@ from math import inf
 
 import torch
 
-from attention_theory.linear_attention.learning.certificate import certificate_of, second_moment
-from attention_theory.linear_attention.learning.quadratic import coefficients, evaluate, features, fit, random_quadratic
+from attention_theory.linear_attention.learning.certificate import certificate_of
+from attention_theory.linear_attention.learning.quadratic import Quadratic
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
@@ -91,18 +91,18 @@ def gaussian(*shape):
 # inputs have a single token. There $s = z_n$, the features are symmetric, and $d(d-1)/2$ directions are never seen.
 
 # %%
-teacher = random_quadratic(1, d, source)
+teacher = Quadratic.random(1, d, source)
 fresh = gaussian(100, 7, d)
 
 
 def zero_loss_fits(tokens):
-    labels = evaluate(teacher, tokens)
-    fits = [fit(tokens, labels, random_quadratic(1, d, source)) for _ in range(starts)]
-    return [model for model in fits if (evaluate(model, tokens) - labels).square().mean() < 1e-18]
+    labels = teacher(tokens)
+    fits = [Quadratic.random(1, d, source).fit(tokens, labels) for _ in range(starts)]
+    return [model for model in fits if (model(tokens) - labels).square().mean() < 1e-18]
 
 
 def output_gap(models):
-    return max((relative_error(evaluate(model, fresh), evaluate(teacher, fresh)) for model in models), default=inf)
+    return max((relative_error(model(fresh), teacher(fresh)) for model in models), default=inf)
 
 
 # %% [markdown]
@@ -110,7 +110,8 @@ def output_gap(models):
 
 # %%
 data = {"n tokens": gaussian(3 * d * d, n, d), "one token": gaussian(3 * d * d, 1, d)}
-certificates = {name: certificate_of(second_moment(features(tokens))) for name, tokens in data.items()}
+rows_of = {name: Quadratic.features(tokens) for name, tokens in data.items()}
+certificates = {name: certificate_of(rows.mT @ rows / len(rows)) for name, rows in rows_of.items()}
 minimisers = {name: zero_loss_fits(tokens) for name, tokens in data.items()}
 show.table(
     ["data", r"$\lambda_{\min}$", "nullity", "zero-loss fits", "largest output gap to the teacher"],
@@ -133,7 +134,7 @@ show.table(
 ranks = {}
 for width in (2, 3, 4):
     rows = cubic_features(gaussian(2 * width**3, n, width)).flatten(1)
-    ranks[width] = certificate_of(second_moment(rows)).rank
+    ranks[width] = certificate_of(rows.mT @ rows / len(rows)).rank
 model = random_heads(1, d, source)
 twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
 show.table(
@@ -149,11 +150,11 @@ show.table(
 
 # %%
 tokens = data["n tokens"]
-inputs, labels = features(tokens), evaluate(teacher, tokens)
+inputs, labels = Quadratic.features(tokens), teacher(tokens)
 row = least_squares(inputs, labels)
-identity = relative_error(inputs @ coefficients(teacher).mT, labels)
-farthest = max((relative_error(coefficients(one), row) for one in minimisers["n tokens"]), default=inf)
-slip = relative_error(inputs @ coefficients(teacher)[:1].mT.expand(-1, d), labels)
+identity = relative_error(inputs @ teacher.coefficients.mT, labels)
+farthest = max((relative_error(one.coefficients, row) for one in minimisers["n tokens"]), default=inf)
+slip = relative_error(inputs @ teacher.coefficients[:1].mT.expand(-1, d), labels)
 same_function = relative_error(mhla(twin, fresh), mhla(model, fresh))
 
 # %% [markdown]

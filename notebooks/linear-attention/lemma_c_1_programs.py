@@ -104,16 +104,7 @@ import torch
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
 from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
-from attention_theory.linear_attention.machines.programs import (
-    Lookup,
-    LookupProgram,
-    compile_program,
-    embed_tokens,
-    next_token,
-    read_tokens,
-    run_heads,
-    run_program,
-)
+from attention_theory.linear_attention.machines.programs import Lookup, LookupProgram
 from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -147,10 +138,11 @@ right = {"correct": 0, "printed": 0}
 others = 0
 for table in range(tables):
     program, prompt = random_table(sizes, seed + table)
-    expected = run_program(program, prompt, 1)
+    expected = program.run(prompt, 1)
     for form in right:
-        right[form] += read_tokens(*run_heads(program, prompt, 1, form)) == expected
-    others += read_tokens(*run_heads(random_table(sizes, seed + table + 1)[0], prompt, 1)) == expected
+        right[form] += program.read(program.run_heads(prompt, 1, form)) == expected
+    other, _ = random_table(sizes, seed + table + 1)
+    others += other.read(other.run_heads(prompt, 1)) == expected
 show.table(["placement", f"tables executed, of {tables}"], right.items())
 
 # %% [markdown]
@@ -160,8 +152,8 @@ show.table(["placement", f"tables executed, of {tables}"], right.items())
 
 # %%
 program, _ = random_table(sizes, seed)
-blocks = compile_program(program)[1].blocks
-placed = {form: dense(heads, rows.size) for form in right for heads, rows in [compile_program(program, form)]}
+blocks = program.rows.blocks
+placed = {form: dense(program.heads(form), program.rows.size) for form in right}
 exchanged = torch.equal(placed["printed"].values.mT, placed["correct"].queries)
 exchanged &= torch.equal(placed["printed"].queries.mT, placed["correct"].values)
 
@@ -195,10 +187,10 @@ show.figure(fig, name="placement", caption=caption, alt=alt)
 
 # %%
 lookup = LookupProgram({"source": 2, "key": 2, "value": 2}, [Lookup("source", "key", "value", "value")])
-twice, rows = run_heads(lookup, [{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"source": 1}], 1)
-absent, rows = run_heads(lookup, [{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"source": 0}], 1)
-found_twice = twice[-1, rows["value"]].tolist()
-found_absent = absent[-1, rows["value"]].tolist()
+twice = lookup.run_heads([{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"source": 1}], 1)
+absent = lookup.run_heads([{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"source": 0}], 1)
+found_twice = twice[-1, lookup.rows["value"]].tolist()
+found_absent = absent[-1, lookup.rows["value"]].tolist()
 print(f"two tokens hold the key: {found_twice}    no token holds it: {found_absent}")
 
 # %% [markdown]
@@ -213,13 +205,12 @@ sharing = LookupProgram(
     {"place": 3, "one": 1, "two": 1, "key": 2, "value": 2},
     [Lookup("one", "key", "value", "value", {0: 0}), Lookup("two", "key", "value", "value", {0: 1})],
 )
-_, shared_rows = compile_program(sharing)
 prompts, written = [], []
 for one, two in product((False, True), repeat=2):
     first, second = ({"key": key, "value": key} if there else {} for key, there in enumerate((one, two)))
     prompt = [{"place": 0} | first, {"place": 1} | second, {"place": 2, "one": 0, "two": 0}]
-    prompts.append(embed_tokens(prompt, shared_rows, torch.float64))
-    written.append(embed_tokens([next_token(sharing, prompt, "printed")], shared_rows, torch.float64)[0])
+    prompts.append(sharing.embed(prompt, torch.float64))
+    written.append(sharing.embed([sharing.next_token(prompt, "printed")], torch.float64)[0])
 features, due = certificate_features(torch.stack(prompts)), torch.stack(written)
 closest = features @ least_squares(features, due).mT
 least_loss = (closest - due).square().sum(dim=1).mean().item()
@@ -230,7 +221,7 @@ least_loss_of_one = (features @ least_squares(features, by_one).mT - by_one).squ
 # No heads do what the program does. The closest are off by a quarter on every prompt.
 
 # %%
-shown = [part[:, shared_rows["value"]].round(decimals=3) + 0.0 for part in (due, closest)]  # no -0
+shown = [part[:, sharing.rows["value"]].round(decimals=3) + 0.0 for part in (due, closest)]  # no -0
 show.table(
     ["first key held", "second key held", "the program writes", "closest heads"],
     [
@@ -252,15 +243,15 @@ show.table(
 
 # %%
 walk = walk_program(nodes, 3, nodes + 1 + steps)
+rows = walk.rows
 exact = exact_bare = positions_right = numbered = 0
 for number in range(walks):
     prompt = random_walk_prompt(nodes, 3, seed + number)
-    expected, found = run_program(walk, prompt, steps), read_tokens(*run_heads(walk, prompt, steps))
+    expected, found = walk.run(prompt, steps), walk.read(walk.run_heads(prompt, steps))
     exact += found == expected
     positions_right += [token.get("position") for token in found] == [token["position"] for token in expected]
-    heads, rows = compile_program(walk)
-    bare = BlockLayer(heads[:-1], rows.size).run(embed_tokens(prompt, rows)[None], steps)[0]
-    exact_bare += read_tokens(bare, rows) == expected
+    bare = BlockLayer(walk.heads()[:-1], rows.size).run(walk.embed(prompt)[None], steps)[0]
+    exact_bare += walk.read(bare) == expected
     numbered += bool(bare[len(prompt) :, rows["position"]].any())
 print(f"{exact} of {walks} walks are exact; without the position head {numbered} of {walks} have any position at all")
 
@@ -269,7 +260,7 @@ print(f"{exact} of {walks} walks are exact; without the position head {numbered}
 
 # %%
 prompt = random_walk_prompt(nodes, 3, seed)
-history, rows = run_heads(walk, prompt, steps)
+history = walk.run_heads(prompt, steps)
 fig, axis = show.axes(1, 1, width=5.2, height=4.2)
 axis.imshow(history.T, cmap="Greys", vmin=0, vmax=1, aspect="auto")
 axis.axvline(len(prompt) - 0.5, linestyle="--")
@@ -293,7 +284,7 @@ show.figure(
 # %%
 claim = Claim("linear-attention/lemma-c-1")
 claim.equal("random tables executed exactly", right["correct"], tables)
-claim.equal("heads for one lookup", len(compile_program(program)[0]), 1)
+claim.equal("heads for one lookup", len(program.heads()), 1)
 claim.equal("a key held twice returns the sum", str(found_twice), "[2, 0]")
 claim.equal("an absent key returns zero", str(found_absent), "[0, 0]")
 claim.printed.at_most("two lookups with one destination: least loss of any heads", least_loss, 1e-12)
@@ -311,7 +302,7 @@ claim.verdict()
 # %%
 claim = Claim("linear-attention/algorithm-3")
 claim.equal("walks executed token by token", exact, walks)
-claim.equal("heads: three lookups and the position", len(compile_program(walk)[0]), 4)
+claim.equal("heads: three lookups and the position", len(walk.heads()), 4)
 claim.equal("largest entry of any token", history.abs().max(), 1)
 claim.control.equal("walks executed without the head for line 5", exact_bare, walks)
 claim.verdict()

@@ -52,8 +52,7 @@
 # %%
 import torch
 
-from attention_theory.linear_attention.learning.kernel import learn_runs
-from attention_theory.linear_attention.learning.learned_machine import execute_learned
+from attention_theory.linear_attention.learning.learned_machine import learn_runs
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
 from attention_theory.linear_attention.model.features import psi
@@ -151,7 +150,7 @@ training = tuple(part[others][: max(counts)] for part in many)
 runs, truth = task.run(task.prompts(*training)), task.run(task.prompts(*fresh))
 models = {count: learn_runs(runs[:count], task.prompt_tokens) for count in counts}
 tested = len(fresh[0].unique(dim=0))
-executed = {count: execute_learned(model, truth, task.prompt_tokens, task.read) for count, model in models.items()}
+executed = {count: model.execute(truth, task.prompt_tokens, task.read) for count, model in models.items()}
 show.table(
     ["automata", "ε", "4 ε Φ", "share of runs wrong", "share of outputs determined", "rank of the data", "ψ"],
     [

@@ -66,7 +66,7 @@
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate
-from attention_theory.linear_attention.learning.kernel import kernel, kernel_fit, kernel_heads
+from attention_theory.linear_attention.learning.kernel import kernel, kernel_fit
 from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
@@ -104,7 +104,7 @@ for width, stream in zip(widths, streams(seed, len(widths)), strict=True):
         fit = kernel_fit(kernel(inputs, inputs), labels)
         predicted = fit.predict(kernel(fresh, inputs))
         gap = relative_error(predicted, mhla(learn(inputs, labels).heads, fresh))
-        heads = relative_error(mhla(kernel_heads(fit, inputs), fresh), predicted)
+        heads = relative_error(mhla(fit.heads(inputs), fresh), predicted)
         ranks = fit.rank, certificate(inputs).rank
         features = cubic_features(inputs).flatten(1)
         exact = relative_error(kernel(inputs, inputs), features @ features.mT)

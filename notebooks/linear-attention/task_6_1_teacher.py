@@ -41,8 +41,9 @@
 import torch
 
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, FIGURE_1_RUNS, outside
-from attention_theory.linear_attention.experiments.teacher_task import printed_labels, teacher_task
+from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
 from attention_theory.linear_attention.model.literal import mhla_by_sums
+from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -63,11 +64,12 @@ require(teachers=(teachers, 10, None), seed=(seed, 0, None))
 # sequence in one pass. The reference goes through every prefix and adds up single products.
 
 # %%
-task = teacher_task(width, sequences, tokens, seed)
-direct = torch.stack([mhla_by_sums(task.teacher, task.tokens[0, : t + 1]) for t in range(tokens)])
-gap = ((task.labels[0] - direct).abs().max() / direct.abs().max()).item()
+task = Tasks.draw(width, sequences, tokens, [seed])
+teacher, inputs = Heads(task.teachers.values[0], task.teachers.queries[0]), task.tokens[0, 0]
+direct = torch.stack([mhla_by_sums(teacher, inputs[: t + 1])[0] for t in range(tokens)])
+gap = ((task.labels[0, 0] - direct).abs().max() / direct.abs().max()).item()
 try:
-    printed_shape = str(list(printed_labels(task.teacher, task.tokens[0]).shape))
+    printed_shape = str(list(printed_labels(teacher, inputs).shape))
 except RuntimeError:
     printed_shape = "none, the factors do not fit"
 print(f"largest relative difference {gap:.2g}; shape of the labels by the printed formula: {printed_shape}")
@@ -82,7 +84,7 @@ scales = ("deviation", "variance")
 
 def power(scale, number, count):
     """The mean square of the labels of one teacher on some sequences."""
-    return teacher_task(width, count, tokens, seed + number, scale).labels.square().mean()
+    return Tasks.draw(width, count, tokens, [seed + number], scale).labels.square().mean()
 
 
 spread = {scale: torch.stack([power(scale, number, 32) for number in range(teachers)]) for scale in scales}

@@ -34,10 +34,7 @@
 # %%
 from attention_theory.linear_attention.experiments.automata import (
     StringForm,
-    random_automata,
-    read_string,
     runs,
-    write_strings,
 )
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_3
@@ -64,11 +61,11 @@ require(reduced_width=(reduced_width, 8, None), reduced_layers=(reduced_layers, 
 
 # %%
 form = StringForm(states, letters, word)
-tables, words = random_automata(strings, form, seed)
-written = write_strings(tables, words, form)
+tables, words = form.random_automata(strings, seed)
+written = form.write(tables, words)
 right_tables = right_words = right_runs = 0
 for string, table, read in zip(written, tables.tolist(), words.tolist(), strict=True):
-    parts = read_string(string, form)
+    parts = form.read(string)
     right_tables += all(parts.table[s, w] == table[s][w] for s in range(states) for w in range(letters))
     right_words += parts.word == read
     visited = [0]
@@ -85,11 +82,11 @@ for string, table, read in zip(written, tables.tolist(), words.tolist(), strict=
 corrupted = tables.clone()
 corrupted[:, 0, :] = (corrupted[:, 0, :] + 1) % states
 agree = 0
-for string in write_strings(tables, words, form, shown=corrupted):
-    parts = read_string(string, form)
+for string in form.write(tables, words, shown=corrupted):
+    parts = form.read(string)
     agree += all(parts.table[before, letter] == after for before, letter, after in parts.history)
 longer = StringForm(states, letters, word + 1)
-tables_of_longer, longer_words = random_automata(strings, longer, seed + 1)
+tables_of_longer, longer_words = longer.random_automata(strings, seed + 1)
 visited = runs(tables_of_longer, longer_words[:, :word])
 last = {
     index: int((tables_of_longer[range(strings), visited[:, -2], longer_words[:, index]] == visited[:, -1]).sum())

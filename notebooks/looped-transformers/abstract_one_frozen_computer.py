@@ -27,9 +27,8 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import random_network
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.calculator import calculator_program, calculator_sums
 from attention_theory.looped_transformers.programs.newton import newton_program
@@ -146,7 +145,7 @@ basis = torch.linalg.qr(torch.cat([torch.ones(d, 1) + 0.2 * draw(d, 1), draw(d, 
 positive = basis @ torch.diag(torch.linspace(0.5, 1.5, d, dtype=torch.float64)) @ basis.mT
 dominated = basis @ torch.diag(torch.linspace(1.0, -0.3, d, dtype=torch.float64) ** 3) @ basis.mT
 x, y, zeros = draw(3, d), draw(3), torch.zeros(d, dtype=torch.float64)
-network = random_network(d, d, seed)
+network = Network.random(d, d, seed)
 programs = {
     "Newton's inverse": newton_program(positive, rounds),
     "power iteration": power_program(dominated, rounds),
@@ -163,7 +162,7 @@ programs = {
 # %%
 cells = max(len(program.memory) for program in programs.values())
 instructions = max(len(program.code) for program in programs.values())
-inputs = {name: padded(program, cells, instructions) for name, program in programs.items()}
+inputs = {name: program.padded(cells, instructions) for name, program in programs.items()}
 reciprocal, root = calculator_sums(0.2, 0.2, 6.0, 4.0)
 sums = [SumBlock("add", 1), SumBlock("sub", 1)]
 curves = [SigmoidSumBlock("inverse", reciprocal), SigmoidSumBlock("root", root)]
@@ -244,7 +243,7 @@ equal_unpadded = {name: one.same_weights(machine.transformer) for name, one in o
 def refusal(count):
     """What is said to back-propagation through a number of points."""
     try:
-        padded(machine_program(network, x[:count], y[:count], 0.2, epochs), cells, instructions)
+        machine_program(network, x[:count], y[:count], 0.2, epochs).padded(cells, instructions)
     except ParameterError as error:
         return str(error)
     return ""

@@ -36,7 +36,6 @@ from attention_theory.looped_transformers.subleq.assembler import assemble, libr
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
-from attention_theory.looped_transformers.subleq.notation import notation
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -48,12 +47,12 @@ y = 6  # operand of multiplication and division, from 1 to 8
 n = 5  # the factorial and the Fibonacci number that are wanted, from 1 to 5
 wide_columns = 1024  # n of the large machine, from 16 to 1024
 wide_bits = 32  # N of the large machine, from 4 to 50
-temperature = 30.0  # lambda, at least 20
+inverse_temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(bits=(bits, 10, 32), x=(x, 1, 60), y=(y, 1, 8), n=(n, 1, 5), wide_columns=(wide_columns, 16, 1024))
-require(wide_bits=(wide_bits, 4, 50), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(wide_bits=(wide_bits, 4, 50), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## What an instruction means
@@ -86,7 +85,7 @@ print(f"after a result of 0: instruction {branches[0]} next; if it had to be neg
 
 # %%
 print(library_text("square_root"))
-print(notation(assemble(library_text("square_root"), bits)))
+print(assemble(library_text("square_root"), bits).notation())
 
 # %% [markdown]
 # Mistakes are refused before anything runs. (The least integer of two's complement is kept out, as it has no negative.)
@@ -149,8 +148,8 @@ def task_row(name: str) -> list[object]:
     run, wrong = interpret(source, bits, 20_000), []
     for depth in (10, 4):
         machine = SubleqMachine(address_bits(source.columns()), bits, depth)
-        wrong.append(conformance(machine, [source], len(run) + 1, temperature).wrong)
-        runner = SubleqRunner(machine, [source], temperature)
+        wrong.append(conformance(machine, [source], len(run) + 1, inverse_temperature).wrong)
+        runner = SubleqRunner(machine, [source], inverse_temperature)
         for _ in range(len(run)):
             runner.cycle()
         memory = runner.memories()[0].tolist()
@@ -213,7 +212,7 @@ show.figure(
 # %%
 same = SubleqMachine(5, 8)
 programs = [random_program(12, 16, 8, seed + k) for k in range(20)]
-sharp = max(temperature, 30.0)
+sharp = max(inverse_temperature, 30.0)
 runner, state = SubleqRunner(same, programs, sharp), same.load(programs)
 differing = 0
 for _ in range(25):
@@ -223,7 +222,7 @@ for _ in range(25):
 wide = SubleqMachine(address_bits(wide_columns), wide_bits)
 cells = wide_columns // 2
 large = [random_program(cells, wide_columns - 4 - cells, wide_bits, seed + k) for k in range(4)]
-wide_found = conformance(wide, large, 60, temperature)
+wide_found = conformance(wide, large, 60, inverse_temperature)
 print(f"{wide_columns} columns, {wide_bits} bits, {wide.rows.size} rows: {wide_found.steps} steps compared")
 
 # %% [markdown]

@@ -32,13 +32,11 @@ from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.minsky import (
     FIRST_REGISTER,
     Add,
-    Instruction,
     Sub,
     interpret_minsky,
     random_minsky,
     translate,
 )
-from attention_theory.looped_transformers.subleq.notation import notation
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -47,12 +45,12 @@ machines = 3000  # random Minsky machines for the interpreters, at least 100
 transformed = 1000  # halting ones run inside the transformer, at least 20
 steps = 100  # steps of a Minsky machine after which it counts as not halting, at least 10
 bits = 8  # N, bits of an integer in the transformer, from 6 to 32
-temperature = 30.0  # lambda, at least 20
+inverse_temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(machines=(machines, 100, None), transformed=(transformed, 20, None), steps=(steps, 10, None))
-require(bits=(bits, 6, 32), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(bits=(bits, 6, 32), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The translation
@@ -85,7 +83,7 @@ require(bits=(bits, 6, 32), temperature=(temperature, 20.0, None), seed=(seed, 0
 
 # %%
 Translate = Callable[..., SubleqProgram]
-moving: list[Instruction] = [Sub(0, 3), Add(1), Sub(2, 0)]
+moving: list[Add | Sub] = [Sub(0, 3), Add(1), Sub(2, 0)]
 names = dict(enumerate(["c0", "c-1", "c+1", "b", "r0", "r1", "r2"]))
 ways: dict[str, Translate] = {
     "as printed": partial(translate, form="printed"),
@@ -94,7 +92,7 @@ ways: dict[str, Translate] = {
 }
 print("the machine: 0: sub(r0, 3)   1: add(r1)   2: sub(r2, 0)")
 for way, made in ways.items():
-    print(f"\n{way}:", notation(made(moving, [3, 1, 0]), names), sep="\n")
+    print(f"\n{way}:", made(moving, [3, 1, 0]).notation(names), sep="\n")
 
 # %% [markdown]
 # ## Interpreter against interpreter
@@ -149,7 +147,7 @@ def run_inside(made: Translate, count: int) -> tuple[int, int, int]:
     wrong = compared = 0
     for programs in shapes.values():
         machine = SubleqMachine(address_bits(programs[0].columns()), bits)
-        found = conformance(machine, programs, 6 * steps, temperature)
+        found = conformance(machine, programs, 6 * steps, inverse_temperature)
         wrong, compared = wrong + found.wrong, compared + found.steps
     return wrong, compared, sum(len(programs) for programs in shapes.values())
 
@@ -213,14 +211,14 @@ claim.verdict()
 
 # %%
 top = 2 ** (bits - 1) - 1
-over: list[Instruction] = [Add(0)]
+over: list[Add | Sub] = [Add(0)]
 
 
 def counted(start: int) -> int:
     """What the transformer has in a register that held ``start``, after one addition."""
     source = translate(over, [start])
     machine = SubleqMachine(address_bits(source.columns()), bits)
-    state = machine.cycle(machine.load(source), temperature)
+    state = machine.cycle(machine.load(source), inverse_temperature)
     return int(machine.memory(state, source)[FIRST_REGISTER])
 
 

@@ -34,11 +34,11 @@ from bookpress import Claim, show
 
 # %% tags=["parameters"]
 d = 4  # largest matrix held, from 3 to 8
-temperature = 40.0  # factor on the scores, at least 20
+inverse_temperature = 40.0  # factor on the scores, at least 20
 seed = 0  # of the matrices, at least 0
 
 # %%
-require(d=(d, 3, 8), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(d=(d, 3, 8), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 source = generator(seed)
 a, b = torch.randn(2, d, d, generator=source, dtype=torch.float64)
 
@@ -61,8 +61,8 @@ def sum_program(width, value=1.0):
 
 def watch(program, **options):
     """The layout, and the state after each layer of one cycle by the layer's number."""
-    machine = FleqMachine(program, temperature=temperature, heads="several", **options)
-    moments = trace(machine.transformer, machine.layout.pack(program), temperature=temperature)
+    machine = FleqMachine(program, inverse_temperature=inverse_temperature, heads="several", **options)
+    moments = trace(machine.transformer, machine.layout.pack(program), inverse_temperature=inverse_temperature)
     return machine.layout, {moment.name.split()[0]: moment.state for moment in moments}
 
 
@@ -121,7 +121,7 @@ newton_reference = interpret(newton)
 
 
 def in_program(**options):
-    machine = FleqMachine(newton, temperature=temperature, heads="several", **options)
+    machine = FleqMachine(newton, inverse_temperature=inverse_temperature, heads="several", **options)
     return compare(machine.run(newton, 2 * len(newton_reference.counters)), newton_reference).counters_agree
 
 
@@ -275,7 +275,7 @@ show.table(["write", "error in c", "error elsewhere"], [[name, *found] for name,
 # blocks one below the other, it must be of no use to any column of the state.
 
 # %%
-machine = FleqMachine(program, temperature=temperature, heads="several")
+machine = FleqMachine(program, inverse_temperature=inverse_temperature, heads="several")
 place = next(k for k, layer in enumerate(machine.transformer.layers) if layer.name.startswith("6"))
 (head,) = machine.transformer.dense[place].heads
 state = machine.layout.pack(program)
@@ -326,7 +326,7 @@ claim.verdict()
 
 # %%
 programs = {flag: sum_program(d, flag) for flag in (-2.0, -1.0, 0.0, 1.0, 2.0)}
-stepper = FleqMachine(programs[0.0], temperature=temperature, heads="several")
+stepper = FleqMachine(programs[0.0], inverse_temperature=inverse_temperature, heads="several")
 cases = {flag: stepper.run(one, 1).counters[0] for flag, one in programs.items()}
 show.table(["flag", "next instruction"], cases.items(), caption="The target is instruction 3.")
 due = {f"flag {flag:g}": 3 if flag <= 0 else 1 for flag in cases}
@@ -356,4 +356,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `d = 8`: the picture of the operands is twice as wide, and all errors stay at rounding.
-# - Set `temperature = 20.0`: operands and result are as exact as before.
+# - Set `inverse_temperature = 20.0`: operands and result are as exact as before.

@@ -25,7 +25,6 @@ import torch
 from attention_theory.looped_transformers.blocks.approximation import reciprocal_sigmoids, root_sigmoids
 from attention_theory.looped_transformers.blocks.product import ProductBlock, softmax_entry
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import variable
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.randomness import generator
 from attention_theory.validation import require
@@ -254,7 +253,7 @@ def errors(matrix, count, start):
     vector = torch.full((d, 1), start, dtype=torch.float64)
     program = assemble(text, {"a": matrix.mT, "b": vector, "t": 1.0 - count}, d)
     run = FleqMachine(program).run(program, 2 * count + 4)
-    found = torch.stack([variable(program, memory, "b")[:, 0] for memory in run.memories[::2]])
+    found = torch.stack([program.variable(memory, "b")[:, 0] for memory in run.memories[::2]])
     exact, before = [vector[:, 0]], torch.cat([vector.mT, found[:-1]])
     for _ in found:
         exact.append(matrix @ exact[-1])

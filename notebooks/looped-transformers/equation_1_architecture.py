@@ -37,12 +37,12 @@ columns = 20  # n, columns of the state in the first part, at least 2
 key_rows = 5  # k, rows of K and Q, at least 1
 program = "multiply"  # what runs in the second part: a program of the library
 bits = 8  # N, bits of an integer, from 8 to 50
-temperature = 30.0  # lambda, at least 20
+inverse_temperature = 30.0  # lambda, at least 20
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(width=(width, 4, None), columns=(columns, 2, None), key_rows=(key_rows, 1, None), program=(program, library()))
-require(bits=(bits, 8, 50), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(bits=(bits, 8, 50), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 require(key_rows_unlike_width=(key_rows != width, {True}))
 
 # %% [markdown]
@@ -84,7 +84,7 @@ bent.unit("bump", {0: 1.0}, {1: 1.0})
 
 def changed(layer: Layer) -> int:
     """Entries of the state that the layer changes."""
-    return int((LoopedTransformer(rows, [layer]).cycle(state, temperature) != state).sum())
+    return int((LoopedTransformer(rows, [layer]).cycle(state, inverse_temperature) != state).sum())
 
 
 # %% [markdown]
@@ -173,7 +173,7 @@ source_program = assemble(text, bits)
 machine = SubleqMachine(max(4, (source_program.columns() - 1).bit_length()), bits)
 loaded = machine.load(source_program)
 steps = len(interpret(source_program, bits, 2000))
-final = machine.run(loaded, steps, temperature)
+final = machine.run(loaded, steps, inverse_temperature)
 cells = len(source_program.memory)
 first_command = 1 + cells
 
@@ -241,10 +241,10 @@ claim.verdict()
 # %%
 touched = (final != loaded).any(dim=1)
 leaky = SubleqMachine(machine.address_bits, bits, form={"constants": "printed"})
-leaked = (leaky.run(loaded, steps, temperature) != loaded).any(dim=1)
+leaked = (leaky.run(loaded, steps, inverse_temperature) != loaded).any(dim=1)
 silenced = loaded.clone()
 machine.rows.of(silenced, "indicator").zero_()
-kept = (machine.run(silenced, steps, temperature) != silenced).any(dim=1)
+kept = (machine.run(silenced, steps, inverse_temperature) != silenced).any(dim=1)
 result = machine.memory(final, source_program).tolist()
 wanted = interpret(source_program, bits, 2000).memories[-1].tolist()
 print("memory at the end:", ", ".join(f"{name} = {result[place]}" for name, place in source_program.cells.items()))
@@ -274,4 +274,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `program = "square_root"`: other commands, the same machine and the same three parts; the root of 90 comes out.
-# - Set `temperature = 20.0`: all verdicts stay; the weights that remain on wrong columns are too small to be seen.
+# - Set `inverse_temperature = 20.0`: all verdicts stay; the weights that remain on wrong columns are too small to see.

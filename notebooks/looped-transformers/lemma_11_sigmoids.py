@@ -115,7 +115,7 @@ claim.at_most("bias +log(3d-1), n = 3d, in the proof's matrices: largest error",
 claim.misprint.at_most("bias -log(3d-1), n = 3d: largest error", error(form="printed"), 1e-13, of="proof")
 claim.control.at_most("result's column not cleared before the copy: largest error", error(cleared=False), 1e-13)
 claim.control.at_most("20 columns not counted: largest error", error(spare=20, counted=3 * d), 1e-13)
-claim.control.at_most("factor 10 not divided out: largest error", error(temperature=10.0, scaled=False), 1e-13)
+claim.control.at_most("factor 10 not divided out: largest error", error(inverse_temperature=10.0, scaled=False), 1e-13)
 claim.verdict()
 
 # %% [markdown]

@@ -117,16 +117,16 @@ def draw(d):
     return torch.randn(2, batch, d, d, generator=source, dtype=torch.float64)
 
 
-def transpose_error(d, temperature=20.0):
+def transpose_error(d, inverse_temperature=20.0):
     a, b = draw(d)
-    return (run_block(TransposeBlock(), a, b, temperature).result - a.mT).abs().max().item()
+    return (run_block(TransposeBlock(), a, b, inverse_temperature).result - a.mT).abs().max().item()
 
 
 # %%
 a, b = draw(4)
 sizes = summarise(run_block(TransposeBlock(), a, b, 20.0).machine)
-temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
-by_temperature = {d: [transpose_error(d, heat) for heat in temperatures] for d in (4, 8)}
+inverse_temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
+by_temperature = {d: [transpose_error(d, heat) for heat in inverse_temperatures] for d in (4, 8)}
 lemma, block_rows = {}, {}
 for size in (2, 4, 8, 16):
     matrix = torch.randn(size, size, generator=generator(seed), dtype=torch.float64)
@@ -142,7 +142,7 @@ one_row, _ = transpose_in_groups(lemma[4][2], form="printed")
 # %%
 fig, axis = show.axes()
 for marker, (d, errors) in zip("os", by_temperature.items(), strict=True):
-    axis.semilogy(temperatures, errors, marker + "-", label=f"$d={d}$")
+    axis.semilogy(inverse_temperatures, errors, marker + "-", label=f"$d={d}$")
 axis.set(xlabel=r"temperature factor $\lambda$", ylabel="largest error of the transpose")
 axis.legend()
 show.figure(
@@ -173,8 +173,8 @@ show.table(
 
 # %%
 claim = Claim("looped-transformers/lemma-13")
-claim.at_most("4 by 4, factor 20: largest error", by_temperature[4][temperatures.index(20.0)], 1e-12)
-claim.at_most("8 by 8, factor 20: largest error", by_temperature[8][temperatures.index(20.0)], 1e-12)
+claim.at_most("4 by 4, factor 20: largest error", by_temperature[4][inverse_temperatures.index(20.0)], 1e-12)
+claim.at_most("8 by 8, factor 20: largest error", by_temperature[8][inverse_temperatures.index(20.0)], 1e-12)
 claim.at_most("layers of the block (4 claimed)", sizes.layers, 4)
 claim.at_most("its heads in a layer (1 claimed)", sizes.heads, 1)
 claim.at_most("the lemma's input: rows less 2 d + 2 log d", rows_off, 0)

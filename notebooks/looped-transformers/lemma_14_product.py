@@ -67,15 +67,7 @@ from attention_theory.looped_transformers.blocks.product import (
     product_error,
     softmax_entry,
 )
-from attention_theory.looped_transformers.blocks.relu_square import (
-    ReluNetwork,
-    deep_square,
-    distance_to_square,
-    least_distance,
-    pieces,
-    wide_square,
-    zigzag,
-)
+from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork, least_distance
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
@@ -569,10 +561,10 @@ def random_network(width, depth, draw):
 
 # %%
 accuracies = [1e-2, 1e-4, 1e-6]
-wide = {eps: wide_square(math.ceil(1 / math.sqrt(8 * eps))) for eps in accuracies}
-deep = {depth: deep_square(depth) for depth in range(1, 17)}
-far = {eps: distance_to_square(network, 2 * network.width) for eps, network in wide.items()}
-far_deep = {depth: distance_to_square(network, 2 ** (depth + 1)) for depth, network in deep.items()}
+wide = {eps: ReluNetwork.wide_square(math.ceil(1 / math.sqrt(8 * eps))) for eps in accuracies}
+deep = {depth: ReluNetwork.deep_square(depth) for depth in range(1, 17)}
+far = {eps: network.distance_to_square(2 * network.width) for eps, network in wide.items()}
+far_deep = {depth: network.distance_to_square(2 ** (depth + 1)) for depth, network in deep.items()}
 show.table(
     ["ε", "units of one layer", "its distance", "layers of 3 units", "their distance", "least by the proof"],
     [
@@ -594,10 +586,10 @@ tried = {
 }
 tried |= {f"3 units, {depth} layers": far_deep[depth] / least_distance(3, depth) for depth in deep}
 for width, depth in ((1, 1), (2, 1), (2, 2), (3, 2)):
-    fitted = [distance_to_square(random_network(width, depth, draw), 1000) for _ in range(10)]
+    fitted = [random_network(width, depth, draw).distance_to_square(1000) for _ in range(10)]
     tried[f"{width} units, {depth} layers, fitted"] = min(fitted) / least_distance(width, depth)
 counts = {
-    f"{w} units, {L} layers": pieces(zigzag(w, L), 2 * w**L) / (w + 1) ** L
+    f"{w} units, {L} layers": ReluNetwork.zigzag(w, L).pieces(2 * w**L) / (w + 1) ** L
     for w, L in ((2, 8), (3, 5), (7, 3), (40, 1))
 }
 enough = {f"ε = {eps}": far_deep[math.ceil(-math.log2(8 * eps) / 2)] / eps for eps in (*accuracies, 1e-8, 1e-10)}

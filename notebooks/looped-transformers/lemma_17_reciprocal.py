@@ -24,13 +24,14 @@ import math
 import torch
 
 from attention_theory.looped_transformers.blocks.approximation import (
+    ROOT_INTEGRAL,
     reciprocal_partition,
     reciprocal_sigmoids,
+    root_at_scales,
     root_partition,
     root_sigmoids,
 )
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.root_integral import ROOT_INTEGRAL, root_at_scales
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.validation import require

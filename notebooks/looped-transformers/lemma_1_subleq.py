@@ -57,8 +57,8 @@ from attention_theory.looped_transformers.machine.sparse_layers import SparseLay
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.machine.trace import Moment, draw_state, trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library_text
-from attention_theory.looped_transformers.subleq.conformance import conformance, conformance_of_layers, random_batches
-from attention_theory.looped_transformers.subleq.exact_domain import follow, sufficient_temperature_of_reals
+from attention_theory.looped_transformers.subleq.conformance import conformance, random_batches
+from attention_theory.looped_transformers.subleq.exact_domain import follow, sufficient_inverse_temperature
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
@@ -71,13 +71,13 @@ steps = 40  # steps of each program at most, from 5 to 40
 layer_batches = 20  # batches of 500 random programs on the literal layers, at least 1
 literal = 100  # programs run on dense matrices, at least 20
 cycles = 3000  # of an endless loop, at least 500
-temperature = 30.0  # lambda, at least 20 for every N up to 16
+inverse_temperature = 30.0  # lambda, at least 20 for every N up to 16
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(batches=(batches, 1, None), batch_size=(batch_size, 1, None), steps=(steps, 5, 40))
 require(layer_batches=(layer_batches, 1, None), literal=(literal, 20, None))
-require(cycles=(cycles, 500, None), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(cycles=(cycles, 500, None), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## The machine of Appendix G
@@ -111,7 +111,7 @@ print(
 
 # %%
 source = assemble(library_text("multiply"), bits=8, address_bits=4)
-moments = trace(machine, machine.load(source), cycles=1, temperature=temperature)
+moments = trace(machine, machine.load(source), cycles=1, inverse_temperature=inverse_temperature)
 blocks = list(machine.rows.blocks)
 
 
@@ -189,7 +189,9 @@ order = first_changes(changes)
 layers = list(machine.layers)
 layers.append(layers.pop(machine.writing_layer))
 writes_last = LoopedTransformer(machine.rows, layers)
-late = first_changes(changed_by_layer(trace(writes_last, machine.load(source), temperature=temperature)))
+late = first_changes(
+    changed_by_layer(trace(writes_last, machine.load(source), inverse_temperature=inverse_temperature))
+)
 
 # %% [markdown]
 # Both are held against the order of the figure.
@@ -211,17 +213,19 @@ claim.verdict()
 # %%
 wrong = compared = halted = 0
 for one, programs in random_batches(batches, batch_size, seed):
-    found = conformance(one, programs, steps, temperature)
+    found = conformance(one, programs, steps, inverse_temperature)
     wrong, compared, halted = wrong + found.wrong, compared + found.steps, halted + int(found.halted.sum())
 total = batches * batch_size
 print(f"{total} programs, {compared} steps, {halted} programs came to their end; wrong: {wrong}")
 
 small = SubleqMachine(5, 8)
 trial = [random_program(10, 16, 8, seed + number) for number in range(literal)]
-on_layers = conformance(small, trial, steps, temperature, dense=True)
-hard = conformance(small, trial, steps, temperature, rule="hardmax", dense=True)
+on_layers = conformance(small, trial, steps, inverse_temperature, by="layers")
+hard = conformance(small, trial, steps, inverse_temperature, rule="hardmax", by="layers")
 idle = SubleqMachine(5, 8, scratch=3)
-with_idle = conformance(idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, temperature, dense=True)
+with_idle = conformance(
+    idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, inverse_temperature, by="layers"
+)
 bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "idle columns": with_idle.wrong}
 
 # %% [markdown]
@@ -236,17 +240,17 @@ bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "i
 # %%
 wild_wrong = wild_steps = wild_halted = 0
 for one, programs in random_batches(layer_batches, 500, seed, columns=(8, 16), wild=True):
-    found = conformance_of_layers(one, programs, 15, temperature)
+    found = conformance(one, programs, 15, inverse_temperature, by="sparse")
     wild_wrong, wild_steps = wild_wrong + found.wrong, wild_steps + found.steps
     wild_halted += int(found.halted.sum())
 wild = 500 * layer_batches
 print(f"{wild} programs on the layers, {wild_steps} steps, {wild_halted} came to their end; wrong: {wild_wrong}")
 
-sparse = SparseLayers(small, temperature)
+sparse = SparseLayers(small, inverse_temperature)
 dense_state = sparse_state = small.load(trial)
 differing = 0
 for _ in range(20):
-    dense_state, sparse_state = small.cycle(dense_state, temperature), sparse.cycle(sparse_state)
+    dense_state, sparse_state = small.cycle(dense_state, inverse_temperature), sparse.cycle(sparse_state)
     differing += int((dense_state != sparse_state).sum())
 bit_by_bit |= {"layers, at the limits": wild_wrong}
 
@@ -262,10 +266,11 @@ defects = {
     "gate C = 1": SubleqMachine(5, 8, gate=1.0),
 }
 controls = {
-    name: conformance_of_layers(defect, trial[:20], steps, temperature).wrong for name, defect in defects.items()
+    name: conformance(defect, trial[:20], steps, inverse_temperature, by="sparse").wrong
+    for name, defect in defects.items()
 }
 by_temperature = {
-    lam: 20 - conformance_of_layers(small, trial[:20], steps, lam).wrong
+    lam: 20 - conformance(small, trial[:20], steps, lam, by="sparse").wrong
     for lam in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 }
 show.table(["defect", "programs right, of 20"], [[name, 20 - count] for name, count in controls.items()])
@@ -384,18 +389,18 @@ show.table(
 real = SubleqMachine(5, 48, depth=10, real=True)
 not_rounded = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
 of_seven = [random_program(10, 16, 7, seed + number) for number in range(literal)]
-proved = sufficient_temperature_of_reals(48, 5)
+proved = sufficient_inverse_temperature(48, 5)
 real_wrong = {
-    "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", dense=True).wrong,
+    "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", by="layers").wrong,
     "a hard maximum, four layers, not rounded": conformance(
-        not_rounded, of_seven, steps, rule="hardmax", dense=True
+        not_rounded, of_seven, steps, rule="hardmax", by="layers"
     ).wrong,
-    f"lambda = {temperature:g}": conformance(real, of_seven, steps, temperature, dense=True).wrong,
-    f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, dense=True).wrong,
+    f"lambda = {inverse_temperature:g}": conformance(real, of_seven, steps, inverse_temperature, by="layers").wrong,
+    f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, by="layers").wrong,
 }
 narrow = SubleqMachine(5, 8, depth=4, real=True, rounded=False)
-narrow_gate = conformance_of_layers(narrow, of_seven, steps, temperature).wrong
-cold = {lam: conformance_of_layers(real, of_seven, steps, lam).wrong for lam in (3.0, 5.0, 7.0, 10.0)}
+narrow_gate = conformance(narrow, of_seven, steps, inverse_temperature, by="sparse").wrong
+cold = {lam: conformance(real, of_seven, steps, lam, by="sparse").wrong for lam in (3.0, 5.0, 7.0, 10.0)}
 
 # %% [markdown]
 # Far below the temperature of the proof, which is for integers of all 48 bits, these programs still run.
@@ -413,7 +418,7 @@ show.table(
 
 # %%
 endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])
-lasting = sufficient_temperature_of_reals(8, 4)
+lasting = sufficient_inverse_temperature(8, 4)
 rounding = {f"{depth} layers": SubleqMachine(4, 8, depth=depth, real=True) for depth in (4, 10)}
 runs = {label: follow(one, endless, lasting, cycles) for label, one in rounding.items()}
 drifting = SubleqMachine(4, 8, depth=4, real=True, rounded=False)
@@ -542,13 +547,13 @@ claim.verdict()
 # </details>
 
 # %%
-finished = machine.run(machine.load(source), len(interpret(source, 8, 1000)) + 1, temperature)
-again = machine.cycle(finished, temperature)
+finished = machine.run(machine.load(source), len(interpret(source, 8, 1000)) + 1, inverse_temperature)
+again = machine.cycle(finished, inverse_temperature)
 broken = machine.load(source)
 machine.rows.of(broken, "memory")[2] = machine.rows.of(broken, "memory")[3]  # cell 1 now holds what cell 2 holds: 7
 machine.rows.of(broken, "memory")[1] = machine.rows.of(broken, "memory")[5]  # cell 0 now holds what cell 4 holds: 1
 machine.rows.of(broken, "counter")[0] = machine.rows.of(broken, "encoding")[-1]  # at the last instruction
-unsettled = machine.cycle(broken, temperature)
+unsettled = machine.cycle(broken, inverse_temperature)
 moved = int((machine.memory(unsettled, source) != machine.memory(broken, source)).sum())
 
 # %% [markdown]
@@ -580,5 +585,5 @@ claim.verdict()
 # ## To try
 # - `cycles=500` shortens the loop: at $\lambda=9$ and 10 the machine without a staircase now comes through, too. Its
 #   noise is growing all the same; a short run cannot tell.
-# - `temperature=20` changes no verdict: $e^{-40}$ is below the last digit of most numbers here.
+# - `inverse_temperature=20` changes no verdict: $e^{-40}$ is below the last digit of most numbers here.
 # - `steps=5` shortens the programs: fewer of them go wrong at the low temperatures of the tables.

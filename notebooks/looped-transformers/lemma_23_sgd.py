@@ -25,12 +25,12 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.regression import sgd, sgd_beside, sgd_program, unrolled_program
+from attention_theory.looped_transformers.programs.regression import descent, sgd_beside, sgd_program, unrolled_program
 from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
@@ -125,13 +125,13 @@ print(side_by_side(sgd_beside()))
 
 # %%
 w, x, y = data(6)
-wanted = sgd(w, x, y, 0.05, 20)[-1]
+wanted = descent(w, x, y, 0.05, 20)[-1]
 
 
 def trial(form="correct"):
     program = sgd_program(w, x, y, 0.05, 20, form)
     run = interpret(program)
-    return run.executed.count(program.labels["update"]), (variable(program, run.memory, "w")[:, 0] - wanted).abs().max()
+    return run.executed.count(program.labels["update"]), (program.variable(run.memory, "w")[:, 0] - wanted).abs().max()
 
 
 updates, off = trial()
@@ -149,21 +149,21 @@ copies = len(unrolled_program(w, x, y, rate, 20).code)
 
 
 # %%
-def run_machine(program, wanted, slope=1e-7, temperature=40.0):
+def run_machine(program, wanted, slope=1e-7, inverse_temperature=40.0):
     """The machine, its run, the run beside the interpreter's, and the distance of the weights to those wanted."""
     reference = interpret(program)
-    machine = FleqMachine(program, standard_blocks(program, slope), temperature)
+    machine = FleqMachine(program, standard_blocks(program, slope), inverse_temperature)
     run = machine.run(program, len(reference.counters))
-    distance = (variable(program, run.memory, "w")[:, 0] - wanted).abs().max().nan_to_num(torch.inf).item()
+    distance = (program.variable(run.memory, "w")[:, 0] - wanted).abs().max().nan_to_num(torch.inf).item()
     return machine, run, compare(run, reference), distance
 
 
 w, x, y = data(many, generator(seed + 1))
 moving, still = sgd_program(w, x, y, rate, 2), sgd_program(w, x, y, rate, 2, resets=False)
-two_epochs = sgd(w, x, y, rate, 2)[-1]
+two_epochs = descent(w, x, y, rate, 2)[-1]
 _, moving_run, moving_result, moving_off = run_machine(moving, two_epochs)
 try:
-    still_off = (variable(still, interpret(still).memory, "w")[:, 0] - two_epochs).abs().max()
+    still_off = (still.variable(interpret(still).memory, "w")[:, 0] - two_epochs).abs().max()
 except ParameterError:  # with more points the pointers leave the machine's memory before the second epoch ends
     still_off = torch.inf
 machine_updates = sum(number == moving.labels["update"] for number in moving_run.executed)
@@ -242,7 +242,7 @@ claim.verdict()
 
 # %%
 w, x, y = data(points)
-iterates = sgd(w, x, y, rate, epochs)
+iterates = descent(w, x, y, rate, epochs)
 program = unrolled_program(w, x, y, rate, epochs)
 machine, run, result, distance = run_machine(program, iterates[-1])
 
@@ -251,7 +251,7 @@ machine, run, result, distance = run_machine(program, iterates[-1])
 # point, and may make the error of the others larger.
 
 # %%
-weights = torch.stack([variable(program, memory, "w")[:, 0] for memory in run.memories])
+weights = torch.stack([program.variable(memory, "w")[:, 0] for memory in run.memories])
 fig, axis = show.axes()
 losses = ((weights @ x.mT - y) ** 2).mean(1)
 plain = ((iterates @ x.mT - y) ** 2).mean(1)
@@ -274,7 +274,7 @@ show.figure(
 # D|+d)$.
 
 # %%
-state = machine.transformer.run(machine.layout.pack(program), result.cycles, machine.temperature)
+state = machine.transformer.run(machine.layout.pack(program), result.cycles, machine.inverse_temperature)
 stays = machine.cycle(state)
 moved = (machine.layout.memory(stays) - machine.layout.memory(state)).abs().max()
 sizes, blocks = summarise(machine.transformer), standard_blocks(program)
@@ -295,7 +295,7 @@ claim.at_most("layers (13 claimed)", sizes.layers, 13)
 claim.equal("heads of the widest layer (1 claimed)", sizes.heads, 1)
 claim.equal("different numbers of rows for a bit more, to 512 points", len(per_bit), 1)
 claim.at_most("rows, growth when d doubles", max(wide[2 * k] / wide[k] for k in (4, 8, 16)), 2)
-cold = run_machine(program, iterates[-1], temperature=5.0)
+cold = run_machine(program, iterates[-1], inverse_temperature=5.0)
 claim.control.at_most("temperature factor 5: distance to plain descent", cold[3], 1e-5)
 claim.equal("Algorithm 13 with its counters repaired: updates", updates, 6 * 20, of="proof")
 claim.at_most("Algorithm 13 in the machine: distance to plain descent", moving_off, 1e-5, of="proof")
@@ -320,9 +320,9 @@ claim.verdict()
 
 # %%
 slopes, heats = [1e-2, 1e-4, 1e-6, 1e-7], [5.0, 10.0, 20.0]
-short, after_two = unrolled_program(w, x, y, rate, 2), sgd(w, x, y, rate, 2)[-1]
+short, after_two = unrolled_program(w, x, y, rate, 2), descent(w, x, y, rate, 2)[-1]
 by_slope = [run_machine(short, after_two, slope=slope) for slope in slopes]
-by_heat = [run_machine(short, after_two, temperature=heat) for heat in heats]
+by_heat = [run_machine(short, after_two, inverse_temperature=heat) for heat in heats]
 show.table(["c", "distance to plain descent"], [(s, one[3]) for s, one in zip(slopes, by_slope, strict=True)])
 show.table(
     ["temperature factor", "counter right", "distance to plain descent"],

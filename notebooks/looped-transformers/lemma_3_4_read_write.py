@@ -40,12 +40,12 @@ from bookpress import Claim, show
 # %% tags=["parameters"]
 columns = 32  # n, from 3 to 512
 height = 8  # d, rows of the data, at least 3
-temperature = 40.0  # lambda for exact copies, at least 20
+inverse_temperature = 40.0  # lambda for exact copies, at least 20
 draws = 100  # random states, at least 1
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(columns=(columns, 3, 512), height=(height, 3, None), temperature=(temperature, 20.0, None))
+require(columns=(columns, 3, 512), height=(height, 3, None), inverse_temperature=(inverse_temperature, 20.0, None))
 require(draws=(draws, 1, None), seed=(seed, 0, None))
 
 # %% [markdown]
@@ -95,9 +95,9 @@ def random_state(number: int) -> tuple[torch.Tensor, int]:
 state, target = random_state(0)
 head = access("read").dense.heads[0]
 scores = (state @ head.query.mT) @ (state @ head.key.mT).mT
-weights = (temperature * scores).softmax(dim=-1)
+weights = (inverse_temperature * scores).softmax(dim=-1)
 square = [weights[i, j].item() for i in (0, target) for j in (0, target)]
-alone = (temperature * (state @ head.query.mT) @ rows.of(state, "encoding").mT).softmax(dim=-1)
+alone = (inverse_temperature * (state @ head.query.mT) @ rows.of(state, "encoding").mT).softmax(dim=-1)
 uneven = max(abs(alone[i, j].item() - 0.5) for i in (0, target) for j in (0, target))
 others = [j for j in range(columns) if j not in (0, target)]
 
@@ -105,7 +105,7 @@ others = [j for j in range(columns) if j not in (0, target)]
 def draw_access(kind: str, axes: list) -> None:
     """The data rows before and after a read or a write, the column that is pointed to dotted."""
     order = [row for name in ("memory", "scratch", "buffer") for row in rows[name]]
-    after = access(kind).dense(state, temperature)
+    after = access(kind).dense(state, inverse_temperature)
     for axis, picture, title in zip(axes, (state, after), ("before", f"after the {kind}"), strict=True):
         axis.imshow(picture[:, order].mT, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
         axis.set_yticks([height * (k + 0.5) - 0.5 for k in range(3)], ["memory", "scratch", "buffer"])
@@ -181,7 +181,7 @@ show.figure(
 # %%
 for figure, kind in (("figure-2", "read"), ("figure-3", "write")):
     claim = Claim(f"looped-transformers/{figure}")
-    moved = (access(kind).dense(state, temperature) != state).any(dim=1).nonzero().flatten().tolist()
+    moved = (access(kind).dense(state, inverse_temperature) != state).any(dim=1).nonzero().flatten().tolist()
     claim.at_most("the four shared weights, largest distance from 1/2", max(abs(w - 0.5) for w in square), 1e-12)
     claim.at_least("the other columns' weight on themselves, smallest", weights[others, others].min(), 1 - 1e-12)
     claim.equal("columns that change", len(moved), 1)
@@ -229,7 +229,7 @@ def wrong(kind: str, rule: Rule = "softmax", **options: float | bool | str) -> i
     """How many of the random states do not come out as wanted, bit for bit and in every column."""
     layer = access(kind, **options).dense  # type: ignore[arg-type]
     states = [random_state(number) for number in range(draws)]
-    after = layer(torch.stack([state for state, _ in states]), temperature, rule)
+    after = layer(torch.stack([state for state, _ in states]), inverse_temperature, rule)
     right = torch.stack([wanted(kind, state, target) for state, target in states])
     return int((after != right).flatten(1).any(dim=1).sum())
 
@@ -247,7 +247,7 @@ def real_error(kind: str) -> float:
         for name in ("memory", "scratch"):
             block = rows.of(state, name)
             block *= 2 * torch.rand(block.shape, generator=generator, dtype=torch.float64)
-        after = access(kind).dense(state, temperature, "hardmax")
+        after = access(kind).dense(state, inverse_temperature, "hardmax")
         worst = max(worst, (after - wanted(kind, state, target)).abs().max().item())
     return worst
 
@@ -307,10 +307,10 @@ show.figure(
 sizes = {kind: summarise(LoopedTransformer(rows, [access(kind)])) for kind in ("read", "write")}
 no_indicator, aim = random_state(0)
 rows.of(no_indicator, "indicator")[0] = 0
-unread = access("read").dense(no_indicator, temperature)
+unread = access("read").dense(no_indicator, inverse_temperature)
 missed = (rows.of(unread, "scratch")[0] - rows.of(no_indicator, "memory")[aim]).abs().max()
 reader = access("read").dense
-behind_head = [reader.attend(random_state(number)[0], temperature) for number in range(20)]
+behind_head = [reader.attend(random_state(number)[0], inverse_temperature) for number in range(20)]
 kept = {f"state {number}": rows.of(after, "indicator")[0, 0].item() for number, after in enumerate(behind_head)}
 in_hard_read = wrong("read", "hardmax")
 
@@ -365,7 +365,7 @@ def write_three(form: Form) -> list[float]:
     state, target = random_state(0)
     rows.of(state, "scratch")[0, :3] = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
     rows.of(state, "memory")[target, :3] = torch.tensor([-1.0, 1.0, 1.0], dtype=torch.float64)
-    after = access("write", form=form).dense(state, temperature, "hardmax")
+    after = access("write", form=form).dense(state, inverse_temperature, "hardmax")
     return [round(value) for value in rows.of(after, "memory")[target, :3].tolist()]
 
 
@@ -400,4 +400,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `columns = 200`: the promise rises with $n^3$, the error hardly at all.
-# - Set `temperature = 20.0`: the copies are still exact to the last bit.
+# - Set `inverse_temperature = 20.0`: the copies are still exact to the last bit.

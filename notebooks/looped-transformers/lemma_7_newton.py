@@ -24,7 +24,7 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, largest_entry, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
@@ -177,7 +177,7 @@ print(side_by_side(listing_beside()))
 
 def ideal(matrix, form="correct", count=20):
     program = newton_program(matrix, count, form)
-    x = variable(program, interpret(program).memory, "x")
+    x = program.variable(interpret(program).memory, "x")
     return torch.linalg.matrix_norm(matrix @ x - identity).nan_to_num(torch.inf).item()
 
 
@@ -253,7 +253,9 @@ claim.verdict()
 batch = torch.cat([symmetric[None], skewed[None], torch.randn(draws, d, d, generator=source, dtype=torch.float64)])
 programs = [newton_program(matrix, rounds) for matrix in batch]
 references = [interpret(program) for program in programs]
-gate = max(1000.0, 2 * largest_entry(references))  # what is closed is closed by this much: more than any entry
+gate = max(
+    1000.0, 2 * max(one.largest_entry for one in references)
+)  # what is closed is closed by this much: more than any entry
 machine = FleqMachine(programs[0], gate=gate)
 runs = machine.run_many(programs, 10 * rounds)
 
@@ -264,14 +266,14 @@ runs = machine.run_many(programs, 10 * rounds)
 
 # %%
 def inverses(results, each=programs):
-    return torch.stack([variable(one, run.memory, "x") for one, run in zip(each, results, strict=True)])
+    return torch.stack([one.variable(run.memory, "x") for one, run in zip(each, results, strict=True)])
 
 
 def residuals(run, program, matrix):
     """||AX - I|| after every update of X."""
     update = program.labels["again"] + 4
     at = [place for place, number in enumerate(run.executed) if number == update]
-    return [torch.linalg.matrix_norm(matrix @ variable(program, run.memories[k], "x") - identity).item() for k in at]
+    return [torch.linalg.matrix_norm(matrix @ program.variable(run.memories[k], "x") - identity).item() for k in at]
 
 
 off = torch.linalg.matrix_norm(inverses(runs) - inverses(references))
@@ -331,7 +333,7 @@ def deviation(slope=1e-7):
 def first_product(scores=1.0):
     """The deviation after the first product, with the same weights and all scores times a factor."""
     one = FleqMachine(short)
-    one.temperature *= scores
+    one.inverse_temperature *= scores
     return compare(one.run(short, 1), short_reference).deviations[0]
 
 
@@ -348,7 +350,7 @@ left, right = (torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.f
 hard = left @ torch.diag(torch.tensor([1.0] * (d - 1) + [1e-8], dtype=torch.float64)) @ right.mT
 hard_program = newton_program(hard, 60)
 hard_exact = interpret(hard_program)
-hard_gate = 2 * largest_entry([hard_exact])
+hard_gate = 2 * hard_exact.largest_entry
 hard_run = FleqMachine(hard_program, gate=hard_gate).run(hard_program, len(hard_exact.counters))
 
 # %% [markdown]
@@ -356,7 +358,7 @@ hard_run = FleqMachine(hard_program, gate=hard_gate).run(hard_program, len(hard_
 
 # %%
 printed_program = newton_program(skewed, rounds, "printed")
-printed_x = variable(printed_program, FleqMachine(printed_program).run(printed_program, 10 * rounds).memory, "x")
+printed_x = printed_program.variable(FleqMachine(printed_program).run(printed_program, 10 * rounds).memory, "x")
 printed_residual = torch.linalg.matrix_norm(skewed @ printed_x - identity).nan_to_num(torch.inf)
 sizes, blocks = summarise(machine.transformer), standard_blocks(short)
 rows = {k: FleqLayout(k, 9 * k, 9, blocks, 40.0).rows.size for k in (4, 8, 16, 32)}
@@ -368,7 +370,7 @@ def residual(x):
     return torch.linalg.matrix_norm(hard @ x - identity).nan_to_num(torch.inf).item()
 
 
-found, exact = variable(hard_program, hard_run.memory, "x"), variable(hard_program, hard_exact.memory, "x")
+found, exact = hard_program.variable(hard_run.memory, "x"), hard_program.variable(hard_exact.memory, "x")
 
 # %% [markdown]
 # The verdict is on all matrices at once. A bound is needed only where it promises anything, that is where it is finite.

@@ -22,7 +22,7 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, largest_entry, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
@@ -361,7 +361,7 @@ def length_off(form="correct", a=matrix, eigenvector=top, t=30):
     """The exact program's result: its distance to the eigenvector, up to the sign, and whether the program ends."""
     program = power_program(a, t, form=form)
     run = interpret(program, 5_000)
-    b = variable(program, run.memory, "b")[:, 0].nan_to_num(torch.inf)
+    b = program.variable(run.memory, "b")[:, 0].nan_to_num(torch.inf)
     return torch.minimum((b - eigenvector).norm(), (b + eigenvector).norm()).item(), run.halted
 
 
@@ -507,7 +507,7 @@ claim.verdict()
 # %%
 def first_columns(name, programs, results):
     """The first column of a variable at the end of each run."""
-    return torch.stack([variable(one, run.memory, name)[:, 0] for one, run in zip(programs, results, strict=True)])
+    return torch.stack([one.variable(run.memory, name)[:, 0] for one, run in zip(programs, results, strict=True)])
 
 
 # %% [markdown]
@@ -538,7 +538,7 @@ def in_the_machine(batch, rounds):
     """Programs, exact runs, gate and runs; and of these S, the error of the result, its bound, and wrong counters."""
     programs = [power_program(one, steps, count) for one, count in zip(batch, rounds, strict=True)]
     references = [interpret(program) for program in programs]
-    gate = max(1000.0, 2 * largest_entry(references))
+    gate = max(1000.0, 2 * max(one.largest_entry for one in references))
     runs = FleqMachine(programs[0], gate=gate).run_many(programs, max(len(one.counters) for one in references))
     wanted = torch.stack([by_algorithm_4(one) for one in batch])
     off = (first_columns("b", programs, runs) - wanted).norm(dim=1)
@@ -606,9 +606,9 @@ tilted = torch.linalg.qr(tilted[:, [1, 0, *range(2, d)]])[0]
 hidden = tilted @ torch.diag(torch.tensor([1.0, 0.2] + [0.1] * (d - 2), dtype=torch.float64)) @ tilted.mT
 hidden_program = power_program(hidden, 6)
 hidden_exact = interpret(hidden_program)
-hidden_gate = 2 * largest_entry([hidden_exact])
+hidden_gate = 2 * hidden_exact.largest_entry
 hidden_run = FleqMachine(hidden_program, gate=hidden_gate).run(hidden_program, len(hidden_exact.counters))
-hidden_b, hidden_right = (variable(hidden_program, one.memory, "b")[:, 0] for one in (hidden_run, hidden_exact))
+hidden_b, hidden_right = (hidden_program.variable(one.memory, "b")[:, 0] for one in (hidden_run, hidden_exact))
 
 
 # %% [markdown]
@@ -618,15 +618,15 @@ hidden_b, hidden_right = (variable(hidden_program, one.memory, "b")[:, 0] for on
 # %%
 def error_at(slope=1e-7):
     one = FleqMachine(programs[0], standard_blocks(programs[0], slope), gate=gate)
-    return (variable(programs[0], one.run(programs[0], cycles).memory, "b")[:, 0] - wanted).norm().item()
+    return (programs[0].variable(one.run(programs[0], cycles).memory, "b")[:, 0] - wanted).norm().item()
 
 
 def first_product(scores=1.0):
     """The error of b after its first product, with the same weights and all scores times a factor."""
     one = FleqMachine(programs[0], gate=gate)
-    one.temperature *= scores
+    one.inverse_temperature *= scores
     memories = one.run(programs[0], 2).memory, references[0].memories[1]
-    return torch.linalg.matrix_norm(variable(programs[0], memories[0] - memories[1], "b")).item()
+    return torch.linalg.matrix_norm(programs[0].variable(memories[0] - memories[1], "b")).item()
 
 
 # %% [markdown]
@@ -634,7 +634,7 @@ def first_product(scores=1.0):
 
 # %%
 raw_program = power_program(3 * matrix, steps, form={"norm": "printed", "start": "printed", "rounds": "printed"})
-raw_b = variable(raw_program, FleqMachine(raw_program).run(raw_program, 40 * steps).memory, "b")[:, 0]
+raw_b = raw_program.variable(FleqMachine(raw_program).run(raw_program, 40 * steps).memory, "b")[:, 0]
 raw_distance = torch.minimum((raw_b - top).norm(), (raw_b + top).norm()).nan_to_num(torch.inf)
 sizes, blocks = summarise(FleqMachine(programs[0], gate=gate).transformer), standard_blocks(programs[0])
 rows = {k: FleqLayout(k, 13 * k, 15, blocks, 40.0).rows.size for k in (4, 8, 16, 32)}

@@ -31,7 +31,7 @@ from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import Network, mean_loss, random_network, train
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     PLACES,
     listing_beside,
@@ -53,7 +53,7 @@ seed = 1  # of network and data, at least 0
 
 # %%
 require(d=(d, 3, 8), points=(points, 2, None), epochs=(epochs, 1, None), rate=(rate, 0.001, 0.5), seed=(seed, 0, None))
-network, source = random_network(d, d, seed), generator(seed + 1)
+network, source = Network.random(d, d, seed), generator(seed + 1)
 x = torch.randn(max(8, points), d, generator=source, dtype=torch.float64)
 y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 
@@ -222,7 +222,7 @@ print(side_by_side(listing_beside()))
 
 # %%
 two, labels = x[:2], y[:2]
-wanted = train(network, two, labels, rate, 2)[-1]
+wanted = network.train(two, labels, rate, 2)[-1]
 
 
 def trial(form="correct"):
@@ -362,7 +362,7 @@ def in_machine(count, passes, slope=1e-7, **options):
 
 def distance_after(result, count, passes):
     """Of the network in the machine's memory to plain training."""
-    plain = train(network, x[:count], y[:count], rate, passes)[-1]
+    plain = network.train(x[:count], y[:count], rate, passes)[-1]
     return read_network(result[0], result[2].memory).distance(plain)
 
 
@@ -375,8 +375,8 @@ after_one = read_network(single[0], single[2].memories[first_end - 1])
 
 # %%
 program, _, run, result = several
-losses = [mean_loss(read_network(program, memory), x[:points], y[:points]) for memory in run.memories]
-plain = [mean_loss(one, x[:points], y[:points]) for one in train(network, x[:points], y[:points], rate, epochs)]
+losses = [read_network(program, memory).mean_loss(x[:points], y[:points]) for memory in run.memories]
+plain = [one.mean_loss(x[:points], y[:points]) for one in network.train(x[:points], y[:points], rate, epochs)]
 fig, axis = show.axes()
 axis.plot(range(1, len(losses) + 1), losses, label="transformer, cycle by cycle")
 spots = [k * len(losses) / (len(plain) - 1) for k in range(len(plain))]
@@ -399,7 +399,7 @@ show.figure(
 # %%
 dials = {slope: in_machine(1, 1, slope) for slope in (1e-2, 1e-4, 1e-6)}
 off = {slope: distance_after(one, 1, 1) for slope, one in dials.items()}
-cold = in_machine(1, 1, temperature=5.0)
+cold = in_machine(1, 1, inverse_temperature=5.0)
 cold_distance = torch.tensor(distance_after(cold, 1, 1)).nan_to_num(torch.inf)
 blocks, sizes = standard_blocks(single[0]), summarise(single[1].transformer)
 layouts = [FleqLayout(d, 84 + 8 * 2**k, 3 + 26 * 2**k, blocks, 40.0) for k in range(10)]  # 2^k points
@@ -413,7 +413,7 @@ show.table(["c", "distance to plain training after a step"], list(off.items()))
 # %%
 claim = Claim("looped-transformers/lemma-9")
 claim.true("one point: counter right in every cycle", single[3].counters_agree)
-claim.at_most("after one step: distance", after_one.distance(train(network, x[:1], y[:1], rate, 1)[-1]), 1e-6)
+claim.at_most("after one step: distance", after_one.distance(network.train(x[:1], y[:1], rate, 1)[-1]), 1e-6)
 claim.at_most("after five steps: distance to plain training", distance_after(single, 1, 5), 1e-6)
 claim.true("several points: counter right in every cycle", result.counters_agree)
 claim.at_most("several points: distance over the updates", distance_after(several, points, epochs) / updates, 1e-6)
@@ -466,7 +466,7 @@ show.table(
     caption="Instructions.",
 )
 fewer = machine_program(network, x[:1], y[:1], rate)
-left_out = read_network(fewer, interpret(fewer).memory).distance(train(network, x[:2], y[:2], rate, 1)[-1])
+left_out = read_network(fewer, interpret(fewer).memory).distance(network.train(x[:2], y[:2], rate, 1)[-1])
 claim = Claim("looped-transformers/remark-4")
 growth = {longer - shorter for shorter, longer in pairwise(unrolled)}
 claim.equal("different growths per point, with copies", len(growth), 1)

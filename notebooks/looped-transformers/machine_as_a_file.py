@@ -163,7 +163,7 @@ def wrong_programs(runtime):
     ours = theirs = machine.load(sources)
     counters, memories, apart = [], [], 0.0
     for _ in range(cycles):
-        theirs, ours = machine.cycle(theirs, computer.temperature), runtime.cycle(ours)
+        theirs, ours = machine.cycle(theirs, computer.inverse_temperature), runtime.cycle(ours)
         apart = max(apart, float((ours - theirs).abs().max()))
         counters.append(machine.counter(ours, sources[0]))
         memories.append(machine.memory(ours, sources[0]))

@@ -39,17 +39,17 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_pointer_program
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.listing import side_by_side
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import random_network, train
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     listing_beside,
     listing_program,
     read_network,
 )
-from attention_theory.looped_transformers.programs.regression import sgd, sgd_beside, sgd_program
+from attention_theory.looped_transformers.programs.regression import descent, sgd_beside, sgd_program
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
@@ -60,12 +60,16 @@ points = 20  # data points of Algorithm 13, whose program has 18 instructions, f
 network_points = 47  # data points of Algorithms 15 and 16, whose program has 46 instructions, from 47 to 100
 rate = 0.1  # step size of both trainings, from 0.01 to 0.2
 random_programs = 200  # programs that move their pointers at random, from 20 to 10000
-temperature = 40.0  # factor on the scores, at least 20
+inverse_temperature = 40.0  # factor on the scores, at least 20
 seed = 0  # of data, network and random programs, at least 0
 
 # %%
 require(d=(d, 3, 4), points=(points, 19, 100), network_points=(network_points, 47, 100), rate=(rate, 0.01, 0.2))
-require(random_programs=(random_programs, 20, 10_000), temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(
+    random_programs=(random_programs, 20, 10_000),
+    inverse_temperature=(inverse_temperature, 20.0, None),
+    seed=(seed, 0, None),
+)
 
 # %% [markdown]
 # ## A move of a pointer is an instruction
@@ -89,7 +93,7 @@ loops = {
     for fields in choices
     for by in steps
 }
-mover = FleqMachine(next(iter(loops.values())), temperature=temperature)
+mover = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temperature)
 layout = mover.layout
 codes = 2**layout.bits
 start = torch.stack([layout.pack(loop) for loop in loops.values()])
@@ -120,7 +124,7 @@ restored, unrestored = [], []
 for name, variable_name in zip("abc", ("x", "zero", "x"), strict=True):
     lines = [f"advance step.{name} by 5"] * 3 + [f"rewind step.{name} to {variable_name}"]
     there = assemble("\n".join([*lines, "step: x = add(x, zero) width 1", "halt"]), {"x": 1.0}, d)
-    computer = FleqMachine(there, temperature=temperature)
+    computer = FleqMachine(there, inverse_temperature=inverse_temperature)
     at = computer.layout.pack(there)
     columns = [computer.layout.rows.of(at, "memory")[computer.layout.first_instruction :]]
     for _ in range(4):
@@ -137,7 +141,7 @@ for name, variable_name in zip("abc", ("x", "zero", "x"), strict=True):
 # that moves $d$ rows.
 
 # %%
-cut = FleqMachine(next(iter(loops.values())), temperature=temperature, form={"pointer rows": "printed"})
+cut = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temperature, form={"pointer rows": "printed"})
 cut_wrong = 0
 for (fields, by), loop in loops.items():
     one = cut.layout.pack(loop)
@@ -145,7 +149,7 @@ for (fields, by), loop in loops.items():
         one = cut.cycle(cut.cycle(one))
         wanted = torch.tensor([(loop.addresses["x"] + count * by * (name in fields)) for name in "abc"])
         cut_wrong += int((cut.layout.addresses(one)[2] != wanted).any())
-without = FleqMachine(next(iter(loops.values())), temperature=temperature, pointers=False)
+without = FleqMachine(next(iter(loops.values())), inverse_temperature=inverse_temperature, pointers=False)
 plain_size, size = summarise(without.transformer), summarise(mover.transformer)
 show.table(
     ["machine", "layers", "heads", "rows", "weights that are not zero"],
@@ -203,13 +207,13 @@ print(side_by_side(listing_beside()))
 # %%
 source = generator(seed)
 w, x, y = torch.zeros(d, dtype=torch.float64), normal(points, d, seed=source), normal(points, seed=source)
-plain = sgd(w, x, y, rate, 2)[-1]
+plain = descent(w, x, y, rate, 2)[-1]
 
 
 def follow(program, cycles=10_000):
     """The machine, its run, and the run beside the interpreter's."""
     reference = interpret(program, cycles)
-    machine = FleqMachine(program, temperature=temperature)
+    machine = FleqMachine(program, inverse_temperature=inverse_temperature)
     run = machine.run(program, len(reference.counters))
     return machine, run, compare(run, reference)
 
@@ -217,7 +221,7 @@ def follow(program, cycles=10_000):
 regression, left_out = sgd_program(w, x, y, rate, 2), sgd_program(w, x, y, rate, 2, resets=False)
 machine, run, result = follow(regression)
 _, left_run, left_result = follow(left_out)
-weights, left_weights = (variable(regression, one.memory, "w")[:, 0] for one in (run, left_run))
+weights, left_weights = (regression.variable(one.memory, "w")[:, 0] for one in (run, left_run))
 off, left_off = ((one - plain).abs().max().nan_to_num(math.inf) for one in (weights, left_weights))
 
 # %% [markdown]
@@ -258,18 +262,18 @@ print(refusal)
 # of two points, for two epochs, without what sets the data's pointers back.
 
 # %%
-network, inputs = random_network(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
+network, inputs = Network.random(d, d, generator(seed + 1)), normal(network_points, d, seed=source)
 labels = normal(network_points, seed=source)
 training = listing_program(network, inputs, labels, rate, 2)
 line_35 = training.labels["line35"]
 ends = [cycle for cycle, number in enumerate(interpret(training).executed, start=1) if number == line_35]
 trainer, trained, training_result = follow(training, ends[network_points])
-wanted = train(network, inputs, labels, rate, 2)[1:]
+wanted = network.train(inputs, labels, rate, 2)[1:]
 networks = [read_network(training, trained.memories[cycle - 1]) for cycle in ends[: network_points + 1]]
 distances = [one.distance(exact) for one, exact in zip(networks, wanted, strict=False)]
 short = listing_program(network, inputs[:2], labels[:2], rate, 2, left_out=("line2", "line8", "line26"))
 short_network = read_network(short, follow(short)[1].memory)
-short_off = short_network.distance(train(network, inputs[:2], labels[:2], rate, 2)[-1])
+short_off = short_network.distance(network.train(inputs[:2], labels[:2], rate, 2)[-1])
 
 # %% [markdown]
 # Left, the distance of the network in memory to plain training, update by update. Right, two pointers over the last
@@ -306,7 +310,7 @@ show.figure(
 names = ("mul", "add", "sub", "transpose", "rowsigmoid")
 programs = [random_pointer_program(names, 8, 3, generator(seed + k)) for k in range(random_programs)]
 blocks = [ProductBlock(), SumBlock("add", 1), SumBlock("sub", 1), TransposeBlock(), RowSigmoidBlock()]
-frozen = FleqMachine(programs[0], blocks, temperature=temperature)
+frozen = FleqMachine(programs[0], blocks, inverse_temperature=inverse_temperature)
 batches = [fleq_conformance(frozen, programs[k : k + 50], 16) for k in range(0, random_programs, 50)]
 kinds = ("advance", "rewind", *names)
 executed = {name: sum(one.executed.get(name, 0) for one in batches) for name in kinds}

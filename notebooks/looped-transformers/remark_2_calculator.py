@@ -27,12 +27,12 @@ from attention_theory.looped_transformers.blocks.base import BlockSetting, run_b
 from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import OneHead
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.calculator import (
+    calculator_blocks,
     calculator_program,
-    column_calculator_blocks,
     exact_trace,
     finest_reciprocal,
     first_entries,
@@ -140,9 +140,9 @@ def calculator(d, columns):
     numbers = torch.linspace(least, 0.99 * most, 9, dtype=torch.float64)
     text = "t = inverse(p)\nu = root(p)\nhalt"
     programs = [assemble(text, {"p": number, "t": 0.0, "u": 0.0}, size=d) for number in numbers.tolist()]
-    machine = FleqMachine(programs[0], column_calculator_blocks(*functions))
+    machine = FleqMachine(programs[0], calculator_blocks(*functions, columns=True))
     runs = machine.run_many(programs)
-    t, u = (torch.stack([variable(programs[0], run.memory, name)[0, 0] for run in runs]) for name in "tu")
+    t, u = (torch.stack([programs[0].variable(run.memory, name)[0, 0] for run in runs]) for name in "tu")
     off = (t - 1 / numbers).abs().max().item(), (u - numbers.sqrt()).abs().max().item()
     plainly = max((t - functions[0](numbers)).abs().max().item(), (u - functions[1](numbers)).abs().max().item())
     return off, wanted, plainly, summarise(machine.transformer)
@@ -176,7 +176,7 @@ show.table(
 numbers = (1.3, 2.1, 0.7, 0.9)
 program = calculator_program(*numbers, size=8)
 functions, wanted = sums_for(scratch_columns(8))
-blocks = column_calculator_blocks(*functions)
+blocks = calculator_blocks(*functions, columns=True)
 machine = FleqMachine(program, blocks)
 run = machine.run(program, 20)
 against = compare(run, interpret(program, functions=FUNCTIONS | {block.name: block.reference for block in blocks}))

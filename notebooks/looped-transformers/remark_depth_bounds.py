@@ -22,7 +22,7 @@ from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.looped_transformers.programs.backpropagation import random_network
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import machine_program
 from attention_theory.looped_transformers.programs.calculator import (
     calculator_blocks,
@@ -43,13 +43,13 @@ from bookpress import Claim, show
 batches = 6  # batches of random programs for each machine, at least 1
 batch_size = 100  # programs in a batch, at least 20
 steps = 40  # steps of each at most, at least 5
-temperature = 30.0  # lambda, at least 20
+inverse_temperature = 30.0  # lambda, at least 20
 size = 4  # d, rows and columns of the matrices in the FLEQ programs: one of 4, 8
 seed = 0  # seed of every draw, at least 0
 
 # %%
 require(batches=(batches, 1, None), batch_size=(batch_size, 20, None), steps=(steps, 5, None))
-require(temperature=(temperature, 20.0, None), size=(size, {4, 8}), seed=(seed, 0, None))
+require(inverse_temperature=(inverse_temperature, 20.0, None), size=(size, {4, 8}), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Six layers, and four
@@ -110,7 +110,7 @@ agreement = {}
 for depth in (10, 6, 4):
     wrong = compared = 0
     for machine, programs in random_batches(batches, batch_size, seed + depth, depth):
-        found = conformance(machine, programs, steps, temperature)
+        found = conformance(machine, programs, steps, inverse_temperature)
         wrong, compared = wrong + found.wrong, compared + found.steps
     agreement[depth] = (wrong, compared)
 
@@ -129,10 +129,14 @@ def without(depth: int, place: int) -> SubleqMachine:
 
 
 literal = [random_program(6, 10, 8, seed + number) for number in range(40)]
-on_layers = [conformance(SubleqMachine(5, 8, depth), literal, 25, temperature, dense=True).wrong for depth in (6, 4)]
-cold = conformance(SubleqMachine(5, 8, 4), literal, 25, 2.0, dense=True).wrong
+on_layers = [
+    conformance(SubleqMachine(5, 8, depth), literal, 25, inverse_temperature, by="layers").wrong for depth in (6, 4)
+]
+cold = conformance(SubleqMachine(5, 8, 4), literal, 25, 2.0, by="layers").wrong
 left_out = {
-    f"layer {place + 1} of {depth}": conformance(without(depth, place), literal[:10], 8, temperature, dense=True).wrong
+    f"layer {place + 1} of {depth}": conformance(
+        without(depth, place), literal[:10], 8, inverse_temperature, by="layers"
+    ).wrong
     for depth, needed in ((10, 9), (6, 5), (4, 4))
     for place in range(needed)
 }
@@ -179,7 +183,7 @@ programs = {
     "matrix inverse": newton_program(matrix, 4),
     "power iteration": power_program(matrix + matrix.mT, 4),
     "SGD, linear model": unrolled_program(points[0], points, labels, 0.1, 2),
-    "SGD, two layers": machine_program(random_network(size, size, seed), points, labels, 0.1),
+    "SGD, two layers": machine_program(Network.random(size, size, seed), points, labels, 0.1),
 }
 claimed = dict.fromkeys(programs, 13) | {"calculator": 12}
 sums = calculator_sums(0.05, 0.2, 8.0, 6.0)
@@ -323,4 +327,4 @@ claim.verdict()
 #
 # ## To try
 # - Set `size = 8`: rows and hidden units grow, layers and heads stay as they are.
-# - Set `temperature = 20.0`: the SUBLEQ machines are still right.
+# - Set `inverse_temperature = 20.0`: the SUBLEQ machines are still right.

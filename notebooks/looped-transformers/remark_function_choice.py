@@ -26,7 +26,7 @@ from attention_theory.looped_transformers.blocks.choice import ChoiceBlock
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator
@@ -161,7 +161,7 @@ def run_all(text):
     runs = machine.run_many(programs, 100)
     compared = [compare(ours, theirs) for ours, theirs in zip(runs, exact, strict=True)]
     wrong = sum(not one.counters_agree for one in compared)
-    found = {name: torch.stack([variable(programs[0], run.memory, name)[0, 0] for run in runs]) for name in "ts"}
+    found = {name: torch.stack([programs[0].variable(run.memory, name)[0, 0] for run in runs]) for name in "ts"}
     return found, max(one.deviation for one in compared), wrong, summarise(machine.transformer)
 
 

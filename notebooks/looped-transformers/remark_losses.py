@@ -21,23 +21,17 @@ from dataclasses import replace
 
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.programs.losses import (
-    descent,
-    descent_error_bound,
-    huber_loss,
-    logistic_loss,
-    loss_blocks,
-    loss_functions,
+    Loss,
     loss_listing,
     loss_program,
     smooth_huber_by_rounds,
-    smooth_huber_loss,
     smooth_huber_sigmoids,
-    square_loss,
 )
+from attention_theory.looped_transformers.programs.regression import descent
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -103,7 +97,7 @@ w = torch.zeros(d, dtype=torch.float64)
 # </details>
 
 # %%
-logistic, huber = logistic_loss(), huber_loss(1.0, terms)
+logistic, huber = Loss.logistic(), Loss.huber(1.0, terms)
 sides = torch.where(y > 0, 1.0, -1.0).double()
 settings = {
     ("logistic", False): (logistic, x * sides[:, None], torch.zeros_like(y)),
@@ -129,10 +123,10 @@ print(loss_listing(1))
 def machine_descent(loss, points_x, labels, together=False):
     """The machine's weights, whether its counters are the interpreter's, and its weights cycle by cycle."""
     program = loss_program(w, points_x, labels, rate / (points if together else 1), epochs, together)
-    reference = interpret(program, functions=loss_functions(loss.derivative))
-    machine = FleqMachine(program, loss_blocks(program, loss))
+    reference = interpret(program, functions=loss.functions)
+    machine = FleqMachine(program, loss.blocks(program))
     run = machine.run(program, len(reference.counters))
-    path = torch.stack([variable(program, memory, "w")[:, 0] for memory in run.memories])
+    path = torch.stack([program.variable(memory, "w")[:, 0] for memory in run.memories])
     return path, run.counters == reference.counters, summarise(machine.transformer)
 
 
@@ -156,13 +150,13 @@ def distances(name):
         ours = single[-1]
         if name[1]:
             ours = descent(w, points_x, labels, rate / points, epochs, wanted.derivative, together=True)[-1]
-        bound = descent_error_bound(points_x, labels, single, rate, wanted)
+        bound = wanted.error_bound(points_x, labels, single, rate)
         found += [(runs[name][0][-1] - ours).norm().item(), bound]
     return found
 
 
 table = {name: distances(name) for name in settings}
-squares = descent(w, x, y, rate, epochs, square_loss().derivative)
+squares = descent(w, x, y, rate, epochs, Loss.square().derivative)
 show.table(
     ["loss", "step by", "to exact f'", "bound", "to the sigmoids", "bound for products"],
     [(loss, "all points" if together else "a point", *row) for (loss, together), row in table.items()],
@@ -201,7 +195,7 @@ show.figure(
 
 
 # %%
-rough = machine_descent(huber_loss(1.0, 1), x, y)[0][-1]
+rough = machine_descent(Loss.huber(1.0, 1), x, y)[0][-1]
 with_sum = descent(w, x, y, rate, epochs, huber.sigmoids)[-1]
 wrong = [(one - with_sum).norm() / table["Huber", False][3] for one in (squares[-1], rough)]
 claim = Claim("looped-transformers/remark-losses")
@@ -238,7 +232,7 @@ claim.verdict()
 # place in the memory, and the rounds take their time.
 
 # %%
-smooth = smooth_huber_loss()
+smooth = Loss.smooth_huber()
 path = descent(w, x[:2], y[:2], rate, 2, smooth.derivative)
 wanted = path[-1]
 largest = 1.0 + 1.1 * (path @ x[:2].mT - y[:2]).abs().max().item()  # no residual is larger on the way
@@ -251,7 +245,7 @@ def by_loop(count):
     reference = interpret(program)
     machine = FleqMachine(program)
     run = machine.run(program, len(reference.counters))
-    weights = [variable(program, one.memory, "w")[:, 0] for one in (run, reference)]
+    weights = [program.variable(one.memory, "w")[:, 0] for one in (run, reference)]
     sizes = summarise(machine.transformer)
     return *weights, run.counters == reference.counters, (sizes.layers, sizes.heads, sizes.width), len(run.counters)
 

@@ -21,13 +21,13 @@ import math
 
 import torch
 
-from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, softmax_law, to_bits
+from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
 address_bits = [4, 6, 9]  # L for the exact law, each from 1 to 12
-temperatures = [0.5, 1.0, 2.0, 4.0]  # lambda for the exact law, each at least 0.001
+inverse_temperatures = [0.5, 1.0, 2.0, 4.0]  # lambda for the exact law, each at least 0.001
 columns = 900  # n of the permutation that is copied, from 2 to 4000
 height = 30  # d, rows of the data that is copied, at least 1
 integer_bits = 12  # N of the two's complement round trip, from 2 to 20
@@ -35,7 +35,9 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(
-    address_bits=(Each(address_bits), 1, 12), temperatures=(Each(temperatures), 1e-3, None), columns=(columns, 2, 4000)
+    address_bits=(Each(address_bits), 1, 12),
+    inverse_temperatures=(Each(inverse_temperatures), 1e-3, None),
+    columns=(columns, 2, 4000),
 )
 require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed, 0, None))
 
@@ -68,10 +70,10 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 
 
 # %%
-def diagonal(bits: int, temperature: float) -> torch.Tensor:
+def diagonal(bits: int, inverse_temperature: float) -> torch.Tensor:
     """The weight that each code gives to itself."""
     codes = position_codes(2**bits)
-    return (temperature * codes @ codes.mT).softmax(dim=-1).diagonal()
+    return (inverse_temperature * codes @ codes.mT).softmax(dim=-1).diagonal()
 
 
 def gap(bits: int) -> int:
@@ -80,10 +82,19 @@ def gap(bits: int) -> int:
     return bits - int((codes @ codes.mT).fill_diagonal_(-torch.inf).max())
 
 
-pairs = [(bits, temperature) for bits in address_bits for temperature in temperatures]
+def softmax_law(bits: int, inverse_temperature: float) -> float:
+    """The weight of a code on itself among all codes of so many bits."""
+    return (1 + torch.tensor(-2 * inverse_temperature, dtype=torch.float64).exp()).pow(-bits).item()
+
+
+pairs = [(bits, inverse_temperature) for bits in address_bits for inverse_temperature in inverse_temperatures]
 law_error = max((diagonal(*pair) / softmax_law(*pair) - 1).abs().max().item() for pair in pairs)
 gaps = [gap(bits) for bits in address_bits]
-few = [(bits, lam, diagonal(bits, lam)[0], softmax_law(bits, lam)) for bits in address_bits for lam in temperatures[:2]]
+few = [
+    (bits, lam, diagonal(bits, lam)[0], softmax_law(bits, lam))
+    for bits in address_bits
+    for lam in inverse_temperatures[:2]
+]
 show.table(["L", "temperature", "weight of the right column", "the law"], few)
 
 # %% [markdown]
@@ -184,9 +195,9 @@ signs = data.sign()
 order = torch.randperm(columns, generator=torch.Generator().manual_seed(seed))
 
 
-def copy_errors(temperature: float, keys: torch.Tensor, signs: torch.Tensor = signs) -> tuple[float, float]:
+def copy_errors(inverse_temperature: float, keys: torch.Tensor, signs: torch.Tensor = signs) -> tuple[float, float]:
     """The largest column sum of errors for these signs, and the largest error of an entry for the worst data."""
-    weights = (temperature * codes[order] @ keys.mT).softmax(dim=-1)
+    weights = (inverse_temperature * codes[order] @ keys.mT).softmax(dim=-1)
     error = (weights @ signs - signs[order]).abs()
     worst = 2 * (1 - weights[torch.arange(columns), order]).max().item()
     return error.sum(dim=1).max().item(), worst
@@ -236,9 +247,9 @@ broken, broken_worst = copy_errors(30.0, copied, differing)
 gaussian = torch.randn(columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def gaussian_error(temperature: float) -> float:
+def gaussian_error(inverse_temperature: float) -> float:
     """The largest error when one row of standard normal data is copied."""
-    weights = (temperature * codes[order] @ codes.mT).softmax(dim=-1)
+    weights = (inverse_temperature * codes[order] @ codes.mT).softmax(dim=-1)
     return (weights @ gaussian - gaussian[order]).abs().max().item()
 
 

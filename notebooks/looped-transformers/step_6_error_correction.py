@@ -53,16 +53,16 @@ from decimal import Decimal
 import torch
 
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.machine.correction import correct
-from attention_theory.looped_transformers.machine.decimals import columns_of, distance, in_decimals, state_of
+from attention_theory.looped_transformers.machine.decimals import DecimalState
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
-    least_temperature,
+    inverse_temperature_law,
+    least_inverse_temperature,
     noise_before_correction,
     noise_bound,
-    sufficient_temperature,
-    temperature_law,
+    sufficient_inverse_temperature,
 )
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
@@ -139,10 +139,10 @@ hard = program([-1, 0, *[3] * (small - 8)], [(0, 2, 1), (0, 3, 2)])
 noise_at = 14.0
 
 
-def arriving(length: int, depth: int, temperature: float) -> float:
+def arriving(length: int, depth: int, inverse_temperature: float) -> float:
     """The largest noise before the last layer in two cycles of the hard program, at least 0."""
     machine = SubleqMachine(address_bits(small), length, depth)
-    return noise_before_correction(machine, hard, temperature, 2).max().item()
+    return noise_before_correction(machine, hard, inverse_temperature, 2).max().item()
 
 
 noise = {depth: [arriving(length, depth, noise_at) for length in lengths] for depth in (10, 4)}
@@ -228,14 +228,14 @@ show.figure(
 
 
 # %%
-def over_bound(length: int, depth: int, temperature: float) -> float:
+def over_bound(length: int, depth: int, inverse_temperature: float) -> float:
     """The noise of the hard program before the last layer, over the bound of the proof."""
-    found = arriving(length, depth, temperature)
-    return found / noise_bound(length, address_bits(small), depth, temperature)
+    found = arriving(length, depth, inverse_temperature)
+    return found / noise_bound(length, address_bits(small), depth, inverse_temperature)
 
 
 enough = {
-    (n, depth): [sufficient_temperature(length, address_bits(n), depth) for length in lengths]
+    (n, depth): [sufficient_inverse_temperature(length, address_bits(n), depth) for length in lengths]
     for n in columns
     for depth in (10, 6, 4)
 }
@@ -282,14 +282,14 @@ for (n, depth), found in enough.items():
 def least_of(n: int, length: int, depth: int) -> float:
     """The least exact temperature of the random programs in float64."""
     machine = SubleqMachine(address_bits(n), length, depth)
-    above = math.ceil(2 * sufficient_temperature(length, address_bits(n), depth)) / 2 + 0.5
-    return least_temperature(machine, random_programs(n, length, programs), steps, high=min(20.0, above))
+    above = math.ceil(2 * sufficient_inverse_temperature(length, address_bits(n), depth)) / 2 + 0.5
+    return least_inverse_temperature(machine, random_programs(n, length, programs), steps, high=min(20.0, above))
 
 
 def least_in_single(length: int) -> float:
     """The same in float32, on the literal layers of the ten-layer machine, for eight programs."""
     machine = SubleqMachine(address_bits(small), length, dtype=torch.float32)
-    return least_temperature(machine, random_programs(small, length, 8), steps, dense=True)
+    return least_inverse_temperature(machine, random_programs(small, length, 8), steps, by="layers")
 
 
 least = {(n, depth): [least_of(n, length, depth) for length in lengths] for n in columns for depth in (10, 4)}
@@ -307,7 +307,7 @@ for place, ((n, depth), values) in enumerate(least.items()):
 kept = [(length, value) for length, value in zip(single_lengths, single, strict=True) if math.isfinite(value)]
 axis.plot(*zip(*kept, strict=True), "X--", color="black", label=f"10 layers, $n = {small}$, float32")
 for adders, style in ((1, ":"), (2, "-.")):
-    law = [min(temperature_law(length, address_bits(small), adders), vanished) for length in lengths]
+    law = [min(inverse_temperature_law(length, address_bits(small), adders), vanished) for length in lengths]
     axis.plot(lengths, law, style, color="0.4", label=f"law, {adders} adder{'s' * (adders - 1)}")
 axis.set(xlabel="$N$, bits of an integer", ylabel=r"least exact temperature $\lambda$")
 axis.legend()
@@ -330,7 +330,7 @@ proved_columns = [enough[small, depth] for depth in (10, 4)]
 show.table(
     ["N", f"law, one adder, n = {small}", *heading, *(f"proof, {depth} layers, n = {small}" for depth in (10, 4))],
     [
-        [length, temperature_law(length, address_bits(small)), *(values[place] for values in least.values())]
+        [length, inverse_temperature_law(length, address_bits(small)), *(values[place] for values in least.values())]
         + [column[place] for column in proved_columns]
         for place, length in enumerate(lengths)
     ],
@@ -348,8 +348,8 @@ uncorrected = SubleqMachine(5, 8, rounded=False)
 corrected = SubleqMachine(5, 8)
 failed = {
     lam: (
-        conformance(uncorrected, long_runs, 60, lam, dense=True).wrong,
-        conformance(corrected, long_runs, 60, lam, dense=True).wrong,
+        conformance(uncorrected, long_runs, 60, lam, by="layers").wrong,
+        conformance(corrected, long_runs, 60, lam, by="layers").wrong,
     )
     for lam in (8.0, 10.0, 12.0, 15.0)
 }
@@ -382,18 +382,18 @@ bounds = {
 
 
 # %%
-def one_cycle(n: int, temperature: float) -> dict[str, float]:
+def one_cycle(n: int, inverse_temperature: float) -> dict[str, float]:
     """In sixty digits: the largest noise after the reads and before the last layer; cells wrong at the end."""
     machine, cells = SubleqMachine(address_bits(n), lengths[-1]), n // 3
     source = program([-1, *[3] * (cells - 1)], [(0, 2, 1)] * (n - 4 - cells))
     state = wanted = machine.load(source)
-    digits, found = columns_of(state), {}
+    digits, found = DecimalState(state), {}
     for label, part in {"reads": slice(0, 2), "arriving": slice(2, 9), "cells wrong": slice(9, 10)}.items():
-        digits = in_decimals(machine.layers[part], digits, Decimal(temperature))
+        digits = digits.after(machine.layers[part], Decimal(inverse_temperature))
         for layer in machine.dense[part]:
-            wanted = layer(wanted, temperature, "hardmax")
-        found[label] = distance(digits, wanted)
-    memory = machine.memory(state_of(digits, machine.rows.size), source)
+            wanted = layer(wanted, inverse_temperature, "hardmax")
+        found[label] = digits.distance(wanted)
+    memory = machine.memory(digits.nearest(), source)
     return found | {"cells wrong": int((memory != machine.memory(wanted, source)).sum())}
 
 
@@ -407,16 +407,16 @@ at_proof = {n: one_cycle(n, enough[n, 10][-1]) for n in columns}
 
 
 # %%
-def two_adders(length, temperature=40):
+def two_adders(length, inverse_temperature=40):
     """The noise that arrives in the second cycle, as a power of two."""
     machine = SubleqMachine(4, length)
     state = machine.load(program([0, -1, 7, 3, 1, 5], [(5, 4, 1)] + [(0, 1, 2)] * 4))
     for layer in machine.dense:
-        state = layer(state, float(temperature), "hardmax")
-    digits = in_decimals(machine.layers[:9], columns_of(state), Decimal(temperature))
+        state = layer(state, float(inverse_temperature), "hardmax")
+    digits = DecimalState(state).after(machine.layers[:9], Decimal(inverse_temperature))
     for layer in machine.dense[:9]:
-        state = layer(state, float(temperature), "hardmax")
-    return math.log2(distance(digits, state))
+        state = layer(state, float(inverse_temperature), "hardmax")
+    return math.log2(digits.distance(state))
 
 
 of_two = (two_adders(24) - two_adders(6)) / 18
@@ -441,7 +441,7 @@ show.table(
 
 # %%
 excess = {
-    f"n = {n}, N = {length}": value - min(temperature_law(length, address_bits(n), 2), vanished)
+    f"n = {n}, N = {length}": value - min(inverse_temperature_law(length, address_bits(n), 2), vanished)
     for n in columns
     for length, value in zip(lengths, least[n, 10], strict=True)
 }

@@ -61,7 +61,7 @@ from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_fleq_program
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare, standard_blocks
 from attention_theory.looped_transformers.machine.summary import summarise
@@ -75,12 +75,12 @@ from bookpress import Claim, show
 d = 4  # largest matrix held, from 3 to 8
 rounds = 3  # T of the program: it makes T + 1 iterations, at least 1
 random_programs = 1000  # random programs on one machine, from 20 to 10000
-temperature = 40.0  # factor on the scores, at least 20
+inverse_temperature = 40.0  # factor on the scores, at least 20
 seed = 0  # of the matrices, at least 0
 
 # %%
 require(d=(d, 3, 8), rounds=(rounds, 1, None), random_programs=(random_programs, 20, 10_000))
-require(temperature=(temperature, 20.0, None), seed=(seed, 0, None))
+require(inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
 # The program as text:
@@ -106,7 +106,7 @@ print(CORRECT)
 
 # %%
 program = newton_program(matrix, rounds)
-machine = FleqMachine(program, temperature=temperature)
+machine = FleqMachine(program, inverse_temperature=inverse_temperature)
 layout = machine.layout
 state = layout.pack(program)
 drawn = layout.drawing()
@@ -238,10 +238,10 @@ for memory in whole_run.memories:
 
 # %%
 def plain_at(heat):
-    return compare(FleqMachine(plain, temperature=heat).run(plain, 60), plain_reference)
+    return compare(FleqMachine(plain, inverse_temperature=heat).run(plain, 60), plain_reference)
 
 
-without_products = plain_at(temperature)
+without_products = plain_at(inverse_temperature)
 heats = [2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
 by_heat = [plain_at(heat) for heat in heats]
 show.table(
@@ -281,7 +281,9 @@ show.figure(
 sums = [SumBlock("add", 1), SumBlock("sub", 1)]
 names = ("mul", "add", "sub", "transpose", "rowsigmoid")
 sources = [random_fleq_program(names, 8, 3, source) for _ in range(random_programs)]
-frozen = FleqMachine(sources[0], [ProductBlock(), *sums, TransposeBlock(), RowSigmoidBlock()], temperature=temperature)
+frozen = FleqMachine(
+    sources[0], [ProductBlock(), *sums, TransposeBlock(), RowSigmoidBlock()], inverse_temperature=inverse_temperature
+)
 batches = [fleq_conformance(frozen, sources[k : k + 50], 16) for k in range(0, random_programs, 50)]
 wrong_programs, compared = sum(one.wrong for one in batches), sum(one.cycles for one in batches)
 off = {name: max(one.deviations.get(name, 0.0) for one in batches) for name in names}
@@ -313,8 +315,8 @@ def faulty(**options):
 
 
 offsets, mask = faulty(form={"pointers": "printed"}), faulty(form={"first mask": "printed"})
-cold, low_gate = faulty(temperature=5.0), faulty(gate=1.0)
-several = FleqMachine(program, heads="several", temperature=temperature)
+cold, low_gate = faulty(inverse_temperature=5.0), faulty(gate=1.0)
+several = FleqMachine(program, heads="several", inverse_temperature=inverse_temperature)
 several_result = compare(several.run(program, limit), reference)
 blocks = standard_blocks(program)
 of_blocks = len(layout.blocks)  # each of them has one head a layer
@@ -324,9 +326,9 @@ of_blocks = len(layout.blocks)  # each of them has one head a layer
 # the same number for each bit of an address; and at four blocks it at most doubles when $d$ doubles.
 
 # %%
-by_bits = [FleqLayout(d, 2**k, 50, blocks, temperature) for k in range(7, 13)]
+by_bits = [FleqLayout(d, 2**k, 50, blocks, inverse_temperature) for k in range(7, 13)]
 per_bit = {(b.rows.size - a.rows.size) / (b.bits - a.bits) for a, b in pairwise(by_bits) if b.bits > a.bits}
-by_size = {k: FleqLayout(k, 100, 50, blocks, temperature).rows.size for k in (4, 8, 16, 32)}
+by_size = {k: FleqLayout(k, 100, 50, blocks, inverse_temperature).rows.size for k in (4, 8, 16, 32)}
 
 # %% [markdown]
 # The verdict on the theorem, and on its proof:
@@ -372,17 +374,19 @@ claim.verdict()
 # %%
 a, b = draw(6, d, d), draw(6, d, d)
 exact = [block for block in blocks if block.name != "mul"]
-worst = max((run_block(block, a, b, temperature).result - block.reference(a, b)).abs().max().item() for block in exact)
+worst = max(
+    (run_block(block, a, b, inverse_temperature).result - block.reference(a, b)).abs().max().item() for block in exact
+)
 product = ProductBlock(slope=1e-5)  # steep enough for the law to stand out from rounding
-error = run_block(product, a, b, temperature).result - a.mT @ b
+error = run_block(product, a, b, inverse_temperature).result - a.mT @ b
 law = product_error(a.mT @ b, product.slope, product.height)
 
 small_a, small_b = a.clone(), b.clone()
 small_a[..., 2:], small_b[..., 2:] = 0, 0
-padded = run_block(blocks[0], small_a, small_b, temperature).result
+padded = run_block(blocks[0], small_a, small_b, inverse_temperature).result
 stray = small_a.clone()
 stray[..., 2] = 1
-moved = (run_block(blocks[0], stray, small_b, temperature).result - padded).abs().max()
+moved = (run_block(blocks[0], stray, small_b, inverse_temperature).result - padded).abs().max()
 
 # %% [markdown]
 # The blocks are what they are to be, the product within its law.
@@ -435,8 +439,8 @@ def one_product(operand, columns):
     room = {"u": 2, "v": columns, "w": columns, "neighbour": columns, "end": 2}
     values = {"u": left, "v": operand, "w": 0.0, "neighbour": torch.ones(d, columns), "end": 0.0}
     built = assemble("w = mul(u, v) width 2\nhalt", values, d, room)
-    memory = FleqMachine(built, temperature=temperature).run(built).memory
-    return variable(built, memory, "w"), (memory[built.addresses["neighbour"] :][:columns] - 1).abs().max()
+    memory = FleqMachine(built, inverse_temperature=inverse_temperature).run(built).memory
+    return built.variable(memory, "w"), (memory[built.addresses["neighbour"] :][:columns] - 1).abs().max()
 
 
 full, kept = one_product(right, 2)  # all of one width, packed side by side
@@ -474,9 +478,9 @@ halves = assemble(
     d,
 )
 wrong_flag = assemble("x = add(x, x) if zero <= 0 goto end\nx = add(x, x)\nend: halt", {"x": 3.0}, d)
-half_run = FleqMachine(halves, temperature=temperature).run(halves, 10)
+half_run = FleqMachine(halves, inverse_temperature=inverse_temperature).run(halves, 10)
 half = compare(half_run, interpret(halves))
-flagged = FleqMachine(wrong_flag, temperature=temperature).run(wrong_flag, 10)
+flagged = FleqMachine(wrong_flag, inverse_temperature=inverse_temperature).run(wrong_flag, 10)
 
 # %% [markdown]
 # With a flag cell of 0 the instruction that was only to compute jumps.
@@ -499,5 +503,5 @@ claim.verdict()
 # formulas of the proof are misprinted. The heads need not add up: blocks that share them do the same.
 #
 # ## To try
-# - Set `temperature = 20.0`: the counter is still right everywhere.
+# - Set `inverse_temperature = 20.0`: the counter is still right everywhere.
 # - Set `random_programs = 2000`: twice as many programs, and none of them goes wrong.

@@ -44,13 +44,12 @@ from itertools import pairwise
 
 import torch
 
-from attention_theory.looped_transformers.blocks.approximation import mirrored, reciprocal_sigmoids, root_sigmoids
+from attention_theory.looped_transformers.blocks.approximation import reciprocal_sigmoids, root_at_scales, root_sigmoids
 from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.root_integral import root_at_scales
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
 from attention_theory.looped_transformers.machine.summary import summarise
@@ -192,7 +191,7 @@ others = {"s": 0.0, "t": 0.0, "u": 0.0, "v": 0.0, "percent": 0.01}
 numbers = [(p, q) for p in (-4.0, -0.3, 0.0, 1.7) for q in (-2.5, 0.6, 3.0)]
 plain = [assemble(four, {"p": p, "q": q, **others}, size=2) for p, q in numbers]
 answers = zip(plain, FleqMachine(plain[0], blocks).run_many(plain), strict=True)
-read = [[variable(one, done.memory, name)[0, 0].item() for name in "stuv"] for one, done in answers]
+read = [[one.variable(done.memory, name)[0, 0].item() for name in "stuv"] for one, done in answers]
 right = [[p + q, p - q, p * q, p / 100] for p, q in numbers]
 plain_off = max(
     abs(ours - wanted)
@@ -230,7 +229,7 @@ staircase = run_block(SigmoidSumBlock("inverse", sums[0]), near, near).result[:,
 rates = []
 for m in (36, 100, 225):
     step = 1.5 / math.sqrt(m / 2)
-    many = mirrored(reciprocal_sigmoids(step, step, math.exp(m / 2)))
+    many = reciprocal_sigmoids(step, step, math.exp(m / 2)).mirrored()
     far = torch.logspace(math.log10(step), m / 2 / math.log(10), 2000, dtype=torch.float64)
     far = far.clamp(step, math.exp(m / 2) * (1 - 1e-9))
     plain_error = max((many(sign * far) - sign / far).abs().max().item() for sign in (1, -1))
@@ -312,7 +311,7 @@ pairs = [(p, q) for q in divisors for p in (-3.0, 0.7)]
 outside = [(0.7, 0.05), (0.7, -0.1)]
 quotients = [assemble(divide, {"p": p, "q": q, "t": 0.0}, size=2) for p, q in pairs + outside]
 divider = FleqMachine(quotients[0], calculator_blocks(both_signs, root))
-found = [variable(one, run.memory, "t")[0, 0] for one, run in zip(quotients, divider.run_many(quotients), strict=True)]
+found = [one.variable(run.memory, "t")[0, 0] for one, run in zip(quotients, divider.run_many(quotients), strict=True)]
 errors = [abs(value - p / q) / (abs(p) * error + 1e-5) for value, (p, q) in zip(found, pairs + outside, strict=True)]
 
 # %% [markdown]

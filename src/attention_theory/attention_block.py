@@ -58,8 +58,12 @@ class AttentionBlock(nn.Module):
         Raises:
             ParameterError: no token, or an input of another shape, or a mask that is not boolean.
         """
-        self._check(x)
-        hidden = hidden_from(key_padding_mask, attn_mask)
+        if x.ndim < 2 or x.shape[-2] == 0 or x.shape[-1] != self.embed_dim:
+            raise ParameterError(f"x must have shape [..., at least 1, {self.embed_dim}], got {list(x.shape)}")
+        return self._mix(x, hidden_from(key_padding_mask, attn_mask), need_weights)
+
+    def _mix(self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, need_weights: bool) -> Any:
+        """The output of all heads, from both masks as one."""
         projected = self._project(x)
         finite = reduce(torch.logical_and, map(_are_finite, projected))
         projected = [torch.where(finite[..., None], rows, 0.0) for rows in projected]
@@ -69,11 +73,6 @@ class AttentionBlock(nn.Module):
         empty = self._empty(x.shape[-2], hidden, x.device)
         out = out if empty is None else out.masked_fill(empty[..., None], 0.0)
         return (out, weights) if need_weights else out
-
-    def _check(self, x: Tensor) -> None:
-        """Refuse no token, or tokens of another width."""
-        if x.ndim < 2 or x.shape[-2] == 0 or x.shape[-1] != self.embed_dim:
-            raise ParameterError(f"x must have shape [..., at least 1, {self.embed_dim}], got {list(x.shape)}")
 
     def reset_parameters(self) -> None:
         """Draw all weights anew, in the order of construction."""

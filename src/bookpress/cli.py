@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
@@ -19,8 +19,8 @@ from bookpress.notebooks.source import Notebook
 
 # What `book run` does not need, each of the other commands imports: a build starts it for every notebook.
 
-#: Devices that a point may need, as sweeps name them; and the longest time that a run of points may be given.
-CPU, CUDA, MOST_HOURS = "cpu", "cuda", 8760.0
+#: The longest time that a run of points may be given.
+MOST_HOURS = 8760.0
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,7 +92,6 @@ def run(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="the .ipynb of a run of your own, outside of the book")
     ] = None,
-    brief: Annotated[bool, typer.Option("--brief", help="one line, without the comparisons")] = False,
 ) -> None:
     """Run one notebook. With -p or -o the run is your own: it goes to OUTPUT and leaves the book alone."""
     from bookpress.notebooks.kernels import end_with_builder
@@ -107,9 +106,6 @@ def run(
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
     with errors.status(f"running {notebook} ..."):
         record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
-    if brief:
-        console.print(f"{notebook}: {_verdicts(record)}; {record.seconds:.1f} s", soft_wrap=True)
-        return
     for settled in record.claims:
         console.print(panel_text(settled), markup=False, soft_wrap=True)
     for name, value in record.numbers.items():
@@ -132,7 +128,8 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     console.print(table)
     record = Record.of(layout, notebook, profile)
     if record is None:
-        console.print(f"not run yet at profile '{profile}': `book run {notebook}`")
+        option = "" if profile == LAPTOP else f" --profile {profile}"
+        console.print(f"not run yet at profile '{profile}': `book run {notebook}{option}`")
         return
     for settled in record.claims:
         console.print(panel_text(settled), markup=False, soft_wrap=True)
@@ -171,7 +168,7 @@ def pair(
 @app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
     """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
-    from bookpress.graph.engine import the_only_build
+    from bookpress.graph.build import the_only_build
     from bookpress.site.bind import bind_book
 
     layout = Layout.here()
@@ -231,15 +228,13 @@ def sweep(
 def points(
     notebooks: Annotated[list[str] | None, typer.Argument(help="pages as PAPER/NAME; all where none is named")] = None,
     work: Annotated[bool, typer.Option("--work", help="make the missing points, at low priority")] = False,
-    device: Annotated[str, typer.Option(help=f"with --work: points for '{CPU}' or for '{CUDA}'")] = CPU,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="with --work: for what the points are")] = "cpu",
     hours: Hours = MOST_HOURS,
     cores: CoreCount = "all",
 ) -> None:
     """List the points of full-size figures, done and missing, or make those that are missing."""
     from bookpress.sweeps.figures import list_points, work_at_points
 
-    if device not in (CPU, CUDA):
-        _fail(Exit.USAGE, f"--device is '{CPU}' or '{CUDA}', got {device!r}")
     if work:
         work_at_points(Layout.here(), notebooks or [], device, cores, hours, console)
     else:
@@ -263,7 +258,7 @@ def export(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="the file; its ending says the form")] = None,
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
-    from bookpress.files import write_bytes_whole
+    from bookpress.files import write_whole
     from bookpress.notebooks.exports import find_exports, make_export
 
     layout = Layout.here()
@@ -275,7 +270,7 @@ def export(
     if output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
     content = make_export(layout, name, context.args, output.suffix)
-    write_bytes_whole(output, content)
+    write_whole(output, content)
     console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
 
 

@@ -42,13 +42,8 @@ def digest_of_file(path: Path) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file aside and rename it, so that a reader finds the old one or the new one and nothing between."""
-    write_bytes_whole(path, text.encode())
-
-
-def write_bytes_whole(path: Path, content: bytes) -> None:
-    """The same for any content.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file aside and rename it, so that a reader finds the old one or the new one and nothing between.
 
     Raises:
         OSError: it cannot be written; the error names ``path``.
@@ -56,7 +51,7 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
     aside = aside_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(content)
+        aside.write_bytes(content.encode() if isinstance(content, str) else content)
         aside.replace(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error

@@ -13,6 +13,10 @@ FULL = "full"
 #: Tells a notebook's kernel which profile it runs under.
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
+#: Tells a notebook's kernel which parameters, comma by comma, a reader has set; empty for the book's own, not set where
+#: something else than the press runs the notebook.
+OWN_VARIABLE = "BOOK_OWN_PARAMETERS"
+
 
 class LayoutError(Failure, code=Exit.USAGE):
     """There is no book where this package looks for one."""

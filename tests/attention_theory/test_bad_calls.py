@@ -6,50 +6,71 @@ for a user of the package.
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import jaxtyping
 import pytest
 import torch
 
+from attention_theory.bridges.hyper_features import hyper_features, hyper_heads, hyper_kernel, score_value_features
+from attention_theory.bridges.hyper_learning import learn_hyper_attention
+from attention_theory.bridges.stored_sentences import sentence_count, store, understood
+from attention_theory.bridges.three_ways import all_ways
 from attention_theory.data.photographs import patches
 from attention_theory.encodings import rotate
+from attention_theory.hyper_attention.interactions.approximation import best_residual
 from attention_theory.hyper_attention.interactions.flow import flow_limit
-from attention_theory.hyper_attention.interactions.fourier import dtfs, synthesis
-from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions, represent
-from attention_theory.hyper_attention.interactions.projections import largest_inner_product, missed_agreements
-from attention_theory.hyper_attention.interactions.versatility import versatility
+from attention_theory.hyper_attention.interactions.fourier import dtfs, position_code, synthesis
+from attention_theory.hyper_attention.interactions.interactions import represent
+from attention_theory.hyper_attention.interactions.projections import (
+    agreements,
+    largest_inner_product,
+    missed_agreements,
+)
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
-from attention_theory.hyper_attention.layers.hyper_feature_attention import HyperFeatureAttention
+from attention_theory.hyper_attention.layers.hyper_feature_attention import (
+    HyperFeatureAttention,
+    hyper_feature_parameters,
+    score_features,
+)
+from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, shared_factors_of
 from attention_theory.hyper_attention.layers.linear_sums import LinearHyperAttention, linear_pair_sum
 from attention_theory.hyper_attention.layers.pair_attention import pair_attention
+from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.hyper_attention.worlds.collisions import simulate
+from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead, Factor, Weight, layer_of
+from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
 from attention_theory.hyper_attention.worlds.grids import product_code
-from attention_theory.hyper_attention.worlds.vision import convolve
+from attention_theory.hyper_attention.worlds.parallelogram import parallelogram_defect
+from attention_theory.hyper_attention.worlds.vision import convolve, count_at_offsets, pattern_score
+from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
 from attention_theory.in_context_reasoning.closed_form import (
-    bayes_risk,
-    noiseless_loss,
-    noiseless_slope,
-    noisy_loss,
     noisy_slope,
     odds,
 )
-from attention_theory.in_context_reasoning.descent import descend_noiseless, descend_noisy, normalised_step
+from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless, descend_noisy, normalised_step
+from attention_theory.in_context_reasoning.embedding import embedding
+from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
+from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
+from attention_theory.in_context_reasoning.finite_sample import kl_bound
 from attention_theory.in_context_reasoning.recall import InContextRecall
-from attention_theory.in_context_reasoning.task import Task, sample_sentences
+from attention_theory.in_context_reasoning.reparameterised import reparameterised
+from attention_theory.in_context_reasoning.task import Task, draw_labels, recover_output, sample_sentences
+from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.layers import attention
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
-from attention_theory.linear_attention.learning.kernel import kernel_fit, prefix_kernel
+from attention_theory.linear_attention.learning.kernel import kernel_fit
+from attention_theory.linear_attention.learning.learned_machine import _prefix_kernel
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import (
     fit_linear_attention,
-    heads_of,
     learn,
     least_squares,
     statistics,
 )
-from attention_theory.linear_attention.machines.turing import parse_machine, write_tape
+from attention_theory.linear_attention.machines.turing import parse_machine
 from attention_theory.linear_attention.machines.turing import simulate as run_machine
 from attention_theory.linear_attention.machines.universal_transformer import UniversalTransformer
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features
@@ -57,7 +78,7 @@ from attention_theory.linear_attention.model.linear_attention import LinearAtten
 from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, stack_lengths
 from attention_theory.linear_attention.model.mhla import random_heads as linear_heads
 from attention_theory.linear_attention.model.parameters import antisymmetric_twin, heads_from_matrix, lift
-from attention_theory.looped_transformers.blocks.barron import bump, bump_magnitude, fourier_constant, greedy_fit
+from attention_theory.looped_transformers.blocks.barron import fourier_constant, greedy_fit
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.looped_transformers.programs.newton import newton_program, newton_residuals
 from attention_theory.looped_transformers.programs.power_iteration import power_iterates
@@ -66,22 +87,28 @@ from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.transformer import SubleqTransformer
 from attention_theory.memorization.attention import (
     Examples,
-    capacity,
     memorises,
     predict,
     random_heads,
     random_readout,
 )
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.exact_rank import modular_ranks_of_blocks
+from attention_theory.memorization.examples import integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
+from attention_theory.memorization.language import sample_texts
 from attention_theory.memorization.memorizing_attention import MemorizingAttention, memorize
 from attention_theory.memorization.positions import smallest_singular_ratio
+from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.saturation import saturation
+from attention_theory.memorization.saturation import mean_entropy, saturation
+from attention_theory.memorization.single_head import fit_targets, saturating_scale, silent_direction
+from attention_theory.memorization.sweeps import sweep
 from attention_theory.memorization.transformer import random_layer
+from attention_theory.nn import FleqTransformer
 from attention_theory.numerics import least_norm_solution, numerical_rank, relative_error
-from attention_theory.trends import exponent, linear_fit_r2, slope
+from attention_theory.rows import Rows
+from attention_theory.trends import exponent, increments, line_of_the_mean, linear_fit_r2, slope
 from attention_theory.validation import ParameterError
 
 
@@ -96,6 +123,9 @@ def filled(value: float, *shape: int) -> torch.Tensor:
 NAN, EYE = math.nan, torch.eye(3, dtype=torch.float64)
 COUNTS, HEADS = torch.tensor([1.0, 2.0]), linear_heads(1, 3, 0)
 EXAMPLES = sample_examples(3, 2, 3)
+TASK = Task(8, 1, 2, 8)
+RUN = Training(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
+NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
 
 #: The name that is refused, and a call that has to refuse it.
 CALLS: list[tuple[str, Callable[[], Any]]] = [
@@ -106,17 +136,9 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("queries", lambda: Examples(ones(2, 3), ones(4, 2))),
     ("contexts", lambda: Examples(ones(3), ones(4, 3))),
     ("contexts", lambda: Examples(ones(0, 3), ones(4, 3))),
-    ("heads", lambda: random_heads(0, 3, 2, 0)),
-    ("head_width", lambda: random_heads(1, 3, 0, 0)),
-    ("heads", lambda: random_readout(0, 3, 2, 1, 0)),
-    ("value_width", lambda: random_readout(1, 3, 0, 1, 0)),
-    ("heads", lambda: capacity(-1, 3, 2)),
     ("heads", lambda: predict(random_heads(1, 4, 2, 0), random_readout(1, 4, 1, 1, 0), EXAMPLES)),
     ("examples", lambda: build_heads(sample_examples(9, 2, 3), 1, 2)),
     ("examples", lambda: build_heads(Examples(ones(2, 3), ones(3, 3)), 2, 2)),
-    ("count", lambda: random_labels(-1, 2, 0)),
-    ("outputs", lambda: random_labels(1, 0, 0)),
-    ("most", lambda: kruskal_rank(torch.eye(3, dtype=torch.int64), most=-1)),
     ("prefixes", lambda: largest_satisfied(torch.tensor([], dtype=torch.int64))),
     ("width", lambda: smallest_singular_ratio(2, 3)),
     ("labels", lambda: solve_readout(ones(4, 3), ones(5, 1), 1, 1)),
@@ -142,19 +164,17 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("x", lambda: LinearAttention(4, last_token=True)(torch.ones(0, 4))),
     ("key_padding_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), torch.ones(3))),
     ("attn_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), attn_mask=torch.ones(3, 3).bool())),
-    ("row", lambda: heads_of(ones(1, 5), 3)),
     ("features", lambda: least_squares(ones(0, 3), ones(0, 1))),
     ("labels", lambda: least_squares(ones(4, 3), ones(3, 1))),
     ("labels", lambda: fit_many(ones(4, 18), ones(3, 3), HEADS)),
     ("gram", lambda: kernel_fit(ones(2, 3), ones(2, 1))),
     ("labels", lambda: kernel_fit(ones(2, 2), ones(3, 1))),
-    ("lengths", lambda: prefix_kernel(ones(1, 3, 2), ones(1, 3, 2), [2, 1], [1])),
+    ("lengths", lambda: _prefix_kernel(ones(1, 3, 2), ones(1, 3, 2), [2, 1], [1])),
     ("tokens", lambda: mhla(HEADS, ones(0, 3))),
     ("tokens", lambda: mhla(HEADS, ones(2, 4))),
     ("tokens", lambda: mhla_every_token(HEADS, ones(2, 4))),
     ("sequences", lambda: stack_lengths([])),
     ("sequences", lambda: stack_lengths([ones(2, 3), ones(2, 4)])),
-    ("scale", lambda: linear_heads(1, 3, 0, scale=NAN)),
     ("tokens", lambda: certificate_features(ones(0, 3))),
     ("tokens", lambda: cubic_features(ones(0, 3))),
     ("matrix", lambda: antisymmetric_twin(ones(1, 1), 0)),
@@ -165,35 +185,25 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("line 1 of the machine", lambda: parse_machine("a 0 -> b 1 LR")),
     ("line 1 of the machine", lambda: parse_machine("a 0 -> b 1 RS")),
     ("line 1 of the machine", lambda: parse_machine("a 0 -> b 1 ")),
-    ("word", lambda: write_tape(parse_machine("a 0 -> b 0 L"), "01", 5)),
     ("table", lambda: run_machine(torch.tensor([[[5, 0, 0]]]), torch.tensor([0, 0]), 0, 2)),
     ("tape", lambda: run_machine(torch.tensor([[[0, 0, 0]]]), torch.tensor([0, 7]), 0, 2)),
     ("tape", lambda: run_machine(torch.tensor([[[0, 0, 0]]]), torch.tensor([], dtype=torch.int64), 0, 2)),
-    ("alpha", lambda: noisy_loss(COUNTS, 0.0, COUNTS, 2.0, 3)),
-    ("alpha", lambda: bayes_risk(2.0)),
     ("alpha", lambda: odds(1.0)),
-    ("counts", lambda: noiseless_loss(COUNTS, -COUNTS, 3)),
-    ("others", lambda: noiseless_loss(COUNTS, COUNTS, 0)),
-    ("others", lambda: noiseless_slope(COUNTS, COUNTS, 0)),
     ("gamma", lambda: noisy_slope(COUNTS, 800.0, COUNTS, 3)),
     ("gamma", lambda: noisy_slope(COUNTS, NAN, COUNTS, 3)),
     ("laws", lambda: descend_noiseless(filled(0.4, 1, 2), 0.1, 1, 1)),
-    ("law", lambda: descend_noisy(filled(NAN, 2), 0.5, 0.1, 1, 1)),
+    ("law", lambda: descend_noisy(filled(0.4, 2), 0.5, 0.1, 1, 1)),
     ("slope", lambda: normalised_step(ones(2), ones(3), 0.1)),
     ("copies", lambda: sample_sentences(Task(length=8), 3, 0, copies=9)),
     ("copies", lambda: sample_sentences(Task(length=8), 3, 0, copies=torch.tensor([1, 2]))),
-    ("tokens", lambda: Task(tokens=3)),
     ("tokens", lambda: InContextRecall()(torch.tensor([1]))),
     ("tokens", lambda: InContextRecall()(torch.tensor([1.0, 2.0]))),
     ("labels", lambda: InContextRecall().fit(torch.tensor([[1, 2]]))),
     ("labels", lambda: InContextRecall().fit(torch.tensor([[1, 2]]), torch.tensor([1, 2]), batch_size=1)),
     ("batch_size", lambda: InContextRecall().fit(torch.tensor([[1, 2]]), torch.tensor([1]), batch_size=2)),
-    ("width", lambda: bump(ones(2), 0.0)),
-    ("width", lambda: bump_magnitude(ones(2), 0.0)),
     ("frequencies", lambda: fourier_constant(ones(2), ones(3))),
     ("target", lambda: greedy_fit(filled(NAN, 3), ones(3), 2, 1.0, 1.0)),
     ("target", lambda: greedy_fit(ones(4), ones(3), 2, 1.0, 1.0)),
-    ("constant", lambda: greedy_fit(ones(3), ones(3), 2, 1.0, NAN)),
     ("code", lambda: from_bits(filled(NAN, 3))),
     ("code", lambda: from_bits(ones(2, 0))),
     ("matrix", lambda: newton_residuals(torch.zeros(2, 2, dtype=torch.float64), 3)),
@@ -211,12 +221,32 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: flow_limit(ones(3, 2), -ones(2))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 4))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 3))),
-    ("symbols", lambda: aggregate_interactions(torch.tensor([0, 3]), EYE, ones(3, 2))),
     ("vectors", lambda: largest_inner_product(ones(1, 3))),
     ("vectors", lambda: largest_inner_product(torch.zeros(2, 3, dtype=torch.float64))),
     ("patch", lambda: patches(ones(1, 3, 4, 4), 3)),
     ("rows", lambda: missed_agreements(ones(3, 2), 2, 2)),
-    ("symbols", lambda: versatility(torch.tensor([[0, 5]]), 3)),
+    ("restarts", lambda: best_residual(ones(3, 3, 1), 2, restarts=0, steps=10, seed=0)),
+    ("values and features", lambda: agreements(13, 2)),
+    ("period", lambda: position_code(7)),
+    ("embed_dim", lambda: HyperAttention(8, 3)),
+    ("embed_dim", lambda: HyperFeatureAttention(12, 5)),
+    ("embed_dim", lambda: hyper_feature_parameters(768, [1] * 5)),
+    ("embed_dim / num_heads", lambda: HyperFeatureAttention(12, 3, [1, 2, 3])),
+    ("factors", lambda: score_features([])),
+    ("tensor", lambda: shared_factors_of(torch.arange(8.0).reshape(2, 2, 2))),
+    ("score and value", lambda: linear_hyper_attention(ones(4, 3), ones(3, 3, 3), ones(3, 2))),
+    ("keys and values", lambda: tuple_attention(ones(2, 2), [ones(2, 2)] * 8, [ones(2, 2)] * 8)),
+    ("keys and values", lambda: tuple_attention(ones(2, 2), [ones(2, 2)] * 2, [ones(2, 2)])),
+    ("head", lambda: layer_of(CoupledHead([], []), [2])),
+    ("head", lambda: layer_of(CoupledHead([Factor(0, 0, EYE)], [Weight(0, ones(3))] * 2), [3])),
+    ("dictionary", lambda: activation_score({1: [7]}, 5)),
+    ("activators of allele 1", lambda: activation_score({1: [2, 2]}, 5)),
+    ("activators of allele 1", lambda: activation(torch.tensor([1, 2]), {1: [2, 2]}, 5)),
+    ("corners", lambda: parallelogram_defect(ones(6, 1), range(3))),
+    ("corners", lambda: parallelogram_defect(ones(6, 1), range(5))),
+    ("offsets", lambda: pattern_score(4, 4, [(0, 0), (0, 0)])),
+    ("offsets", lambda: pattern_score(1, 1, [])),
+    ("offsets", lambda: count_at_offsets(ones(4, 4), [])),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 0, 4))),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(1, 3, 5))),
     ("x", lambda: HyperAttention(4, 2)(torch.ones(4))),
@@ -230,9 +260,12 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("labels", lambda: memorize(ones(2, 3, 4), ones(2, 4), ones(3, 1), 1)),
     ("queries", lambda: memorize(ones(3, 4), ones(0, 4), ones(0, 1), 1)),
     ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
-    ("num_tokens", lambda: SubleqTransformer(program([1], []), num_tokens=3)),
+    ("source", lambda: SubleqTransformer.compile("x = 7\nhalt").run({"x": 1000})),
+    ("steps", lambda: SubleqTransformer(program([1], [])).run(steps=-1)),
+    ("functions", lambda: FleqTransformer.compile("halt", {}, 3, functions=("add", "cube"))),
+    ("letters", lambda: UniversalTransformer.compile("a 0 -> a 1 L\na _ -> a _ L", letters=2)),
+    ("words", lambda: UniversalTransformer.compile("a _ -> a _ L", 2).run("____")),
     ("inputs", lambda: SubleqTransformer(program([1], [])).run({"x": 1})),
-    ("states", lambda: UniversalTransformer(parse_machine("a _ -> a _ L"), states=2)),
     ("places", lambda: UniversalTransformer(parse_machine("a _ -> a _ L")).load("_", place=1)),
     ("attn_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), attn_mask=torch.ones(3, 3))),
     ("key_padding_mask", lambda: HyperAttention(4, 2)(torch.ones(3, 4), torch.ones(3))),
@@ -246,10 +279,10 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("queries", lambda: window_attention(*[ones(1, 0, 2)] * 5, window=[3, 3])),
     ("queries", lambda: linear_pair_sum(*[ones(1, 0, 2)] * 5)),
     ("queries", lambda: pair_attention(*[ones(1, 0, 2)] * 5)),
-    ("starts", lambda: simulate(torch.tensor([[[0, 9]]]), 5, 1)),
     ("starts", lambda: simulate(torch.zeros(0, 2, 2, dtype=torch.int64), 5, 1)),
     ("codes", lambda: product_code()),
     ("kernel", lambda: convolve(ones(5, 5), ones(2, 2))),
+    ("kernel", lambda: convolve(ones(5, 5), ones(3, 5))),
     ("features", lambda: rotate(ones(2, 3))),
     ("keys", lambda: attention(ones(2, 3), ones(2, 4), ones(2, 3))),
     ("values", lambda: attention(ones(2, 3), ones(2, 3), ones(4, 3))),
@@ -263,6 +296,52 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("x", lambda: slope(ones(3), ones(3))),
     ("y", lambda: slope(COUNTS, ones(3))),
     ("x", lambda: exponent([0.0, 1.0], [1.0, 1.0])),
+    ("task", lambda: chain_sentences(TASK, 5, 0.2, 0)),
+    ("task", lambda: chain_probability(torch.zeros(1, 8, dtype=torch.long), 1, TASK, 0.5)),
+    ("alpha", lambda: algorithm_1(NOISY, NOISY.output, replace(TASK, noisy=True), 0.1, 3)),
+    ("task", lambda: algorithm_1(NOISY, NOISY.output, TASK, 0.1, 3)),
+    ("radius", lambda: kl_bound(0.05, 0.05)),
+    ("radius", lambda: kl_bound(0.05, -0.1)),
+    ("scales", lambda: reparameterised(Task(8, 2, 2, 8), embedding(8, 16), ones(1))),
+    ("copies", lambda: sample_sentences(TASK, 3, 0, copies=0)),
+    ("copies", lambda: sample_sentences(TASK, 3, 0, copies=1.5)),  # type: ignore[arg-type]
+    ("noise_copies", lambda: sample_sentences(replace(TASK, noisy=True), 3, 0, noise_copies=-1)),
+    ("noise", lambda: draw_labels(NOISY, TASK, torch.tensor([0.5]), 0)),
+    ("tokens", lambda: recover_output(torch.tensor([[3, 4, 5, 0]]), Task(length=4))),
+    ("seeds", lambda: train_grid_seeds(["Origin-Linear-F"], TASK, [0.0], [0.1], 1, 8, [])),
+    ("runs", lambda: train_linear_on_sample([RUN], replace(TASK, noisy=True), 64, 1, 16)),
+    ("task", lambda: train_linear_on_sample([], TASK, 64, 1, 16)),
+    ("examples", lambda: build_heads(sample_examples(8, 2, 4, shared=False), 2, 4, general_position=True)),
+    ("width", lambda: modular_ranks_of_blocks(torch.eye(4, dtype=torch.int64), 3)),
+    ("examples", lambda: rank_certificate(sample_examples(13, 4, 6), heads=4)),
+    ("attention", lambda: saturation(torch.tensor([[[NAN, 1.0]]]))),
+    ("attention", lambda: saturation(torch.tensor([[[3.0, 4.0]]]))),
+    ("attention", lambda: saturation(torch.tensor([[[1.5, -0.5]]]))),
+    ("attention", lambda: mean_entropy(torch.tensor([[[3.0, 4.0]]]))),
+    ("head_width", lambda: fit_targets(sample_examples(3, 3, 5), filled(1 / 3, 3, 3)).as_head(2)),
+    ("decisive", lambda: saturating_scale(torch.zeros(1, 3).double(), filled(1.0, 1, 3), 0.1)),
+    ("silent", lambda: silent_direction(sample_examples(12, 4, 8), torch.arange(12) < 8, torch.arange(12) >= 8, 0)),
+    ("points", lambda: sweep([], 4, 1, 10, 8, 1e-2)),
+    ("every model", lambda: sweep([(1, 2, 100)], 4, 1, 5, 8, 1e-2)),
+    ("vectors", lambda: kruskal_rank(integer_vectors(8, 6, seed=0, largest=10_000))),
+    ("count", lambda: sample_texts("a few words", "gpt2", 5, 10, lambda text: [1, 2], seed=0)),
+    ("count", lambda: sample_texts("a " * 5000, "gpt2", 5, 10, lambda text: [1] * len(text.split()), seed=0)),
+    ("source", lambda: sample_texts(" " * 10_000, "gpt2", 5, 10, lambda text: [], seed=0)),
+    ("key_padding_mask", lambda: MemorizingAttention(4)(torch.ones(2, 4), torch.ones(4), torch.ones(3).bool())),
+    ("coefficients", lambda: hyper_heads(ones(1, 5), 2, 2)),
+    ("tokens", lambda: hyper_features(ones(1, 2), ones(1, 0, 2), 2)),
+    ("tokens", lambda: score_value_features(ones(1, 2), ones(1, 0, 2), 2)),
+    ("tokens", lambda: hyper_kernel(ones(1, 2), ones(1, 0, 2), ones(1, 2), ones(1, 1, 2), 2)),
+    ("other_tokens", lambda: hyper_kernel(ones(1, 2), ones(1, 1, 2), ones(1, 2), ones(1, 0, 2), 2)),
+    ("tokens", lambda: learn_hyper_attention(ones(0, 2), ones(0, 3, 2), ones(0, 1), 3)),
+    ("examples", lambda: store(torch.tensor([[0, 1], [1, 0], [0, 1]]), torch.tensor([0, 1, 0]), 4, 4, 0)),
+    ("task", lambda: sentence_count(replace(TASK, noisy=True))),
+    ("task", lambda: understood(NOISY, replace(TASK, noisy=True))),
+    ("jobs", lambda: all_ways([])),
+    ("rows of flag", lambda: Rows(memory=3, flag=0)),
+    ("values", lambda: line_of_the_mean(ones(3), ones(3, 2))),
+    ("values", lambda: increments(ones(3, 2))),
+    ("x", lambda: slope([1], [1])),
 ]  # fmt: skip
 
 

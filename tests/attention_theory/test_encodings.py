@@ -2,14 +2,12 @@
 
 import math
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_theory.encodings import one_hot, random_orthonormal, rotate, sign_code, sinusoidal
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 @given(st.integers(1, 8), st.integers(0, 4), st.integers(0, 2**31))
@@ -52,11 +50,6 @@ def test_rotated_pairs_turn_by_position_times_rate() -> None:
     turned = rotate(one)
     torch.testing.assert_close(turned[:, 1], angles.cos())
     torch.testing.assert_close(turned[:, 3], angles.sin())
-
-
-def test_an_odd_width_is_not_rotated() -> None:
-    with pytest.raises(ParameterError, match="features must be of an even width, got 3"):
-        rotate(torch.ones(2, 3))
 
 
 def test_the_codes_by_hand() -> None:

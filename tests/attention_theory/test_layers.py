@@ -31,16 +31,6 @@ def test_softmax_attention_is_the_loop(tokens: int, width: int, seed: int, scale
     assert torch.allclose(fast, by_loops(queries, keys, values, mask, scale), atol=1e-12)
 
 
-def test_batches_are_the_single_ones() -> None:
-    """A batched product may add in another order: some twenty roundings of terms of size 1, each of 1.1e-16."""
-    queries, keys, values = normal(3, 4, 2, 5, 3, seed=0)
-    together = attention(queries, keys, values)
-    for i in range(4):
-        for j in range(2):
-            alone = attention(queries[i, j], keys[i, j], values[i, j])
-            torch.testing.assert_close(together[i, j], alone, rtol=1e-14, atol=1e-14)
-
-
 def test_hardmax_shares_evenly_among_ties_and_is_the_limit_of_softmax() -> None:
     scores = torch.tensor([[1.0, 3.0, 3.0], [2.0, 1.0, 0.0]], dtype=torch.float64)
     hard = attention_weights(scores, "hardmax")

@@ -86,7 +86,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 #: Ranges of what is computed from the parameter, so that no value of it lies on an end.
 COMPUTED = {
     ("in_context_reasoning.experiments.linear_sample.train_linear_on_sample", "runs"),
-    ("linear_attention.experiments.search_spaces.best_settings", "floors"),
+    ("linear_attention.experiments.convergence.best_settings", "floors"),
 }
 
 

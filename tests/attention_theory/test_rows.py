@@ -13,11 +13,6 @@ def test_blocks_follow_each_other_and_give_views() -> None:
     assert state.sum() == 6
 
 
-def test_an_empty_block_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="rows of flag"):
-        Rows(memory=3, flag=0)
-
-
 def test_blocks_can_be_added_and_are_given_out_once() -> None:
     rows = Rows(letter=3)
     assert rows.add("state of block 1", 2) == range(3, 5)
@@ -35,8 +30,3 @@ def test_combinations_add_blocks_row_by_row() -> None:
     assert combine(range(2), range(2, 4), weights=[1.0, -2.0]) == [{0: 1.0, 2: -2.0}, {1: 1.0, 3: -2.0}]
     assert combine(range(1), range(1)) == [{0: 2.0}]
     assert moves(range(2), range(2, 4), 0.5) == [({0: 0.5}, 2), ({1: 0.5}, 3)]
-
-
-def test_blocks_of_unequal_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="longer"):
-        combine(range(2), range(3))

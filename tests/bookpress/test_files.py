@@ -22,12 +22,6 @@ def test_a_hash_is_short_and_of_the_values_alone() -> None:
     assert len({digest(1, 2), digest(2, 1), digest([1, 2]), digest(1), digest("1"), digest()}) == 6
 
 
-def test_the_hash_of_a_file_is_of_its_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"\xff\x00")
-    assert digest_of_file(path) == hashlib.sha256(b"\xff\x00").hexdigest()[:16]
-
-
 def test_the_hash_of_a_text_does_not_depend_on_line_ends(tmp_path: Path) -> None:
     (tmp_path / "unix").write_bytes(b"a\nb\n")
     (tmp_path / "windows").write_bytes(b"a\r\nb\r\n")
@@ -89,18 +83,16 @@ def test_only_what_ended_processes_of_this_machine_left_is_removed(
     assert remove_leftovers([tmp_path / "book"]) == []
 
 
-def test_a_scratch_folder_tells_whose_it_is_and_goes_at_the_end() -> None:
-    with scratch_folder() as folder:
-        assert Path(folder).name.endswith(f".{HOST}-{os.getpid()}.aside")
-    assert not Path(folder).exists()
-
-
-def test_the_sockets_of_a_scratch_folder_have_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scratch_folder_has_a_short_name_with_its_owner_and_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     long = tmp_path / ("d" * 100)
     long.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long))
     with scratch_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(Path(folder, "kernel-5")))
+    assert folder.endswith(f".{HOST}-{os.getpid()}.aside")
+    assert not Path(folder).exists()
 
 
 def test_a_key_that_is_given_twice_is_named(tmp_path: Path) -> None:

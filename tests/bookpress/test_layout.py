@@ -15,17 +15,6 @@ def test_modules_are_found(tmp_path: Path) -> None:
     assert layout.module("toy.room.far") is None
 
 
-def test_pages_are_told_from_points(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    for name in ("demo/page", "demo/points/one", "profiles/x"):
-        layout.source(name).parent.mkdir(parents=True, exist_ok=True)
-    layout.source("demo/page").touch()
-    layout.source("demo/points/one").touch()
-    assert layout.notebooks() == ["demo/page"]
-    assert layout.point_notebooks() == ["demo/points/one"]
-    assert [layout.is_page(name) for name in ("demo/page", "demo/points/one")] == [True, False]
-
-
 def test_another_book_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
     assert Layout.here().root == tmp_path.resolve()
@@ -45,6 +34,7 @@ def test_what_editors_and_systems_leave_is_no_notebook_and_no_profile(tmp_path: 
         (layout.profiles / name).touch()
     assert layout.notebooks() == ["demo/page"]
     assert layout.point_notebooks() == ["demo/points/one"]
+    assert [layout.is_page(name) for name in ("demo/page", "demo/points/one")] == [True, False]
     assert layout.profile_names() == ["laptop", "full"]
 
 

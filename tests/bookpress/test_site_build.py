@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bookpress.layout import Layout
 from bookpress.notebooks.pair import write_pairs
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
@@ -99,15 +98,6 @@ def test_sentences_take_verdicts_and_counts_from_the_records(site: Site) -> None
     assert "8 claims, 1 of them: 1 holds, 7 not run, Lemma 1: holds." in re.sub(r"<[^>]*>", "", front)
     assert 'href="notebooks/demo/good.html#claim-demo-lemma-1"' in front
     assert 'href="../notebooks/demo/good.html#claim-demo-lemma-1"' in site["generated/scoreboard.html"].decode()
-
-
-@pytest.mark.slow
-def test_a_page_has_its_notebook_and_its_record_to_download(site: Site, sources: Path) -> None:
-    layout = Layout(sources)
-    pair = layout.source("demo/good").with_suffix(".ipynb")
-    assert site["_sources/notebooks/demo/good.ipynb"] == pair.read_bytes()
-    record = next(text for name, text in site.items() if name.endswith("/good.json"))
-    assert record == layout.record("demo/good", "laptop").read_bytes()
 
 
 @pytest.mark.slow

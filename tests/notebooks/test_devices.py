@@ -42,6 +42,9 @@ def test_what_is_found_on_an_accelerator_is_what_is_kept(notebook: str, tmp_path
     assert {claim: set(labels) for claim, labels in found.items()} == {
         claim: set(labels) for claim, labels in kept.items()
     }
+    expected = {name: entry.expected for name, entry in Registry.load(LAYOUT).of_notebook(notebook).items()}
+    decided = [settled for settled in record.claims if expected[settled.claim] is not Verdict.UNDECIDED]
+    assert [describe(item) for settled in decided for item in settled.evidence if item.out_of_role] == []
     off = [
         f"{claim}: {label}: {value}, kept {kept[claim][label]}"
         for claim, labels in found.items()
@@ -49,9 +52,6 @@ def test_what_is_found_on_an_accelerator_is_what_is_kept(notebook: str, tmp_path
         if not is_near(value, kept[claim][label], 1.0 if "standard error" in label else 0.0)
     ]
     assert off == []
-    expected = {name: entry.expected for name, entry in Registry.load(LAYOUT).of_notebook(notebook).items()}
-    decided = [settled for settled in record.claims if expected[settled.claim] is not Verdict.UNDECIDED]
-    assert [describe(item) for settled in decided for item in settled.evidence if item.out_of_role] == []
 
 
 def is_near(ours: Number, kept: Kept, error: float = 0.0) -> bool:

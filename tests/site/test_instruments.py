@@ -24,7 +24,7 @@ from attention_theory.linear_attention.machines.turing import (
 from attention_theory.looped_transformers.machine.trace import trace
 from attention_theory.looped_transformers.subleq.assembler import assemble, library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
-from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program, wild_program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from bookpress.layout import Layout
 from bookpress.site.instruments import instrument_pages, instruments_of
 
@@ -134,8 +134,7 @@ def computer() -> FrozenSubleq:
 
 def some_program(number: int) -> SubleqProgram:
     """Random programs of every size, every other one at the limits."""
-    draw = wild_program if number % 2 else random_program
-    return draw(1 + number % 16, 1 + number % 28, 8, number)
+    return random_program(1 + number % 16, 1 + number % 28, 8, number, wild=bool(number % 2))
 
 
 @pytest.mark.slow
@@ -146,7 +145,7 @@ def test_the_layers_in_the_browser_are_those_in_torch(opened: Any, computer: Fro
     apart = 0.0
     for first in range(0, INPUTS, AT_ONCE):
         programs = [some_program(number) for number in range(first, first + AT_ONCE)]
-        ours = machine.cycle(machine.load([computer.fitted(one) for one in programs]), computer.temperature)
+        ours = machine.cycle(machine.load([computer.fitted(one) for one in programs]), computer.inverse_temperature)
         sent = page.evaluate(RUN_SUBLEQ, [[plain(one) for one in programs], 1, False])
         apart = max(apart, float((ours - numbers(sent, AT_ONCE, *shape)).abs().max()))
     assert apart <= 1e-12
@@ -158,7 +157,7 @@ def test_each_layer_in_the_browser_is_that_in_torch(opened: Any, computer: Froze
     page, machine = opened("subleq").page, computer.machine
     for number in range(10):
         program = some_program(number)
-        moments = trace(machine, machine.load(computer.fitted(program)), 6, computer.temperature)
+        moments = trace(machine, machine.load(computer.fitted(program)), 6, computer.inverse_temperature)
         ours = torch.stack([moment.state for moment in moments])
         theirs = numbers(page.evaluate(RUN_SUBLEQ, [[plain(program)], 6, True]), *ours.shape)
         assert float((ours - theirs).abs().max()) <= 1e-9

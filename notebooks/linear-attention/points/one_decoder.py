@@ -9,7 +9,7 @@
 # %%
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import Training, data_sets
+from attention_theory.linear_attention.experiments.dfa_training import DecoderTraining
 from attention_theory.validation import require
 from bookpress import report
 
@@ -37,8 +37,8 @@ require(device=(device, {"cpu", "cuda"}), seed=(seed, 0, None))
 # %%
 form = StringForm(states=states, letters=letters, word=word)
 decoder = DecoderSize(form.vocabulary, width, heads, layers)
-training = Training(batch, rate, tested=tested)
-(reached,) = data_sets(form, decoder, training, [examples], epochs, [seed], device)
+training = DecoderTraining(batch, rate, tested=tested)
+(reached,) = training.data_sets(form, decoder, [examples], epochs, [seed], device)
 
 # %%
 report(

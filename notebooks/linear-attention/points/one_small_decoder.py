@@ -11,7 +11,7 @@ import math
 
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import Training, one_pass
+from attention_theory.linear_attention.experiments.dfa_training import DecoderTraining
 from attention_theory.validation import require
 from bookpress import report
 
@@ -40,7 +40,7 @@ require(rate=(rate, 1e-7, 1.0), batch=(batch, 1, None), device=(device, {"cpu", 
 # %%
 form = StringForm(states=states, letters=letters, word=word)
 decoder = DecoderSize(form.vocabulary, width, heads, layers, feed_forward, rotary)
-(reached,) = one_pass(form, decoder, Training(batch, rate, tested=tested), most, [seed], device)
+(reached,) = DecoderTraining(batch, rate, tested=tested).one_pass(form, decoder, most, [seed], device)
 
 # %% [markdown]
 # A run that did not come to the target has no number of tokens, and none is reported.

@@ -15,11 +15,9 @@ from attention_theory.bridges.turing_to_subleq import SubleqTape, subleq_bounds,
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import Machine, pad_table, random_inputs, random_tables
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.fleq.padding import padded as padded_fleq
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
-from attention_theory.looped_transformers.subleq.padding import padded as padded_subleq
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import require, require_some
@@ -127,7 +125,7 @@ def _situation(job: Job, letters: list[int], states: list[int]) -> Situation:
     return Situation(state, places[0] if state in working else None, tuple(letters[:cells]))
 
 
-def by_subleq(jobs: Sequence[Job], bits: int = 8, temperature: float = 30.0) -> list[Way]:
+def by_subleq(jobs: Sequence[Job], bits: int = 8, inverse_temperature: float = 30.0) -> list[Way]:
     """The SUBLEQ transformer of ten layers (Lemma 1), one set of weights for the programs of all jobs."""
     made = [subleq_of(job.machine, job.tape, job.head) for job in jobs]
     cells, instructions = (max(len(getattr(one.source, part)) for one in made) for part in ("memory", "code"))
@@ -137,7 +135,7 @@ def by_subleq(jobs: Sequence[Job], bits: int = 8, temperature: float = 30.0) -> 
     for job, one in zip(jobs, made, strict=True):
         expected = job.expected
         begun = time.process_time()
-        runner = SubleqRunner(machine, [padded_subleq(one.source, cells, instructions)], temperature)
+        runner = SubleqRunner(machine, [one.source.padded(cells, instructions)], inverse_temperature)
         _, most_a_step = subleq_bounds(len(working_states(job.machine)), len(job.machine.letters), len(job.tape))
         found, cycles = _follow(one, runner, len(expected), most_a_step * (len(expected) - 1))
         seconds = time.process_time() - begun
@@ -163,15 +161,15 @@ def _follow(one: SubleqTape, runner: SubleqRunner, wanted: int, most: int) -> tu
     return found, cycles
 
 
-def by_fleq(jobs: Sequence[Job], temperature: float = 40.0) -> list[Way]:
+def by_fleq(jobs: Sequence[Job], inverse_temperature: float = 40.0) -> list[Way]:
     """The FLEQ transformer (Theorem 2), one set of weights for the programs of all jobs.
 
     Situations are read by rounding; ``deviation`` says from how far.
     """
     made = [fleq_of(job.machine, job.tape, job.head) for job in jobs]
     cells, instructions = (max(len(getattr(one.source, part)) for one in made) for part in ("memory", "code"))
-    programs = [padded_fleq(one.source, cells, instructions) for one in made]
-    machine = FleqMachine(programs[0], temperature=temperature)
+    programs = [one.source.padded(cells, instructions) for one in made]
+    machine = FleqMachine(programs[0], inverse_temperature=inverse_temperature)
     size = summarise(machine.transformer)
     expected = [job.expected for job in jobs]
     ways = []

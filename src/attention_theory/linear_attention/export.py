@@ -1,7 +1,7 @@
-"""What of this paper can be written to a file: the heads of the universal Turing machine.
+"""Files of this paper: the heads of the universal Turing machine.
 
-``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
-their defaults, and which gives, for each ending of a file's name, what makes its content.
+``EXPORTS`` has for each name a function of the options, which gives for each ending of a file's name a function that
+makes the content.
 """
 
 import json
@@ -16,12 +16,12 @@ from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.validation import require
 
 #: For each ending of a file's name, what makes the content.
-Forms = Mapping[str, Callable[[], bytes]]
+_Forms = Mapping[str, Callable[[], bytes]]
 
 
 def turing(
     states: int = 8, letters: int = 4, word: int = 12, steps: int = 60, edge: Literal["lost", "stays"] = "lost"
-) -> Forms:
+) -> _Forms:
     """The heads of Lemma 2.2, which run every Turing machine within the bounds.
 
     Args:
@@ -68,4 +68,4 @@ def _entries(
     return sorted(map(list, zip(row.tolist(), column.tolist(), weight.tolist(), strict=True)))
 
 
-EXPORTS: dict[str, Callable[..., Forms]] = {"turing": turing}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"turing": turing}

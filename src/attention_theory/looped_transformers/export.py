@@ -1,4 +1,4 @@
-"""What of this paper can be written to a file: the SUBLEQ and the FLEQ computer with their weights frozen, programs.
+"""Files of this paper: the SUBLEQ and the FLEQ computer with their weights frozen, and programs.
 
 ``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
 their defaults, and which gives, for each ending of a file's name, what makes its content.
@@ -14,12 +14,12 @@ from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.machine import Depth
 
 #: For each ending of a file's name, what makes the content.
-Forms = Mapping[str, Callable[[], bytes]]
+_Forms = Mapping[str, Callable[[], bytes]]
 
 
-def subleq(
-    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, temperature: float = 30.0
-) -> Forms:
+def _subleq(
+    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, inverse_temperature: float = 30.0
+) -> _Forms:
     """The computer of Lemma 1, which executes one SUBLEQ instruction a cycle.
 
     Args:
@@ -27,21 +27,21 @@ def subleq(
         integers: memory cells after the reserved two.
         instructions: before the last, which halts.
         bits: of an integer.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
 
     Raises:
         ParameterError: an argument out of its range.
     """
-    return _forms(FrozenSubleq(layers, integers, instructions, bits, temperature).frozen)
+    return _forms(FrozenSubleq(layers, integers, instructions, bits, inverse_temperature).frozen)
 
 
-def fleq(
+def _fleq(
     size: int = 4,
     cells: int = 40,
     instructions: int = 24,
     functions: str = ",".join(BLOCKS),
-    temperature: float = 40.0,
-) -> Forms:
+    inverse_temperature: float = 40.0,
+) -> _Forms:
     """The computer of Theorem 2, which executes one FLEQ instruction on matrices a cycle.
 
     Args:
@@ -49,22 +49,22 @@ def fleq(
         cells: columns of memory, the assembler's own ``3 d`` included.
         instructions: the halt included.
         functions: names with commas between them.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
 
     Raises:
         ParameterError: an argument out of its range, or an unknown function.
     """
     names = [name.strip() for name in functions.split(",")]
-    return _forms(FrozenFleq(size, cells, instructions, names, temperature).frozen)
+    return _forms(FrozenFleq(size, cells, instructions, names, inverse_temperature).frozen)
 
 
-def programs() -> Forms:
+def _programs() -> _Forms:
     """The texts of the SUBLEQ programs that come with the package, by name, as the assembler reads them."""
     return {".json": lambda: (json.dumps({name: library_text(name) for name in library()}) + "\n").encode()}
 
 
-def _forms(frozen: FrozenMachine) -> Forms:
+def _forms(frozen: FrozenMachine) -> _Forms:
     return {".onnx": frozen.onnx, ".json": frozen.json}
 
 
-EXPORTS: dict[str, Callable[..., Forms]] = {"subleq": subleq, "fleq": fleq, "programs": programs}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"subleq": _subleq, "fleq": _fleq, "programs": _programs}

@@ -1,4 +1,4 @@
-"""As printed, place by place: a construction or a listing that is wrong in print in more than one place."""
+"""The paper's version place by place: for a construction or a listing with more than one mistake."""
 
 from collections.abc import Collection, Mapping
 

@@ -12,6 +12,7 @@ from bookpress.claims.evidence import (
     RELATIONS,
     REPORT_MIME,
     ROUNDING,
+    Certified,
     EvidenceError,
     FailedCheck,
     Item,
@@ -21,15 +22,14 @@ from bookpress.claims.evidence import (
     Role,
     Settled,
     describe,
-    format_number,
     judge,
     weakness,
 )
 from bookpress.claims.intervals import Estimate, decide
 from bookpress.claims.panel import panel_markdown, panel_text
-from bookpress.claims.provenance import environment, own_parameters
+from bookpress.claims.record import environment
 from bookpress.claims.registry import Entry, Registry, Verdict
-from bookpress.layout import LAPTOP, PROFILE_VARIABLE
+from bookpress.layout import LAPTOP, OWN_VARIABLE, PROFILE_VARIABLE
 
 Of = Literal["statement", "proof"]
 
@@ -169,14 +169,54 @@ class Claim(Comparisons):
         details["bound"] = None if printed is None else bound
         self.evidence.append(Item(role=Role.NUMBER, of=Part(of), label=label, relation="==", **details))
 
+    def certified(self, label: str, certificate: Any, *, whole: bool = False, of: Of = "statement") -> None:
+        """A check for all inputs of a range, and its control.
+
+        The check passes if the certificate is proved. The control fails, as it must, if its broken question was
+        refuted and the code was wrong at the counterexample.
+
+        Args:
+            label: of the check.
+            certificate: its ``to_json`` returns the fields of :class:`Certified` but ``whole``.
+            whole: the certificate settles all that the claim states, and not a part or a range of it.
+            of: whether it speaks of the statement or of its proof.
+
+        Raises:
+            EvidenceError: the certificate lacks a field.
+        """
+        try:
+            certified = Certified.model_validate(json.loads(certificate.to_json()) | {"whole": whole})
+        except (AttributeError, ValueError) as fault:
+            raise EvidenceError(f"{label}: certificate must be one with all its fields, got {certificate!r}") from fault
+        control, part = certified.control, Part(of)
+        self.evidence += [
+            Item(
+                label=label,
+                role=Role.CHECK,
+                of=part,
+                measured=certified.outcome,
+                relation="==",
+                bound="proved",
+                passed=certified.outcome == "proved",
+                certificate=certified,
+            ),
+            Item(
+                label=f"{label}: {control.broken}",
+                role=Role.CONTROL,
+                of=part,
+                measured=control.outcome,
+                relation="==",
+                bound="proved",
+                passed=not (control.outcome == "refuted" and control.failed),
+            ),
+        ]
+
     def stand_in(self, what: str) -> None:
         """Say what replaces data, weights or a model that we cannot obtain: the best verdict is then ``stand-in``."""
         self._stand_in = what
 
     def settle(self, strict: bool = True) -> Settled:
-        """The verdict that follows from the evidence so far.
-
-        Inconclusive evidence leaves the claim undecided, with a note; where ``strict``, it is refused.
+        """The verdict that follows from the evidence so far, undecided with a note where that is inconclusive.
 
         Raises:
             EvidenceError: the evidence is inconclusive, and ``strict``.
@@ -189,8 +229,8 @@ class Claim(Comparisons):
         """Compute the verdict, show the panel, and stop the notebook on any surprise.
 
         A surprise is a verdict or a mark on the proof other than the registry's, or a comparison that came out against
-        its role. Only the book's own parameters stop a notebook. A run at full size, with other parameters, or of a
-        claim that the registry expects 'not run' though it has a page, is shown whatever it finds.
+        its role. Only the press's run at the book's own parameters stops. A run at full size, with other parameters, by
+        another program, or of a page that the registry expects 'not run', is shown whatever it finds.
 
         Raises:
             FailedCheck: a surprise; the message lists the comparisons that decided it.
@@ -198,9 +238,8 @@ class Claim(Comparisons):
         """
         from IPython.display import display
 
-        own = own_parameters(self.entry.notebook)
-        for_the_reader = self.entry.expected is Verdict.NOT_RUN and self.entry.notebook is not None
-        strict = not for_the_reader and not own and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        of_the_book = os.environ.get(OWN_VARIABLE) == "" and os.environ.get(PROFILE_VARIABLE, LAPTOP) == LAPTOP
+        strict = of_the_book and not (self.entry.notebook and self.entry.expected is Verdict.NOT_RUN)
         settled = self.settle(strict)
         bundle = {
             "text/markdown": panel_markdown(settled),
@@ -211,21 +250,18 @@ class Claim(Comparisons):
         if strict:
             self._refuse_surprise(settled)
 
-    def _ipython_display_(self) -> None:
-        """Show nothing where a cell happens to end with the claim: its verdict shows it."""
-
     def _refuse_surprise(self, settled: Settled) -> None:
         wrong = [item for item in settled.evidence if item.out_of_role]
         if settled.expected is Verdict.UNDECIDED:
             wrong = []
         elif settled.expected is Verdict.PARTLY_REPRODUCED:  # what an interval leaves open is a part of it
             wrong = [item for item in wrong if item.passed is not None]
-        expected_proof = self.entry.expected_proof
-        if not wrong and settled.verdict is settled.expected and settled.proof is expected_proof:
+        proof, expected_proof = settled.proof or "nothing", self.entry.expected_proof or "nothing"
+        if not wrong and settled.verdict is settled.expected and proof == expected_proof:
             return
         message = f"{self.name}: the evidence says '{settled.verdict}', the registry expects '{settled.expected}'"
-        if settled.proof is not expected_proof:
-            message += f"; of the proof '{settled.proof or 'nothing'}', the registry '{expected_proof or 'nothing'}'"
+        if proof != expected_proof:
+            message += f"; of the proof '{proof}', the registry '{expected_proof}'"
         lines = [f"  {item.role}: {describe(item)}" for item in wrong] or ["  every comparison came out as it must"]
         raise FailedCheck("\n".join([message, *lines]))
 
@@ -252,12 +288,8 @@ def report(**numbers: Any) -> None:
         if not draws or not all(isinstance(draw, int | float) for draw in draws):
             raise ValueError(f"{name} must be a number or a list of numbers, got {value!r}")
     reported = Reported(numbers=values, environment=environment())
-    lines = ["| number | value |", "| --- | --- |"]
-    for name, value in reported.numbers.items():
-        lines.append(f"| {name} | {', '.join(map(format_number, value if isinstance(value, list) else [value]))} |")
-    text = "\n".join(lines)
-    payload = json.loads(reported.model_dump_json())
-    display({"text/markdown": text, "text/plain": text, REPORT_MIME: payload}, raw=True)
+    text = "\n".join(f"{name}: {value}" for name, value in reported.numbers.items())
+    display({"text/plain": text, REPORT_MIME: json.loads(reported.model_dump_json())}, raw=True)
 
 
 def _error(label: str, ours: Any, reference: Any, *, relative: bool) -> float:

@@ -1,16 +1,14 @@
 """Evidence given inside a notebook, and the verdict that is computed from it.
 
-A claim is settled by *checks* that must pass and by at least one comparison that is seen to fail: a *control* (the
-same check with an assumption broken), the form *as printed* where the paper is wrong, a *misprint* where the paper
-means the right thing and writes another, or a *counterexample* to a statement that nothing near it saves. An
-*estimate* judges what is random by an interval over its draws. Evidence speaks of the statement or of its proof, and
-each gets a mark of its own. Nobody types a verdict.
+A claim is settled by *checks* that must pass and by at least one comparison that is seen to fail;
+:class:`~bookpress.claims.claim.Claim` says which. Evidence speaks of the statement or of its proof, and each gets a
+mark. Nobody types a verdict.
 """
 
 import operator
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -26,6 +24,9 @@ REPORT_MIME = "application/vnd.bookpress.report+json"
 ROUNDING = 1e-9
 
 Number = float | int | bool | str
+
+#: Of a question that is put to a solver; ``unknown`` is never a pass.
+Outcome = Literal["proved", "refuted", "unknown"]
 
 
 class EvidenceError(ValueError):
@@ -66,13 +67,45 @@ RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+#: The orders of two values in which each relation holds.
+_ORDERS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
+class FailedControl(BaseModel):
+    """The question of a certificate with an assumption broken, and its counterexample run through the code."""
+
+    model_config = ConfigDict(frozen=True)
+
+    broken: str
+    question: str
+    outcome: Outcome
+    counterexample: str
+    observed: str
+    failed: bool
+
+
+class Certified(BaseModel):
+    """What an engine said of a statement for all inputs of a range; ``whole`` where that is all that a claim states."""
+
+    model_config = ConfigDict(frozen=True)
+
+    statement: str
+    covers: str
+    question: str
+    engine: str
+    seconds: float
+    outcome: Outcome
+    control: FailedControl
+    whole: bool
+
+
 class Item(BaseModel):
     """One comparison: ``measured relation bound``, exact unless a tolerance is given.
 
     ``tolerance`` is absolute; ``within`` is a number's band about the printed value. An estimate carries the
     ``interval`` of its ``draws``. Where several ``cases`` were compared at once, ``measured`` and ``bound`` are those
     of the ``worst``. ``passed`` is ``None`` where nothing is judged (a number without a band) and where an interval
-    does not decide.
+    does not decide. A ``certificate`` stands for all inputs of its range; its control is an item of its own.
     """
 
     model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
@@ -90,6 +123,7 @@ class Item(BaseModel):
     cases: int | None = None
     worst: str | None = None
     passed: bool | None
+    certificate: Certified | None = None
 
     @property
     def counts(self) -> bool:
@@ -103,17 +137,11 @@ class Item(BaseModel):
 
     def negates(self, other: "Item") -> bool:
         """Whether this says no more than that ``other`` is not so: the same two values, in a relation it excludes."""
-        orders, excluded = _orders(self.relation), _orders(other.relation)
-        turned = {{"<": ">", ">": "<"}.get(order, order) for order in excluded}
-        sides, swapped = (other.measured, other.bound), (other.bound, other.measured)
-        return ((self.measured, self.bound) == sides and orders.isdisjoint(excluded)) or (
-            (self.measured, self.bound) == swapped and orders.isdisjoint(turned)
+        orders, turned = _ORDERS[self.relation], _ORDERS[self.relation].translate(str.maketrans("<>", "><"))
+        sides = (self.measured, self.bound)
+        return (sides == (other.measured, other.bound) and not {*orders} & {*_ORDERS[other.relation]}) or (
+            sides == (other.bound, other.measured) and not {*turned} & {*_ORDERS[other.relation]}
         )
-
-
-def _orders(relation: str) -> set[str]:
-    """The orders of two values, of ``<``, ``=`` and ``>``, in which a relation holds."""
-    return {"<", ">"} if relation == "!=" else set(relation)
 
 
 class Settled(BaseModel):
@@ -132,6 +160,16 @@ class Settled(BaseModel):
     stand_in: str | None = None
     note: str | None = None
     evidence: list[Item]
+
+    @property
+    def certificates(self) -> list[Certified]:
+        """Those that proved what they were asked."""
+        return [item.certificate for item in self.evidence if item.certificate and item.passed]
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the whole statement is settled for all inputs."""
+        return self.verdict is not Verdict.UNDECIDED and any(one.whole for one in self.certificates)
 
 
 class Reported(BaseModel):

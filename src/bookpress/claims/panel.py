@@ -1,12 +1,16 @@
 """How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
 
 import re
+from textwrap import shorten
 
-from bookpress.claims.evidence import Item, Part, Role, Settled, describe, format_bound, format_measured
+from bookpress.claims.evidence import Certified, Item, Part, Role, Settled, describe, format_bound, format_measured
 from bookpress.claims.registry import ProofMark, Registry, Verdict
 
 #: The mark "as printed" on the proof of a claim that no paper makes.
 PROVED_HERE = "proved here"
+
+#: Behind the verdict on a claim whose whole statement is settled for all inputs.
+CERTIFIED = ", certified"
 
 #: A panel of more comparisons than this opens on a click.
 ROWS_SHOWN = 8
@@ -44,34 +48,34 @@ def proof_class(mark: ProofMark) -> str:
     return "proof-" + mark.value.replace(" ", "-")
 
 
-def mark_in_words(mark: ProofMark, own: bool) -> str:
-    """The mark on a proof; ``own``, of a claim that no paper makes."""
-    return PROVED_HERE if own and mark is ProofMark.AS_PRINTED else mark.value
+def mark_in_words(mark: ProofMark, of_the_book: bool) -> str:
+    """The mark on a proof; ``of_the_book`` says that no paper makes the claim."""
+    return PROVED_HERE if of_the_book and mark is ProofMark.AS_PRINTED else mark.value
 
 
-def proof_in_words(mark: ProofMark, own: bool) -> str:
+def proof_in_words(mark: ProofMark, of_the_book: bool) -> str:
     """The mark where nothing around it says that it is of a proof: ``proof repaired``, or ``proved here``."""
-    words = mark_in_words(mark, own)
+    words = mark_in_words(mark, of_the_book)
     return words if words == PROVED_HERE else f"proof {words}"
 
 
 def panel_markdown(settled: Settled) -> str:
-    """For a notebook: heading, result and the table; a long one in a fold that Jupyter and code hosts know."""
+    """For a notebook: title, result and the table; a long one in a fold that Jupyter and code hosts know."""
     fold = f"<details><summary>All {len(settled.evidence)} comparisons</summary>"
-    return "\n".join([f"**{heading(settled)}**", "", *_body(settled, [fold, ""], ["", "</details>"])])
+    return "\n".join([f"**{title_of(settled)}**", "", *_body(settled, [fold, ""], ["", "</details>"])])
 
 
 def panel_block(settled: Settled) -> str:
     """For a page of the book: an admonition coloured by the verdict; a long table in a fold."""
-    opening = f"::::::{{admonition}} {heading(settled)}\n:class: verdict-panel {verdict_class(settled.verdict)}\n"
+    opening = f"::::::{{admonition}} {title_of(settled)}\n:class: verdict-panel {verdict_class(settled.verdict)}\n"
     fold = f":::::{{dropdown}} All {len(settled.evidence)} comparisons"
     return "\n".join([opening, *_body(settled, [fold, ""], [":::::"]), "::::::"])
 
 
 def panel_text(settled: Settled) -> str:
-    """For a terminal: a line each."""
-    proof = f"; {_of_the_proof(settled.proof, settled)}" if settled.proof else ""
-    lines = [f"{settled.claim}: {settled.verdict.value}{proof} (expected: {settled.expected.value})"]
+    """For a terminal: a line for each comparison."""
+    proof = f"; {_proof_of(settled)}" if settled.proof else ""
+    lines = [f"{settled.claim}: {verdict_in_words(settled)}{proof} (expected: {settled.expected.value})"]
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
         of = " (proof)" if item.of is Part.PROOF else ""
@@ -87,21 +91,38 @@ def _body(settled: Settled, opening: list[str], closing: list[str]) -> list[str]
     rows += [_row(item, settled.verdict) for item in settled.evidence]
     if len(settled.evidence) > ROWS_SHOWN:
         rows = [*opening, *rows, *closing]
-    remarks = ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
+    remarks = [line for one in settled.certificates for line in ("", certificate_in_words(one))]
+    remarks += ["", f"*Stand-in:* {settled.stand_in}"] if settled.stand_in else []
     remarks += ["", f"*Undecided at these parameters:* {escape(settled.note)}"] if settled.note else []
     return [result(settled), "", *rows, *remarks]
 
 
-def heading(settled: Settled) -> str:
+def certificate_in_words(certified: Certified) -> str:
+    """What was proved, for which inputs, by which engine in how long, and how its control failed."""
+    control = certified.control
+    example, given = (
+        escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed)
+    )
+    return (
+        f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)} {escape(certified.engine)}, "
+        f"{certified.seconds:.2g} s. *Control:* {escape(control.broken)}; at {example} the code gives {given}."
+    )
+
+
+def title_of(settled: Settled) -> str:
     """``Lemma 4.4: holds with correction · proof repaired``; of a claim of the book's own ``holds · proved here``."""
-    mark = settled.proof
-    proof = f" · {_of_the_proof(mark, settled)}" if mark and mark is not ProofMark.NOT_CHECKED else ""
-    return f"{settled.label}: {settled.verdict.value}{proof}"
+    proof = f" · {_proof_of(settled)}" if settled.proof not in (None, ProofMark.NOT_CHECKED) else ""
+    return f"{settled.label}: {verdict_in_words(settled)}{proof}"
 
 
-def _of_the_proof(mark: ProofMark, settled: Settled) -> str:
-    own = {paper.name for paper in Registry.load().papers if not paper.is_article}
-    return proof_in_words(mark, settled.claim.partition("/")[0] in own)
+def verdict_in_words(settled: Settled) -> str:
+    """``holds``, or ``holds, certified`` where the whole statement is settled for all inputs."""
+    return settled.verdict.value + (CERTIFIED if settled.is_certified else "")
+
+
+def _proof_of(settled: Settled) -> str:
+    of_the_book = {paper.name for paper in Registry.load().papers if not paper.is_article}
+    return proof_in_words(settled.proof, settled.claim.partition("/")[0] in of_the_book) if settled.proof else ""
 
 
 def result(settled: Settled) -> str:
@@ -130,12 +151,12 @@ def _is_broken(item: Item) -> bool:
 
 def _breaking(item: Item, verdict: Verdict) -> str:
     """``The printed form fails: columns as printed, difference 2.862, which should be at most 0.1.``"""
-    what = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
+    begin = "The printed proof fails" if item.of is Part.PROOF else "The printed form fails"
     if item.role is Role.COUNTEREXAMPLE:
-        what = "The statement fails on an example"
+        begin = "The statement fails on an example"
     elif item.role is Role.PRINTED and verdict in _FALLS_SHORT:
-        what = "Unlike in the paper"
-    return f"{what}: {_falls_short(item)}."
+        begin = "Unlike in the paper"
+    return f"{begin}: {_falls_short(item)}."
 
 
 def _falls_short(item: Item) -> str:
@@ -157,23 +178,22 @@ def _passing(passed: int, count: int) -> str:
 def outcome(item: Item, verdict: Verdict) -> str:
     """Passed or failed, and whether it had to, in words and never in a colour alone.
 
-    What a paper shows and a reproduction does not had no need to fail.
+    What is bold speaks against the verdict. A printed form may pass at a reader's own parameters; what a paper shows
+    and a reproduction does not had no need to fail.
     """
     if not item.counts:
         return "shown"
-    unlike = item.role is Role.PRINTED and verdict in _FALLS_SHORT
+    unlike = ", unlike in the paper" if item.role is Role.PRINTED and verdict in _FALLS_SHORT else ""
     match item.role.must_fail, item.passed:
         case False, True:
             return "passes"
         case False, False:
             return "**fails**"
-        case False, None:
-            return "**undecided**"
         case True, False:
-            return "fails, unlike in the paper" if unlike else "fails, as it must"
-        case True, None:
-            return "**undecided**, unlike in the paper" if unlike else "**undecided, where it must fail**"
-    return "**passes, which it must not**"
+            return f"fails{unlike or ', as it must'}"
+        case True, True:
+            return "**passes, which it must not**" if item.role is Role.CONTROL else "passes here"
+    return f"**undecided**{unlike}" if unlike or not item.role.must_fail else "**undecided, where it must fail**"
 
 
 def escape(text: str) -> str:

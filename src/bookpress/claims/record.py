@@ -1,11 +1,15 @@
-"""The record of one run: every value, and where it came from."""
+"""The record of one run: every value, and the machine, the versions and the commit that it came from."""
 
 import json
+import os
+import platform
+import subprocess
+import sys
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, REPORT_MIME, Reported, Settled
@@ -13,6 +17,12 @@ from bookpress.claims.registry import Registry, Verdict
 from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+#: The device of a run that placed nothing on an accelerator.
+_CPU = "CPU"
 
 
 class RecordError(Failure, code=Exit.BAD_FILE):
@@ -45,6 +55,16 @@ class RunRecord(BaseModel):
     commit: str
     environment: dict[str, str]
     seconds: float
+
+    @property
+    def device(self) -> str:
+        """The name of the device."""
+        return self.environment.get("device", _CPU)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether nothing of the run was on an accelerator."""
+        return self.device == _CPU
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -114,7 +134,7 @@ def stray_claims(notebook: str, claims: list[Settled], registry: Registry) -> li
     return faults
 
 
-def outputs_of(notebook: NotebookNode, mime: str) -> list[dict[str, Any]]:
+def outputs_of(notebook: "NotebookNode", mime: str) -> list[dict[str, Any]]:
     """The payloads of one output type in an executed notebook, in order."""
     return [
         output["data"][mime]
@@ -124,21 +144,59 @@ def outputs_of(notebook: NotebookNode, mime: str) -> list[dict[str, Any]]:
     ]
 
 
-def claims_in(notebook: NotebookNode) -> list[Settled]:
+def claims_in(notebook: "NotebookNode") -> list[Settled]:
     return [Settled.model_validate(payload["settled"]) for payload in outputs_of(notebook, CLAIM_MIME)]
 
 
-def environment_in(notebook: NotebookNode) -> dict[str, str]:
+def environment_in(notebook: "NotebookNode") -> dict[str, str]:
     """What the notebook ran on, as its last verdict saw it, or where there is none its last report."""
     payloads = outputs_of(notebook, CLAIM_MIME) or outputs_of(notebook, REPORT_MIME)
     return payloads[-1]["environment"] if payloads else {}
 
 
-def numbers_in(notebook: NotebookNode) -> dict[str, float | int | bool | list[float]]:
+def numbers_in(notebook: "NotebookNode") -> dict[str, float | int | bool | list[float]]:
     """What the notebook has reported, by name; the last word counts."""
     payloads = [Reported.model_validate(payload) for payload in outputs_of(notebook, REPORT_MIME)]
     return {name: value for report in payloads for name, value in report.numbers.items()}
 
 
-def figures_in(notebook: NotebookNode) -> list[Figure]:
+def figures_in(notebook: "NotebookNode") -> list[Figure]:
     return [Figure.model_validate(payload) for payload in outputs_of(notebook, FIGURE_MIME)]
+
+
+def environment() -> dict[str, str]:
+    """Versions and device of this process. A GPU counts only once something has been placed on it."""
+    torch = sys.modules.get("torch")
+    on_gpu = torch is not None and torch.cuda.is_initialized()
+    return {
+        "python": platform.python_version(),
+        "device": torch.cuda.get_device_name() if torch is not None and on_gpu else _CPU,
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+        "processor": processor(),
+    }
+
+
+def processor() -> str:
+    """The kind of processor, which decides in which order libraries sum, and so the last digits of what they find."""
+    path = Path("/proc/cpuinfo")
+    if not path.is_file():
+        return platform.processor() or platform.machine()
+    lines = (line.partition(":") for line in path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines())
+    fields = {name.strip(): value.strip() for name, _, value in lines}
+    kept = [name for name in ("cpu family", "model") if name in fields]
+    numbers = ", ".join(f"{name.removeprefix('cpu ')} {fields[name]}" for name in kept)
+    name = fields.get("model name", platform.machine())
+    return f"{name} ({numbers})" if numbers else name
+
+
+def commit_of(root: Path) -> str:
+    """The commit that is checked out in ``root``, marked where the tree differs from it; empty where it is unknown.
+
+    A repository around the root is another one, and so is that of a hook of git which has started this process.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "--git-dir", str(root / ".git"), "--work-tree", str(root), "describe", "--always", "--dirty"]
+    command += ["--abbrev=12", "--match", "no-tag"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=own, cwd=root)
+    return done.stdout.strip() if done.returncode == 0 else ""

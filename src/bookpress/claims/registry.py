@@ -1,7 +1,6 @@
 """The claims registry: what the book sets out to settle, read from ``book/claims/<paper>.yaml``."""
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
@@ -16,9 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
 from bookpress.layout import Layout, files_of
-
-#: Words of the paper in a claim's box.
-LONGEST_SAYING = 60
 
 
 class RegistryError(Failure, code=Exit.BAD_REGISTRY):
@@ -157,19 +153,12 @@ class Entry(BaseModel):
             raise ValueError("'printed' and 'corrected' come together")
         if self.says is not None and (self.holds is None) != (self.differs is None):
             raise ValueError("'holds' and 'differs' come together")
-        if self.says is not None and (words := _words(self.says)) > LONGEST_SAYING:
-            raise ValueError(f"'says' has {words} words, of at most {LONGEST_SAYING}")
         wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
         if self.expected in wrong and not self.is_wrong:
             raise ValueError(f"a claim expected '{self.expected}' must say what is wrong and what is right")
         if self.proof in (ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS) and not self.is_wrong:
             raise ValueError(f"a claim whose proof is '{self.proof}' must say what is wrong and what is right")
         return self
-
-
-def _words(text: str) -> int:
-    """The words of a text, in which a formula is a word."""
-    return len(re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "x", text, flags=re.DOTALL).split())
 
 
 class Paper(BaseModel):
@@ -203,12 +192,6 @@ class Paper(BaseModel):
             raise ValueError("'authors' and 'cite' come together")
         if repeated := _repeated(claim.id for claim in self.claims):
             raise ValueError(f"claim id '{repeated[0]}' is given twice")
-        if self.revised == 3 and (
-            old := [claim.id for claim in self.claims if claim.notebook and not self._tells(claim)]
-        ):
-            raise ValueError(
-                f"claim '{old[0]}' needs {'says' if self.is_article else 'holds'!r}: the chapter is revised"
-            )
         used = {claim.id: (*claim.uses, *claim.proof_uses) for claim in self.claims}
         for claim_id, names in used.items():
             if unknown := [name for name in names if name not in used]:
@@ -219,9 +202,6 @@ class Paper(BaseModel):
             raise ValueError("claims rest on each other in a circle: " + " -> ".join(error.args[1])) from error
         return self
 
-    def _tells(self, claim: Entry) -> bool:
-        return (claim.says if self.is_article else claim.holds) is not None
-
 
 class Registry(BaseModel):
     """Every claim of the book."""
@@ -230,9 +210,14 @@ class Registry(BaseModel):
 
     @classmethod
     def load(cls, layout: Layout | None = None) -> "Registry":
+        """Read all claims files.
+
+        Raises:
+            RegistryError: one is not YAML or does not fit the schema; one line for each fault, naming the claim.
+        """
         folder = (layout or Layout.here()).checked().claims
         states = [(path, path.stat()) for path in files_of(folder, "*.yaml")]
-        papers = [_paper_of_state(path, state.st_mtime_ns, state.st_size) for path, state in states]
+        papers = [_read(path, state.st_mtime_ns, state.st_size) for path, state in states]
         for field in ("name", "number"):
             if repeated := _repeated(getattr(paper, field) for paper in papers):
                 raise RegistryError(f"two claims files have the {field} {repeated[0]!r}")
@@ -271,17 +256,8 @@ class Registry(BaseModel):
 
 
 @lru_cache
-def _paper_of_state(path: Path, time: int, size: int) -> Paper:
-    """A claims file, read again only once its time or size has changed: every claim of a page asks for its paper."""
-    return load_paper(path)
-
-
-def load_paper(path: Path) -> Paper:
-    """Read one claims file.
-
-    Raises:
-        RegistryError: the file is not YAML or does not fit the schema; one line for each fault, naming the claim.
-    """
+def _read(path: Path, time: int, size: int) -> Paper:
+    """Read a claims file, again only where its time or size has changed: every claim of a page asks for its paper."""
     try:
         content = load_yaml(path)
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -23,7 +23,7 @@ BLUE, VERMILION, QUIET = show.COLOURS[0], show.COLOURS[1], "#8a8f98"
 _INK = "#20242b"
 _FACE = "Book Display"
 
-Point = tuple[float, float]
+XY = tuple[float, float]
 
 
 def canvas(width: float = 7.0, height: float = 2.0) -> tuple[Figure, Axes]:
@@ -34,15 +34,15 @@ def canvas(width: float = 7.0, height: float = 2.0) -> tuple[Figure, Axes]:
     return fig, axis
 
 
-def text(axis: Axes, at: Point, words: str, colour: str = _INK, size: float = 10, align: str = "center") -> None:
+def text(axis: Axes, at: XY, words: str, colour: str = _INK, size: float = 10, align: str = "center") -> None:
     """Words at a point, in the face of the book's headings."""
     place: dict[str, str] = {"ha": align, "va": "center"}
     axis.text(*at, words, color=colour, fontsize=size, family=[_face(), "DejaVu Sans"], **place)  # type: ignore[arg-type]
 
 
 def tokens(
-    axis: Axes, words: Sequence[str], at: Point = (0.5, 0.5), lit: Iterable[int] = (), step: float = 1.5
-) -> list[Point]:
+    axis: Axes, words: Sequence[str], at: XY = (0.5, 0.5), lit: Iterable[int] = (), step: float = 1.5
+) -> list[XY]:
     """A row of boxes with a word in each; those in ``lit`` are blue. The upper middle of each box is returned."""
     bright = set(lit)
     for place, word in enumerate(words):
@@ -54,7 +54,7 @@ def tokens(
     return [(at[0] + place * step + (step - 0.3) / 2, at[1] + 0.95) for place in range(len(words))]
 
 
-def arrow(axis: Axes, start: Point, end: Point, words: str = "", bend: float = 0.0, colour: str = BLUE) -> None:
+def arrow(axis: Axes, start: XY, end: XY, words: str = "", bend: float = 0.0, colour: str = BLUE) -> None:
     """An arrow, curved to its left by ``bend`` of its length, with words at its middle."""
     style = f"arc3,rad={-bend}"
     axis.add_patch(
@@ -66,7 +66,7 @@ def arrow(axis: Axes, start: Point, end: Point, words: str = "", bend: float = 0
         text(axis, (middle[0], middle[1] + 0.3), words, colour, 9)
 
 
-def matrix(axis: Axes, values: Sequence[Sequence[float]], at: Point, cell: float = 0.5, words: str = "") -> list[Point]:
+def matrix(axis: Axes, values: Sequence[Sequence[float]], at: XY, cell: float = 0.5, words: str = "") -> list[XY]:
     """A grid of cells, first row on top, filled blue for 1 and not at all for 0; a name below it.
 
     The middles of its left, upper, right and lower sides are returned.
@@ -87,8 +87,8 @@ def matrix(axis: Axes, values: Sequence[Sequence[float]], at: Point, cell: float
 
 
 def simplex(
-    axis: Axes, corners: Sequence[str], at: Point, side: float, weights: Sequence[Sequence[float]] = ()
-) -> list[Point]:
+    axis: Axes, corners: Sequence[str], at: XY, side: float, weights: Sequence[Sequence[float]] = ()
+) -> list[XY]:
     """A triangle of all weights on three tokens and a dot for each triple of them; the dots' places are returned."""
     places = np.array([at, (at[0] + side, at[1]), (at[0] + side / 2, at[1] + side * 0.866)])
     axis.add_patch(Polygon(places, closed=True, fc="none", ec=QUIET, lw=1.2))
@@ -100,7 +100,7 @@ def simplex(
     return dots
 
 
-def windows(axis: Axes, spans: Sequence[tuple[int, int]], last: int, at: Point, step: float, words: str = "") -> None:
+def windows(axis: Axes, spans: Sequence[tuple[int, int]], last: int, at: XY, step: float, words: str = "") -> None:
     """The integers from 0 to ``last`` on a line, ``step`` apart, with a ramped window over each span of them."""
     x, y = at
     axis.plot([x, x + last * step], [y, y], color=QUIET, lw=1)

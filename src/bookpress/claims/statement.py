@@ -6,6 +6,7 @@ registry, in Markdown that every reader of notebooks renders; the site shows the
 
 import re
 import textwrap
+from functools import partial
 
 from bookpress.claims.registry import Entry, Kind, ProofMark, Registry, Verdict
 
@@ -13,7 +14,7 @@ from bookpress.claims.registry import Entry, Kind, ProofMark, Registry, Verdict
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
 _BLOCK_IN_SOURCE = re.compile(r"^# <!-- claim (\S+) -->\n(?:#.*\n)*?# <!-- /claim -->$", re.MULTILINE)
 _ANY_COMMENT = re.compile(r"^(?:# )?<!-- /?claim\b.*$", re.MULTILINE)
-_WIDTH = 118
+_filled = partial(textwrap.fill, width=118, break_long_words=False, break_on_hyphens=False)
 #: A space behind which Markdown would find a list or a heading, were the line broken there.
 _BEGINS_A_LIST = re.compile(r" (?=(?:[-+*>#=|]+|\d+[.)])(?: |$))")
 #: What begins a line whose breaks mean something.
@@ -109,7 +110,7 @@ def statement_markdown(claim: str, entry: Entry) -> str:
     # A formula may break over lines inside these tags, which it may not after the '>' of a quotation.
     inner = ["<blockquote>", *map(_wrapped, texts)]
     for title, text in folds(entry):
-        wrapped = "\n".join(map(_wrapped_slip, text.split("\n")))
+        wrapped = "\n".join(_filled(line, subsequent_indent="  ") for line in text.split("\n"))
         inner += [f"<details><summary>{title}</summary>", wrapped, "</details>"]
     inner += ["</blockquote>"]
     if entry.beyond:
@@ -134,17 +135,11 @@ def restated(text: str, registry: Registry) -> str:
     return _BLOCK_IN_SOURCE.sub(block, text)
 
 
-def _wrapped_slip(line: str) -> str:
-    wrapped = textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    return "\n".join(wrapped)
-
-
 def _wrapped(text: str) -> str:
     """Paragraphs set anew to the width of a source; lists, tables and displayed formulas as the registry has them."""
     paragraphs = text.split("\n\n")
     for number, paragraph in enumerate(paragraphs):
         if not _SET_BY_HAND.search(paragraph):
             whole = _BEGINS_A_LIST.sub("\N{NO-BREAK SPACE}", paragraph.replace("\n", " "))
-            lines = textwrap.wrap(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
-            paragraphs[number] = "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+            paragraphs[number] = _filled(whole).replace("\N{NO-BREAK SPACE}", " ")
     return "\n\n".join(paragraphs)

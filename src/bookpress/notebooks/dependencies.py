@@ -21,6 +21,7 @@ from bookpress.notebooks.source import Notebook, SourceError, remembered, text_o
 _NOT_COUNTED = {
     "bookpress.notebooks.ranges",
     "bookpress.claims.panel",
+    "bookpress.claims.record",
     "bookpress.claims.statement",
     "bookpress.exits",
     "bookpress.files",
@@ -109,21 +110,20 @@ class Dependencies:
     def _hash(self, notebook: Notebook, code: str) -> str:
         settings = self.settings.get(notebook.name)
         claims = self._registry.of_notebook(notebook.name)
-        of_the_press = set(self.modules(notebook)) if self.profile == LAPTOP else _JUDGING
-        counted = of_the_press if self.layout.is_page(notebook.name) else set()
-        modules = [name for name in self.modules(notebook) if name in counted or not _is_ours(name)]
         return digest(
             code,
             settings.parameters if settings else {},
             {name: (entry.kind, entry.label, entry.expected) for name, entry in claims.items()},
-            {name: self._digest(self._file(name)) for name in modules},
+            {name: self._digest(self._file(name)) for name in self.modules(notebook) if self._counts(name, notebook)},
             {self._relative(path): self._digest(path) for path in self.data_files(notebook)},
-            self._versions,
+            {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES},
         )
 
-    @cached_property
-    def _versions(self) -> dict[str, str]:
-        return {name: metadata.version(name).partition("+")[0] for name in _LIBRARIES}
+    def _counts(self, module: str, notebook: Notebook) -> bool:
+        """Whether an edit of a module that the notebook reaches makes it run again."""
+        if not _is_ours(module):
+            return True
+        return self.layout.is_page(notebook.name) and (self.profile == LAPTOP or module in _JUDGING)
 
     def _nearest(self, name: str) -> str | None:
         """The module of ``src`` that an imported name lives in: the name itself or the longest prefix of it."""
@@ -172,6 +172,6 @@ def _names(code: str) -> tuple[list[str], list[str]]:
     return sorted(imported), sorted(words)
 
 
-def _parents(module: str) -> list[str]:
-    parts = module.split(".")
-    return [".".join(parts[:length]) for length in range(1, len(parts))]
+def _parents(module: str) -> Iterator[str]:
+    while module := module.rpartition(".")[0]:
+        yield module

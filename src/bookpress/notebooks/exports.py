@@ -17,9 +17,6 @@ from bookpress.claims.registry import Registry
 from bookpress.exits import Exit, Failure
 from bookpress.layout import Layout
 
-MODULE = "export"
-TABLE = "EXPORTS"
-
 
 class ExportError(Failure, code=Exit.USAGE):
     """What was asked for is not offered, or is refused by what makes it."""
@@ -27,12 +24,7 @@ class ExportError(Failure, code=Exit.USAGE):
 
 @dataclass(frozen=True)
 class Export:
-    """One thing that can be written to a file.
-
-    Attributes:
-        name: the paper's short name and the thing's own.
-        make: from options to what makes the content, by the ending of the file's name.
-    """
+    """Something that can be written to a file: ``paper/name``, and what makes its contents by ending from options."""
 
     name: str
     make: Callable[..., Mapping[str, Callable[[], bytes]]]
@@ -50,20 +42,13 @@ class Export:
 
 def find_exports(layout: Layout) -> dict[str, Export]:
     """Everything that is offered, by its name."""
-    found = {}
-    for dotted, paper in export_modules(layout).items():
-        for name, make in getattr(importlib.import_module(dotted), TABLE).items():
-            found[f"{paper}/{name}"] = Export(f"{paper}/{name}", make)
-    return found
-
-
-def export_modules(layout: Layout) -> dict[str, str]:
-    """The modules that offer something, by their dotted names, each with its paper's short name."""
-    return {
-        ".".join(path.relative_to(layout.packages).with_suffix("").parts): paper.name
-        for paper in Registry.load(layout).papers
-        for path in sorted(layout.packages.glob(f"*/{paper.name.replace('-', '_')}/{MODULE}.py"))
-    }
+    offered: dict[str, Export] = {}
+    for paper in Registry.load(layout).papers:
+        for path in sorted(layout.packages.glob(f"*/{paper.name.replace('-', '_')}/export.py")):
+            dotted = ".".join(path.relative_to(layout.packages).with_suffix("").parts)
+            names = {f"{paper.name}/{name}": make for name, make in importlib.import_module(dotted).EXPORTS.items()}
+            offered |= {name: Export(name, make) for name, make in names.items()}
+    return offered
 
 
 def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:

@@ -7,15 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from bookpress.exits import Exit, Failure
 from bookpress.files import load_yaml
-from bookpress.layout import LAPTOP, Layout
+from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.values import span_of
 
-#: The limits on a whole notebook and on a point; a profile may raise them. One cell may take up to a share of it.
-NOTEBOOK_MINUTES, POINT_MINUTES = 10.0, 60.0
-CELL_SHARE = 0.8
-
-#: What a run asks of a cluster; a profile may raise it. The kernel's own libraries take half a gigabyte of it.
-MEMORY_MB = 4000
+#: The limit on a point; a profile may raise it.
+POINT_MINUTES = 60.0
 
 
 class ProfileError(Failure, code=Exit.USAGE):
@@ -29,13 +25,13 @@ class Limits(BaseModel):
 
     parameters: dict[str, Any] = Field(default_factory=dict)
     gpu: bool = False
-    minutes: float = Field(default=NOTEBOOK_MINUTES, gt=0)
-    memory_mb: int = Field(default=MEMORY_MB, gt=0)
+    minutes: float = Field(default=10.0, gt=0)
+    memory_mb: int = Field(default=4000, gt=0)  # of which the kernel's own libraries take half a gigabyte
 
     @property
     def cell_minutes(self) -> float:
         """The limit on one cell."""
-        return CELL_SHARE * self.minutes
+        return 0.8 * self.minutes
 
 
 class Sweep(Limits):
@@ -45,7 +41,7 @@ class Sweep(Limits):
     ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
     parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
     for each value of ``apart``, all of them called by their ``words``. Where ``against`` is one of these values, a
-    table sets the others beside it, each at the place across where its number is least.
+    table sets the others next to it, each at the place across where its number is smallest.
     """
 
     title: str
@@ -99,10 +95,14 @@ def load_profile(name: str, layout: Layout) -> dict[str, Settings]:
         raise ProfileError(f"no profile {name!r} (there are: {', '.join(layout.profile_names())})")
     path = layout.profiles / f"{name}.yaml"
     try:
-        content = load_yaml(path) or {}
-        return TypeAdapter(dict[str, Settings]).validate_python(content)
+        return TypeAdapter(dict[str, Settings]).validate_python(load_yaml(path) or {})
     except (yaml.YAMLError, ValidationError) as error:
         raise ProfileError(f"{path.name}: {error}") from error
+
+
+def full_size(layout: Layout) -> dict[str, Settings]:
+    """The settings of the full-size runs; none in a book that describes no such run."""
+    return load_profile(FULL, layout) if FULL in layout.profile_names() else {}
 
 
 def settings_for(notebook: str, profile: str, layout: Layout) -> Settings:

@@ -16,12 +16,11 @@ from nbformat import NotebookNode
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NotebookExecutionManager
 
-from bookpress.claims.provenance import OWN_VARIABLE, commit_of
-from bookpress.claims.record import Record, claims_in, environment_in, figures_in, numbers_in, stray_claims
+from bookpress.claims.record import Record, claims_in, commit_of, environment_in, figures_in, numbers_in, stray_claims
 from bookpress.claims.registry import Registry
 from bookpress.exits import OF_NOTEBOOK, Exit, Failure
 from bookpress.files import digest_of_file, scratch_folder, write_whole
-from bookpress.layout import LAPTOP, PROFILE_VARIABLE, Layout
+from bookpress.layout import LAPTOP, OWN_VARIABLE, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Limits, settings_for

@@ -8,7 +8,9 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from bookpress.exits import Exit, Failure
 from bookpress.notebooks.ranges import Rule, value_of
@@ -74,15 +76,10 @@ def checked(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
         ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
     """
     typed = fitted(notebook, values)
-    for parameter in notebook.parameters:
-        if (
-            parameter.name in typed
-            and parameter.rule
-            and not _allowed(parameter.rule, typed[parameter.name], notebook.defaults | typed)
-        ):
-            raise ValueRefused(
-                f"{parameter.name}={values[parameter.name]!r} is out of its range: {parameter.rule.text}"
-            )
+    rules = {parameter.name: parameter.rule for parameter in notebook.parameters if parameter.name in typed}
+    for name, rule in rules.items():
+        if rule and not _allowed(rule, typed[name], notebook.defaults | typed):
+            raise ValueRefused(f"{name}={values[name]!r} is out of its range: {rule.text}")
     return typed
 
 
@@ -95,10 +92,12 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     defaults, typed = notebook.defaults, {}
     for name, value in values.items():
         _refuse_unknown(name, notebook)
+        kind, words = _kind(defaults[name])
         try:
-            typed[name] = _fit(value, defaults[name])
-        except TypeError as misfit:
-            raise ValueRefused(f"{name} must be {_kind(defaults[name])}{misfit}, got {value!r}") from None
+            fitting = TypeAdapter(kind).validate_python(value, strict=True)
+        except ValidationError:
+            raise ValueRefused(f"{name} must be {words}, got {value!r}") from None
+        typed[name] = [*fitting] if isinstance(fitting, tuple) else fitting
     return typed
 
 
@@ -108,16 +107,16 @@ def _refuse_unknown(name: str, notebook: Notebook) -> None:
 
 
 def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
-    found: dict[str, str] = {}
+    assigned: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not (equals and key.isidentifier()):
             raise ValueRefused(f"-p takes key=value, got {text!r}")
-        if key in found:
-            raise ValueRefused(f"the parameter {key} is given twice: {found[key]} and {value}")
+        if key in assigned:
+            raise ValueRefused(f"the parameter {key} is given twice: {assigned[key]} and {value}")
         _refuse_unknown(key, notebook)
-        found[key] = value
-    return found
+        assigned[key] = value
+    return assigned
 
 
 def _read(text: str, default: Any) -> Any:
@@ -133,28 +132,6 @@ def _read(text: str, default: Any) -> Any:
     return [value] if isinstance(default, list) and not isinstance(value, list | tuple) else value
 
 
-def _fit(value: Any, default: Any) -> Any:
-    """The value in the kind of the default; a default that is None or an empty list takes any.
-
-    Raises:
-        TypeError: the value is of another kind, not finite, or an empty list.
-    """
-    match default, value:
-        case (None, _) | (bool(), bool()) | (str(), str()):
-            return value
-        case (bool(), _) | (_, bool()):
-            raise TypeError
-        case int(), int():
-            if abs(value) > sys.maxsize:
-                raise TypeError(", of at most 64 bits")
-            return value
-        case float(), int() | float() if abs(value) <= sys.float_info.max:
-            return float(value)
-        case list(), list() | tuple() if value:
-            return [_fit(item, default[0] if default else None) for item in value]
-    raise TypeError
-
-
 def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
     """Whether a rule allows a value; one whose ends have no value here is left to the notebook."""
     try:
@@ -168,19 +145,23 @@ def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
     )
 
 
-def _kind(default: Any) -> str:
+def _kind(default: Any) -> tuple[Any, str]:
+    """The type of a parameter's values by its default, and its name; None and an empty list take any values."""
     match default:
         case bool():
-            return "true or false"
+            return bool, "true or false"
         case int():
-            return "a whole number without point or exponent"
+            bits = Field(ge=-sys.maxsize, le=sys.maxsize)
+            return Annotated[int, bits], "a whole number without point or exponent, of at most 64 bits"
         case float():
-            return "a finite number"
+            return FiniteFloat, "a finite number"
         case str():
-            return "a text"
-        case [first, *_]:
-            return "a list of values, each of them " + _kind(first)
-    return "a plain value"
+            return str, "a text"
+        case list():
+            kind, words = _kind(default[0] if default else None)
+            many: Any = list[kind] | tuple[kind, ...]  # type: ignore[valid-type]  # a type that is made as it runs
+            return Annotated[many, Field(min_length=1)], f"a list of values, each {words}"
+    return Any, "a plain value"
 
 
 def _split(text: str) -> Iterator[str]:

@@ -5,21 +5,23 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from bookpress.files import aside_of, write_manifest, write_whole
-from bookpress.graph.engine import BuildError
+from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
-from bookpress.site.boards import errata_pages, notebooks_list, scoreboard_page, summary_page
 from bookpress.site.book import FINDINGS, Book
+from bookpress.site.certificates import certificates_page
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
 from bookpress.site.package import package_pages
 from bookpress.site.page import picture_block, without_html, write_page
+from bookpress.site.verdict_pages import errata_pages, notebooks_list, scoreboard_page, summary_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -70,17 +72,16 @@ def _write_pages(book: Book) -> int:
         drawing = draw(paper)
         for name in book.notebooks_of(paper):
             record = book.records[name]
-            own = {settled.claim.partition("/")[2] for settled in record.claims}
-            small = page_map(book, paper, drawing, own)
-            write_page(
-                record, book.full_size_run(name), layout, small, book.points_section(name), book.description(name)
-            )
+            small = page_map(book, paper, drawing, {settled.claim.partition("/")[2] for settled in record.claims})
+            run, points, description = book.full_size_run(name), book.points_section(name), book.description(name)
+            write_page(record, run, layout, small, points, description)
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
         "gallery": gallery_page(book),
         "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
+        "certificates": certificates_page(book),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
         **{f"map-{paper.name}": map_page(book, paper) for paper in book.registry.papers},
         **package_pages(layout, book.registry.papers),
@@ -96,42 +97,43 @@ def _write_pages(book: Book) -> int:
 def gallery_page(book: Book) -> str:
     lines = ["# Gallery", "", "Every figure of the book, drawn by the run behind it. A picture leads to its page."]
     for paper in book.registry.papers:
-        figures = [(name, one) for name in book.notebooks_of(paper) for one in book.records[name].figures]
-        if not figures:
-            continue
-        lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3"]
-        for name, one in figures:
-            figure = f"{name}-{one.name}"
-            svg = book.layout.figure(figure)
-            picture = picture_block(figure, one.model_dump(), f"../notebooks/{name}.html", svg)
-            lines += ["", ":::::::{grid-item}", picture, ":::::::"]
-        lines += ["::::::::"]
+        pictures = []
+        for name in book.notebooks_of(paper):
+            for figure in book.records[name].figures:
+                drawn, link = f"{name}-{figure.name}", f"../notebooks/{name}.html"
+                picture = picture_block(drawn, figure.model_dump(), link, book.layout.figure(drawn))
+                pictures += ["", ":::::::{grid-item}", picture, ":::::::"]
+        if pictures:
+            lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3", *pictures, "::::::::"]
     return "\n".join(lines) + "\n"
 
 
 def contents(book: Book) -> str:
     """The table of contents, in the registry's order."""
-    chapters: list[dict[str, object]] = []
-    own: list[dict[str, object]] = []
+    articles: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
     for paper in book.registry.papers:
-        sections: list[dict[str, object]] = [
-            {"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title}
-            for name in book.notebooks_of(paper)
-        ]
-        (chapters if paper.is_article else own).append(_page(f"papers/{paper.name}", sections))
-    findings = [_page("generated/scoreboard"), _with_papers(book, "errata")]
-    findings += [_page("generated/gallery"), _page("generated/full-size")]
+        names = book.notebooks_of(paper)
+        pages = [{"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title} for name in names]
+        (articles if paper.is_article else others).append(_page(f"papers/{paper.name}", pages))
 
-    def written(*names: str) -> list[dict[str, object]]:
-        return [_page(name) for name in names if (book.layout.book / f"{name}.md").is_file()]
+    def written(*names: str, folder: Path = book.layout.book) -> list[dict[str, Any]]:
+        return [_page(name) for name in names if (folder / f"{name}.md").is_file()]
 
+    def with_papers(page: str) -> dict[str, Any]:
+        """A generated page with those of the single papers below it."""
+        names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
+        return _page(f"generated/{page}", written(*names, folder=book.layout.pages))
+
+    found = [_page("generated/scoreboard"), with_papers("errata")]
+    found += [_page(f"generated/{name}") for name in ("certificates", "gallery", "full-size")]
     parts = {
         "Start here": written("reading", "deciding"),
-        "What we found": findings,
-        "The papers": chapters,
-        "Across the papers": own,
+        "What we found": found,
+        "The papers": articles,
+        "Across the papers": others,
         "Instruments": [_page(f"instruments/{path.stem}") for path in instrument_pages(book.layout)],
-        "Use it": [*written("rerun"), _with_papers(book, "package"), *written("contributing")],
+        "Use it": [*written("rerun"), with_papers("package"), *written("contributing")],
         "Look it up": written("glossary", "notation", "references"),
     }
     listed = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
@@ -139,14 +141,6 @@ def contents(book: Book) -> str:
     return str(yaml.safe_dump(contents, sort_keys=False, allow_unicode=True))
 
 
-def _page(file: str, sections: Sequence[dict[str, object]] = ()) -> dict[str, object]:
+def _page(file: str, sections: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """An entry of the contents, with the pages below it where there are some."""
     return {"file": file} | ({"sections": list(sections)} if sections else {})
-
-
-def _with_papers(book: Book, page: str) -> dict[str, object]:
-    """A generated page with those of the single papers below it."""
-    names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
-    return _page(
-        f"generated/{page}", [_page(name) for name in names if (book.layout.generated.parent / f"{name}.md").is_file()]
-    )

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from bookpress.claims.evidence import reevaluate
+from bookpress.claims.evidence import Certified, reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
 from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
-from bookpress.notebooks.profile import load_profile
+from bookpress.notebooks.profile import full_size
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
 from bookpress.site.page import badges
@@ -27,6 +27,8 @@ FINDINGS = Path("generated", "findings.json")
 class Finding(NamedTuple):
     """What one claim came to: its verdict, and the page that settles it, if a run of it is in the book.
 
+    ``certified`` claims have a certificate, for all that they state or for a part of it.
+
     ``of_article`` is false for a claim of the book's own, which the counts over all papers leave out.
     """
 
@@ -34,6 +36,7 @@ class Finding(NamedTuple):
     verdict: Verdict
     notebook: str | None
     of_article: bool = True
+    certified: bool = False
 
 
 class Findings(dict[str, Finding]):
@@ -47,7 +50,7 @@ class Findings(dict[str, Finding]):
         return cls(TypeAdapter(dict[str, Finding]).validate_json(path.read_bytes()))
 
     def count(self, what: str) -> int:
-        """How many claims: of one verdict, or ``claims``, ``notebooks``, ``papers``; of one paper: ``paper/what``.
+        """How many: a verdict, ``claims``, ``certified``, ``notebooks`` or ``papers``; of one paper: ``paper/what``.
 
         Without a paper, those of the articles: a chapter of the book's own is counted by its name only.
 
@@ -55,18 +58,16 @@ class Findings(dict[str, Finding]):
             ValueError: no such paper or verdict.
         """
         paper, _, kind = what.rpartition("/")
-        chosen = {
-            claim: found
-            for claim, found in self.items()
-            if (claim.startswith(f"{paper}/") if paper else found.of_article)
-        }
-        if not chosen:
+        papers = {claim: claim.partition("/")[0] for claim in self}
+        counted = [claim for claim in self if (papers[claim] == paper if paper else self[claim].of_article)]
+        if not counted:
             raise ValueError(f"no paper '{paper}'")
         counts = {
-            "claims": len(chosen),
-            "notebooks": len({found.notebook for found in chosen.values() if found.notebook}),
-            "papers": len({claim.partition("/")[0] for claim in chosen}),
-            **{verdict.value: sum(found.verdict is verdict for found in chosen.values()) for verdict in Verdict},
+            "claims": len(counted),
+            "certified": sum(self[claim].certified for claim in counted),
+            "notebooks": len({self[claim].notebook for claim in counted} - {None}),
+            "papers": len({papers[claim] for claim in counted}),
+            **{verdict.value: sum(self[claim].verdict is verdict for claim in counted) for verdict in Verdict},
         }
         if kind not in counts:
             raise ValueError(f"no count '{kind}': there are {', '.join(counts)}")
@@ -79,23 +80,21 @@ class Book:
     def __init__(self, layout: Layout, profile: str) -> None:
         self.layout = layout
         self.registry = Registry.load(layout)
-        self.full_size = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
-        self.records = {
-            name: record for name in layout.notebooks() if (record := Record.of(layout, name, profile)) is not None
-        }
+        self.full_size = full_size(layout)
+        runs = {name: Record.of(layout, name, profile) for name in layout.notebooks()}
+        self.records = {name: record for name, record in runs.items() if record}
         for name, record in self.records.items():
             if faults := stray_claims(name, record.claims, self.registry):
                 raise RecordError(f"{name}: {'; '.join(faults)}")
-        self.full_size_records = {
-            name: Record.read(path) for name in layout.notebooks() if (path := layout.full_size_record(name)).is_file()
-        }
+        kept = {name: layout.full_size_record(name) for name in layout.notebooks()}
+        self.full_size_records = {name: Record.read(path) for name, path in kept.items() if path.is_file()}
         for record in (*self.records.values(), *self.full_size_records.values()):
             record.claims = [reevaluate(settled, self.registry.entry(settled.claim)) for settled in record.claims]
         self._full_size_dependencies = Dependencies(layout, FULL if self.full_size else LAPTOP)
-        self.settled = {settled.claim: settled for record in self.records.values() for settled in record.claims}
-        self.settled_at_full_size = {
-            settled.claim: settled for record in self.full_size_records.values() for settled in record.claims
-        }
+        self.settled, self.settled_at_full_size = (
+            {settled.claim: settled for record in records.values() for settled in record.claims}
+            for records in (self.records, self.full_size_records)
+        )
 
     def verdict(self, paper: Paper, entry: Entry) -> Verdict:
         settled = self.settled.get(f"{paper.name}/{entry.id}")
@@ -106,27 +105,27 @@ class Book:
         settled = self.settled.get(f"{paper.name}/{entry.id}")
         return settled.proof if settled else None
 
+    def certificates(self, claim: str) -> list[Certified]:
+        """What an engine has proved of a claim."""
+        return self.settled[claim].certificates if claim in self.settled else []
+
     def findings(self) -> Findings:
         """Every claim's verdict, for the sentences that state one."""
-        return Findings(
-            {
-                f"{paper.name}/{entry.id}": Finding(
-                    name_of(entry),
-                    self.verdict(paper, entry),
-                    entry.notebook if entry.notebook in self.records else None,
-                    paper.is_article,
-                )
-                for paper in self.registry.papers
-                for entry in paper.claims
-            }
-        )
+        findings = Findings()
+        for paper in self.registry.papers:
+            for entry in paper.claims:
+                name = f"{paper.name}/{entry.id}"
+                page = entry.notebook if entry.notebook in self.records else None
+                certified = bool(self.certificates(name))
+                findings[name] = Finding(name_of(entry), self.verdict(paper, entry), page, paper.is_article, certified)
+        return findings
 
     def full_size_run(self, name: str) -> str:
         """Whether a notebook's run at full size is on record, in words; nothing where the laptop run is that run."""
         if full := self.full_size_records.get(name):
             fingerprint = self._full_size_dependencies.fingerprint(Notebook(name, self.layout))
             code = "" if full.fingerprint == fingerprint else " with earlier code"
-            took = f"recorded{code}, {full.seconds:.0f} s on {full.environment.get('device', 'CPU')}"
+            took = f"recorded{code}, {full.seconds:.0f} s on {full.device}"
             return f"{took}. {badges(full.claims)}"
         settings = self.full_size.get(name)
         return f"not run. {settings.cost or ''}".strip() if settings else ""

@@ -23,7 +23,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from bookpress.claims.panel import PROVED_HERE, proof_class, verdict_class
+from bookpress.claims.panel import CERTIFIED, PROVED_HERE, proof_class, verdict_class
 from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
 from bookpress.claims.statement import (
     BEYOND,
@@ -85,9 +85,10 @@ class ClaimDirective(SphinxDirective):
         for title, text in folds(entry):
             box += nodes.raw("", f'<details class="claim-slips"><summary>{title}</summary>', format="html")
             box += [self._part("", text), nodes.raw("", "</details>", format="html")]
-        beyond = [nodes.admonition("", nodes.title("", BEYOND), self._part("", entry.beyond))] if entry.beyond else []
-        for more in beyond:
-            more["classes"].append("claim-beyond")
+        beyond = []
+        if entry.beyond:
+            shown = (nodes.title("", BEYOND), self._part("", entry.beyond))
+            beyond = [nodes.admonition("", *shown, classes=["claim-beyond"])]
         note = self._note(domain.registry, claim)  # first: it floats next to the box if there is room
         return [_index(entry, anchor(claim)), nodes.container("", *note, box, *beyond, classes=["claim-and-note"])]
 
@@ -112,9 +113,8 @@ class ClaimDirective(SphinxDirective):
         return link_to_claim(claim, shown, self.env.docname) if finding.notebook else shown
 
     def _part(self, name: str, text: str) -> nodes.Node:
-        part = nodes.container(
-            classes=["claim-printed" if name in PRINTED_PARTS else "claim-stated", *_CLASSES.get(name, [])]
-        )
+        kind = "claim-printed" if name in PRINTED_PARTS else "claim-stated"
+        part = nodes.container(classes=[kind, *_CLASSES.get(name, [])])
         if name:
             part += nodes.paragraph("", name, classes=["claim-part"])
         self.state.nested_parse(StringList(without_html(text).split("\n"), source=self.env.docname), 0, part)
@@ -132,22 +132,20 @@ def _line(relation: str, badges: list[nodes.Node]) -> nodes.paragraph:
 
 def related_claims(registry: Registry, claim: str) -> dict[str, list[str]]:
     """What a claim rests on, what only its proof rests on, and what rests on it, in the paper's order."""
-    paper, _, own = claim.partition("/")
-    entries = next(one for one in registry.papers if one.name == paper).claims
+    paper = next(paper for paper in registry.papers if paper.name == claim.partition("/")[0])
     entry = registry.entry(claim)
-    found = {
-        "Rests on": [one.id for one in entries if one.id in entry.uses],
-        "Its proof rests on": [one.id for one in entries if one.id in entry.proof_uses and one.id not in entry.uses],
-        "What rests on it": [one.id for one in entries if own in (*one.uses, *one.proof_uses)],
+    related = {
+        "Rests on": [other for other in paper.claims if other.id in entry.uses],
+        "Its proof rests on": [other for other in paper.claims if other.id in {*entry.proof_uses} - {*entry.uses}],
+        "What rests on it": [other for other in paper.claims if entry.id in (*other.uses, *other.proof_uses)],
     }
-    return {relation: [f"{paper}/{name}" for name in names] for relation, names in found.items()}
+    return {relation: [f"{paper.name}/{other.id}" for other in others] for relation, others in related.items()}
 
 
 def link_to_claim(claim: str, shown: nodes.Node, page: str) -> addnodes.pending_xref:
     """A link of ``page`` to the box of a claim."""
-    return addnodes.pending_xref(
-        "", shown, refdomain="claim", reftype="ref", reftarget=claim, refdoc=page, refexplicit=True
-    )
+    target = {"refdomain": "claim", "reftype": "ref", "reftarget": claim}
+    return addnodes.pending_xref("", shown, refdoc=page, refexplicit=True, **target)
 
 
 def _index(entry: Entry, target: str) -> addnodes.index:
@@ -174,7 +172,8 @@ class _Role(SphinxRole):
 def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
     words, claim = _WITH_CLAIM.fullmatch(text).groups()  # type: ignore[union-attr]  # it fits any text
-    shown = badge_node(_named(words.rpartition(": ")[2], {verdict.value: verdict for verdict in Verdict}), words)
+    verdict = words.rpartition(": ")[2].removesuffix(CERTIFIED)
+    shown = badge_node(_named(verdict, {verdict.value: verdict for verdict in Verdict}), words)
     return [link_to_claim(claim, shown, env.docname) if claim else shown]
 
 
@@ -200,8 +199,8 @@ def show_tally(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     for verdict, number in [(verdict, number) for verdict, number in counts.items() if number]:
         words = verdict.value if number == 1 else verdict.value.replace("holds", "hold")
         parts += [nodes.Text(", ")] if parts else []
-        chosen = urlencode([("verdict", verdict.value), *titles])
-        pill = nodes.reference("", "", badge_node(verdict, words), refuri=f"{scoreboard}?{chosen}")
+        filters = urlencode([("verdict", verdict.value), *titles])
+        pill = nodes.reference("", "", badge_node(verdict, words), refuri=f"{scoreboard}?{filters}")
         parts += [nodes.inline("", f"{number} ", pill, classes=["tally"])]
     return parts
 
@@ -285,11 +284,6 @@ class ClaimDomain(Domain):
 def setup(app: Sphinx) -> None:
     app.add_domain(ClaimDomain)
     app.add_directive("claim", ClaimDirective)
-    for name, show in (
-        ("verdict", show_verdict),
-        ("proof", show_proof),
-        ("count", show_count),
-        ("tally", show_tally),
-        ("verdict-of", show_verdict_of),
-    ):
+    roles = {"verdict": show_verdict, "proof": show_proof, "count": show_count, "tally": show_tally}
+    for name, show in (roles | {"verdict-of": show_verdict_of}).items():
         app.add_role(name, _Role(show))

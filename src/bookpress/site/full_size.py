@@ -6,10 +6,10 @@ from bookpress.claims.show import svg_of
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
-from bookpress.site.page import figure_block, table_row
-from bookpress.sweeps.figures import CPU, FigureSweep, in_words
+from bookpress.site.page import figure_block, markdown_table
+from bookpress.sweeps.figures import FigureSweep, in_words
 from bookpress.sweeps.points import number_of
-from bookpress.sweeps.table import chosen, gaps_at_best, picture_of, table_of
+from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, table_of
 
 
 def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layout: Layout) -> str:
@@ -32,35 +32,28 @@ def costs_page(
 
     ``titles`` are those of the book's pages by their names, in the book's order.
     """
-    columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
     operations = sum(_operations(figure) for figure in sweeps)
-    left = in_words(sum(sum(figure.seconds(figure.missing, CPU)) for figure in sweeps))
+    left = in_words(sum(sum(figure.seconds(figure.missing)) for figure in sweeps))
     points, done = sum(len(figure.points) for figure in sweeps), sum(len(figure.done) for figure in sweeps)
-    lines = [
+    by_point = [_costs(figure, titles) for figure in sweeps]
+    by_point += [["**all**", str(points), str(done), f"{operations:.1e}", "", "", left]]
+    in_one_run = []
+    for page in [page for page in titles if page in runs and not runs[page].sweeps]:
+        record = kept.get(page)
+        recorded = f"{in_words(record.seconds)} on {record.device}" if record else "no"
+        in_one_run.append([_link(page, titles), recorded, runs[page].cost or ""])
+    columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
+    parts = [
         "# What full size costs",
-        "",
         "Some figures of the papers take more than a laptop's minutes. They are made point by point, each point with a "
         "record of its own, on whatever core or accelerator is free; or in one run, whose record is kept. Seconds and "
         "memory are measured on the points that are done; where none is, they are planned from the operations.",
-        "",
         "## Point by point",
-        "",
-        table_row(columns),
-        table_row(["---", "---:", "---:", "---:", "---", "---", "---"]),
-        *(table_row(_costs(figure, titles)) for figure in sweeps),
-        table_row(["**all**", str(points), str(done), f"{operations:.1e}", "", "", left]),
-        "",
+        markdown_table(columns, by_point, numbers={1, 2, 3}),
         "## In one run",
-        "",
-        table_row(["page", "recorded", "what one run takes"]),
-        table_row(["---"] * 3),
+        markdown_table(["page", "recorded", "what one run takes"], in_one_run),
     ]
-    for page in titles:
-        if page in runs and not runs[page].sweeps:
-            record = kept.get(page)
-            how = f"{in_words(record.seconds)} on {record.environment.get('device', 'CPU')}" if record else "no"
-            lines.append(table_row([_link(page, titles), how, runs[page].cost or ""]))
-    return "\n".join(lines) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def _state(figure: FigureSweep, fingerprint: str) -> str:
@@ -74,7 +67,7 @@ def _state(figure: FigureSweep, fingerprint: str) -> str:
 
 def _picture(figure: FigureSweep, name: str, layout: Layout) -> str:
     sweep, table = figure.sweep, table_of(figure.points, figure.done)
-    across, number, apart = chosen(table, figure.points[0].axes, sweep.across, sweep.number, sweep.apart)
+    across, number, apart = choose_columns(table, figure.points[0].axes, sweep.across, sweep.number, sweep.apart)
     write_whole(layout.figure(name), svg_of(picture_of(table, across, number, apart, words=sweep.words)))
     curves = f", a curve for each value of {sweep.words.get(apart, apart)}" if apart else ""
     against = f"{sweep.words.get(number, number)} against {sweep.words.get(across, across)}"
@@ -99,20 +92,20 @@ def _compared(figure: FigureSweep) -> list[str]:
         f"*Each {curve} at its best {place}, beside {sweep.against}, seed by seed. For the gap of one seed both stand "
         f"at the {place} that is best for them over the other seeds.*"
     )
-    columns = [curve, f"best {place}", number, "gap, mean of the seeds", f"{CONFIDENCE:.0%} interval"]
-    rows = [table_row(columns), table_row(["---"] * len(columns))]
+    rows = []
     for gap in gaps:
         best = f"{gap.best}" + ", at an end of those tried" * gap.at_an_end
         interval = "{:+.3f} to {:+.3f}".format(*gap.interval) if gap.interval else ""
         compared = ["0", ""] if gap.name == sweep.against else [f"{gap.gap:+.3f}", interval]
-        rows.append(table_row([str(gap.name), best, f"{gap.value:.4f}", *compared]))
-    return [caption, "\n".join(rows)] if gaps else []
+        rows.append([str(gap.name), best, f"{gap.value:.4f}", *compared])
+    columns = [curve, f"best {place}", number, "gap, mean of the seeds", f"{CONFIDENCE:.0%} interval"]
+    return [caption, markdown_table(columns, rows)] if gaps else []
 
 
 def _costs(figure: FigureSweep, titles: dict[str, str]) -> list[str]:
     memory = [record.memory_mb for record in figure.done.values() if record.memory_mb]
-    planned = f"{sum(figure.seconds(figure.points, CPU)) / len(figure.points):.0f}, planned"
-    left = in_words(sum(figure.seconds(figure.missing, CPU))) if figure.missing else "nothing"
+    planned = f"{sum(figure.seconds(figure.points)) / len(figure.points):.0f}, planned"
+    left = in_words(sum(figure.seconds(figure.missing))) if figure.missing else "nothing"
     return [
         f"{_link(figure.page, titles)}, {figure.sweep.title}",
         str(len(figure.points)),

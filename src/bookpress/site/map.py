@@ -69,33 +69,40 @@ def citations(paper: Paper) -> list[tuple[str, str, bool]]:
 
 
 def draw(paper: Paper) -> Drawing | None:
-    """Arrange the statements in columns, premises left, part below part; None if nothing is cited."""
+    """Arrange the statements in columns, premises left, connected parts below each other; None if nothing is cited."""
     cited = citations(paper)
+    if not cited:
+        return None
     graph = nx.DiGraph((premise, claim) for premise, claim, _ in cited)
-    column: dict[Stop, int] = {name: at for at, names in enumerate(nx.topological_generations(graph)) for name in names}
-    for name in [name for name in graph if not graph.pred[name]]:
-        column[name] = min(column[claim] for claim in graph.succ[name]) - 1  # next to what rests on it
+    column = _columns(graph)
     ways: list[list[Stop]] = []  # every line with a stop in each column that it passes
     for number, (premise, claim, _) in enumerate(cited):
         passed: dict[Stop, int] = {(number, at): at for at in range(column[premise] + 1, column[claim])}
         ways.append([premise, *passed, claim])
         column |= passed
     stops = nx.Graph(pair for way in ways for pair in pairwise(way))
-    heights = {one.id: _HEIGHT + _LINE * (len(node_lines(one)) - 1) for one in paper.claims}
+    heights = dict.fromkeys(stops, _THREAD)
+    heights |= {one.id: _HEIGHT + _LINE * (len(node_lines(one)) - 1) for one in paper.claims if one.id in graph}
     points: dict[Stop, Point] = {}
-    floor = 2.0
+    top = 2.0
     for part in sorted(nx.connected_components(stops), key=lambda part: -len(part & graph.nodes)):
-        ordered = [stop for stop in stops if stop in part]
-        middles = _middles(ordered, stops, column, {stop: heights.get(stop, _THREAD) for stop in ordered})
-        top = floor - min(middles[stop] - heights.get(stop, 0) / 2 for stop in part)
-        points |= {stop: (column[stop] * _COLUMN + _WIDTH / 2 + 2, middles[stop] + top) for stop in ordered}
-        floor = max(points[stop][1] + heights.get(stop, 0) / 2 for stop in part) + _BETWEEN_ROWS
-    lines = [Line(*one, points=[points[stop] for stop in way]) for one, way in zip(cited, ways, strict=True)]
-    return Drawing({name: points[name] for name in graph}, heights, lines) if cited else None
+        middles = _middles(stops, [stop for stop in stops if stop in part], column, heights)
+        highest = min(middle - heights[stop] / 2 for stop, middle in middles.items())
+        points |= {stop: (column[stop] * _COLUMN + _WIDTH / 2 + 2, top + y - highest) for stop, y in middles.items()}
+        top = max(points[stop][1] + heights[stop] / 2 for stop in part) + _BETWEEN_ROWS
+    lines = [Line(*citation, [points[stop] for stop in way]) for citation, way in zip(cited, ways, strict=True)]
+    return Drawing({name: points[name] for name in graph}, {name: heights[name] for name in graph}, lines)
+
+
+def _columns(graph: nx.DiGraph) -> dict[Stop, int]:
+    """The column of each statement: to the right of its premises; one without premises next to what rests on it."""
+    column = {name: at for at, names in enumerate(nx.topological_generations(graph)) for name in names}
+    first = [name for name in graph if not graph.pred[name]]
+    return column | {name: min(column[claim] for claim in graph.succ[name]) - 1 for name in first}
 
 
 def _middles(
-    stops: list[Stop], graph: nx.Graph, column: dict[Stop, int], heights: dict[Stop, float]
+    graph: nx.Graph, stops: list[Stop], column: dict[Stop, int], heights: dict[Stop, float]
 ) -> dict[Stop, float]:
     """The middles of stops: columns without gaps about one axis, each in the order of its neighbours' middles."""
     middles: dict[Stop, float] = dict.fromkeys(stops, 0.0)

@@ -1,58 +1,78 @@
-"""The package behind the pages: the functions that a cell's values come from, and a list of every public name."""
+"""The packages behind the pages: the functions that a cell's values come from, and a list of every public name."""
 
 import ast
 import re
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 from bookpress.claims.panel import escape
 from bookpress.claims.registry import Paper
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook
 
-PACKAGE = "attention_theory"
-#: The table by which the package finds what it exports.
+#: The table by which a package finds what it exports, as its ``__init__`` assigns it: modules by the names in them.
 _TABLE = "_ROOMS"
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
+def libraries(layout: Layout) -> list[str]:
+    """The names of the packages of ``src`` but the press."""
+    names = {path.parent.name for path in layout.packages.glob("*/__init__.py")}
+    return sorted(names - {__name__.partition(".")[0]})
+
+
+class _Statement(NamedTuple):
+    """A statement of a cell, with the names that it reads, and those that it sets or changes in place."""
+
+    node: ast.stmt
+    used: set[str]
+    changed: set[str]
+
+
 class CodeCells:
-    """The code cells of one notebook, read from their syntax; ``package`` is the one whose functions count."""
+    """The code cells of one notebook, read from their syntax; the functions of the ``packages`` count."""
 
-    def __init__(self, cells: list[str], package: str = PACKAGE) -> None:
-        self._cells = [[(one, _names(one, ast.Load), _changed(one)) for one in ast.parse(cell).body] for cell in cells]
-        statements = [one for cell in self._cells for one, _, _ in cell]
-        imports = [(one, alias) for one in statements if isinstance(one, _IMPORTS) for alias in one.names]
+    def __init__(self, cells: list[str], packages: list[str]) -> None:
+        self._cells = [
+            [_Statement(node, _names(node, ast.Load), _changed(node)) for node in ast.parse(cell).body]
+            for cell in cells
+        ]
+        nodes = [statement.node for cell in self._cells for statement in cell]
         self._imported = {
-            alias.asname or alias.name: f"{getattr(one, 'module', '')}.{alias.name}" for one, alias in imports
+            alias.asname or alias.name: f"{getattr(node, 'module', '')}.{alias.name}"
+            for node in nodes
+            if isinstance(node, _IMPORTS)
+            for alias in node.names
         }
-        self._dotted = {name: dotted for name, dotted in self._imported.items() if dotted.startswith(f"{package}.")}
-        self._own = {one.name for one in statements if isinstance(one, ast.FunctionDef)}
+        self._dotted = {name: dotted for name, dotted in self._imported.items() if dotted.partition(".")[0] in packages}
+        self._defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
 
-    def only_imports(self, number: int) -> bool:
-        return all(isinstance(one, _IMPORTS) for one, _, _ in self._cells[number])
+    def is_folded(self, number: int, shows_figure: bool) -> bool:
+        """Whether a cell only imports, or draws and does nothing that a reader must not miss.
 
-    def computes_or_judges(self, number: int) -> bool:
-        """Whether a cell uses the package, a function of the notebook, or a claim: what a reader must not miss."""
-        names = set().union(*(used | changed for _, used, changed in self._cells[number]))
-        return bool(names & (self._dotted.keys() | self._own | {"Claim", "claim"}))
-
-    def draws_a_schematic(self, number: int) -> bool:
-        """Whether a cell draws by hand: it uses the schematic drawings, and neither the package nor a claim."""
-        names = set().union(*(used | changed for _, used, changed in self._cells[number]))
-        return "schematic" in names and not names & (self._dotted.keys() | {"Claim", "claim"})
+        That is the use of a package or a claim; and, where nothing is drawn by hand, of a function of the notebook.
+        """
+        names = {name for statement in self._cells[number] for name in statement.used | statement.changed}
+        draws = "schematic" in names or (shows_figure and not names & self._defined)
+        only_imports = all(isinstance(statement.node, _IMPORTS) for statement in self._cells[number])
+        return only_imports or (draws and not names & (self._dotted.keys() | {"Claim", "claim"}))
 
     def functions(self, number: int) -> list[str]:
-        """The dotted names from the package that a cell's values come from, through the statements before it too."""
-        wanted: set[str] = set()
-        names: set[str] = set()
-        statements = [one for cell in self._cells[: number + 1] for one in cell]
-        for back, (statement, used, changed) in enumerate(reversed(statements)):
-            if back < len(self._cells[number]) or (changed - self._imported.keys()) & wanted:
-                overwritten = _names(statement, ast.Store) if isinstance(statement, ast.Assign) else set()
-                wanted = (wanted - overwritten) | used
-                names |= wanted
-        return sorted(self._dotted[name] for name in names & self._dotted.keys())
+        """The dotted names from the packages that a cell's values come from.
+
+        From the end of the cell backwards: every statement of the cell counts, and of the cells before it those that
+        change a name which a later counted statement uses.
+        """
+        used: set[str] = set()
+        open_names: set[str] = set()  # used later, and set by no statement that has been counted
+        earlier = [statement for cell in self._cells[:number] for statement in cell]
+        for place, statement in reversed([*enumerate([*earlier, *self._cells[number]])]):
+            if place >= len(earlier) or (statement.changed - self._imported.keys()) & open_names:
+                replaced = _names(statement.node, ast.Store) if isinstance(statement.node, ast.Assign) else set()
+                open_names = (open_names - replaced) | statement.used
+                used |= statement.used
+        return sorted(self._dotted[name] for name in used & self._dotted.keys())
 
 
 def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
@@ -72,57 +92,57 @@ def package_pages(layout: Layout, papers: list[Paper]) -> dict[str, str]:
     """Generated pages by file name: ``package`` with what is shared, and one for the room of each paper."""
     opening = (
         "The layers and machines come first, each with an example. Below them are the modules that all papers share; "
+        "the modules of each paper have a page. The last column lists the pages of the book that import a name."
     )
-    opening += "the modules of each paper have a page. The last column lists the pages of the book that import a name."
-    pages = {"package": ["# The package", "", opening, *_door(layout)]}
-    rooms = {paper.name.replace("-", "_"): f"package-{paper.name}" for paper in papers}
+    packages = [layout.packages / name for name in libraries(layout)]
+    pages = {"package": ["# The package", "", opening, *(line for folder in packages for line in _exports(folder))]}
     for paper in papers:
         about = f"What is run of *{paper.title}*; its chapter is [here](/papers/{paper.name}.md)."
         pages[f"package-{paper.name}"] = [f"# {paper.short_title}: the package", "", about]
     users = _users(layout)
-    for path in sorted((layout.packages / PACKAGE).rglob("*.py"), key=lambda one: one.with_suffix("").parts):
-        names = path.relative_to(layout.packages / PACKAGE).with_suffix("").parts
-        if rows := _rows(path, ".".join((PACKAGE, *names)), users):
-            summary = _first_paragraph(ast.parse(path.read_text(encoding="utf-8")))
-            lines = ["", f"## {'.'.join(names)}", "", summary, "", ":::{table}", ":class: package", ""]
-            lines += ["| name | description | pages |", "| --- | --- | --- |", *rows, ":::"]
-            pages[rooms.get(names[0], "package")] += lines
+    for folder in packages:
+        for path in sorted(folder.rglob("*.py"), key=lambda path: path.with_suffix("").parts):
+            names = path.relative_to(folder).with_suffix("").parts
+            page = f"package-{names[0].replace('_', '-')}"
+            pages[page if page in pages else "package"] += _section(path, ".".join(names), folder.name, users)
     return {name: "\n".join(lines) + "\n" for name, lines in pages.items() if len(lines) > 3 or name == "package"}
 
 
-def _door(layout: Layout) -> list[str]:
-    """The names that the package and its ``nn`` export, with what each is and the example of its docstring."""
+def _exports(folder: Path) -> list[str]:
+    """The names that a package and its subpackages export, with what each is and the example of its docstring."""
     lines = []
-    for prefix in ("nn.", ""):
-        path = layout.packages / PACKAGE / prefix.rstrip(".") / "__init__.py"
-        parsed = ast.parse(path.read_text(encoding="utf-8")).body if path.is_file() else []
-        tables = [
-            node.value for node in parsed if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == _TABLE
-        ]
-        for name, module in ast.literal_eval(tables[0]).items() if tables else ():
-            file = layout.packages.joinpath(PACKAGE, *module.split(".")).with_suffix(".py")
+    short = "".join(word[0] for word in folder.name.split("_"))
+    for path in sorted(folder.rglob("__init__.py"), key=lambda path: -len(path.parts)):
+        prefix = ".".join((short, *path.parent.relative_to(folder).parts))
+        assigned = {
+            ast.unparse(node.targets[0]): node.value for node in _parsed(path).body if isinstance(node, ast.Assign)
+        }
+        for name, module in ast.literal_eval(assigned[_TABLE]).items() if _TABLE in assigned else ():
+            file = folder.joinpath(*module.split(".")).with_suffix(".py")
             node = next(node for node in _public(file) if node.name == name)
             example = re.search(r"^>>> .*?(?=\n\n|\Z)", ast.get_docstring(node) or "", re.MULTILINE | re.DOTALL)
-            lines += ["", f"## `at.{prefix}{name}`", "", _first_paragraph(node), ""]
+            lines += ["", f"## `{prefix}.{name}`", "", _first_paragraph(node), ""]
             lines += ["```pycon", example.group(), "```"] if example else []
-    return ["", "```python\nimport attention_theory as at\n```", *lines] if lines else []
+    return ["", f"```python\nimport {folder.name} as {short}\n```", *lines] if lines else []
 
 
-def _rows(path: Path, module: str, users: dict[str, list[str]]) -> list[str]:
-    """A line of the table for each public function and class of a file."""
-    return [
-        f"| `{node.name}` | {_first_paragraph(node)} | {', '.join(users[f'{module}.{node.name}'])} |"
+def _section(path: Path, module: str, package: str, users: dict[str, list[str]]) -> list[str]:
+    """A module's summary and the table of its public functions and classes; nothing where it has none."""
+    rows = [
+        f"| `{node.name}` | {_first_paragraph(node)} | {', '.join(users[f'{package}.{module}.{node.name}'])} |"
         for node in _public(path)
     ]
+    heading = ["", f"## {module}", "", _first_paragraph(_parsed(path)), "", ":::{table}", ":class: package", ""]
+    return [*heading, "| name | description | pages |", "| --- | --- | --- |", *rows, ":::"] if rows else []
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _public(path: Path) -> list[ast.FunctionDef | ast.ClassDef]:
     """The functions and classes of a file that are for others."""
-    definitions = [
-        node
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    ]
+    definitions = [node for node in _parsed(path).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     return [node for node in definitions if not node.name.startswith("_")]
 
 

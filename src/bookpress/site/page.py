@@ -7,7 +7,7 @@ Sphinx numbers, captions and links, each with a line on the run behind it.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from bookpress.claims.evidence import CLAIM_MIME, FIGURE_MIME, Settled
-from bookpress.claims.panel import escape, mark_in_words, panel_block, set_powers, set_truth
+from bookpress.claims.panel import escape, mark_in_words, panel_block, set_powers, set_truth, verdict_in_words
 from bookpress.claims.record import Record
 from bookpress.claims.registry import ProofMark, Registry, Verdict
 from bookpress.claims.statement import BLOCK
@@ -25,7 +25,7 @@ from bookpress.exits import Exit, Failure
 from bookpress.files import write_whole
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
-from bookpress.site.package import CodeCells
+from bookpress.site.package import CodeCells, libraries
 
 #: The section whose evidence is folded; its first paragraph stays open.
 CHECKED = "## How we checked"
@@ -88,7 +88,7 @@ class _Page:
         self._ran = [cell for cell in run if cell not in self._injected]
         if self.source.code != code_of(self._ran):
             raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
-        self._origins = CodeCells([cell.source for cell in self._ran])
+        self._code = CodeCells([cell.source for cell in self._ran], libraries(layout))
 
     def cells(self) -> Iterator[NotebookNode]:
         """The source's cells with the run's outputs, and after each code cell what it shows."""
@@ -127,15 +127,14 @@ class _Page:
         """
         shown = [(output["data"], text) for output in code.outputs if (text := self._lifted(output.get("data", {})))]
         draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
-        drawn = self._origins.draws_a_schematic(number) or (draws and not self._origins.computes_or_judges(number))
-        if drawn or self._origins.only_imports(number):
+        if self._code.is_folded(number, draws):
             code.metadata["tags"] = ["hide-input"]
         ours = {CLAIM_MIME, FIGURE_MIME, "text/markdown"}
         code.outputs = [output for output in code.outputs if ours.isdisjoint(output.get("data", {}))]
         yield code
         for data, text in shown:
             if FIGURE_MIME in data or CLAIM_MIME in data:
-                functions = self._origins.functions(number)
+                functions = self._code.functions(number)
                 text += "\n\n" + origin_block(self.record, self.source.defaults, functions, self.layout)
             yield new_markdown_cell(text)
 
@@ -181,9 +180,9 @@ def set_table(markdown: str) -> str:
     if rule is None:
         return markdown
     head, *body = ([cell.strip() for cell in _BAR.split(line)[1:-1]] for line in (lines[rule - 1], *lines[rule + 1 :]))
-    rules = ["---:" if _are_numbers(column) else "---" for column in zip(*body, strict=True)]
+    numbers = {place for place, column in enumerate(zip(*body, strict=True)) if _are_numbers(column)}
     cells = [[cell if set("`$") & set(cell) else set_powers(set_truth(cell)) for cell in row] for row in body]
-    return "\n".join([*lines[: rule - 1], *("| " + " | ".join(row) + " |" for row in (head, rules, *cells))])
+    return "\n".join([*lines[: rule - 1], markdown_table(head, cells, numbers)])
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
@@ -230,9 +229,11 @@ def without_html(markdown: str) -> str:
     return re.sub(r"^([ \t]*)<(?=[A-Za-z/!?])", r"\1\\<", joined, flags=re.MULTILINE)
 
 
-def table_row(cells: list[str]) -> str:
-    """A line of a Markdown table; what would end a line or a cell is put otherwise."""
-    return "| " + " | ".join(cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in cells) + " |"
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> str:
+    """A Markdown table, with the columns ``numbers`` to the right; what would end a line or a cell is put otherwise."""
+    rule = ["---:" if column in numbers else "---" for column in range(len(heads))]
+    lines = ([cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in row] for row in (heads, rule, *rows))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def claim_block(claim: str) -> str:
@@ -240,9 +241,9 @@ def claim_block(claim: str) -> str:
     return f"::::::{{claim}} {claim}\n::::::"
 
 
-def badge(verdict: Verdict, label: str = "", claim: str = "") -> str:
+def badge(verdict: Verdict | str, label: str = "", claim: str = "") -> str:
     """A verdict in words, which the Sphinx extension sets on a coloured ground; with ``claim``, a link to its box."""
-    words = f"{label}: {verdict.value}" if label else verdict.value
+    words = f"{label}: {verdict}" if label else str(verdict)
     return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
 
 
@@ -252,13 +253,12 @@ def proof_badge(mark: ProofMark | None, own: bool = False) -> str:
 
 
 def badges(claims: list[Settled]) -> str:
-    return " ".join(badge(one.verdict, one.label, one.claim) for one in claims)
+    return " ".join(badge(verdict_in_words(one), one.label, one.claim) for one in claims)
 
 
 def _run_line(record: Record, full_size: str) -> str:
-    where = record.environment.get("device", "CPU")
     option = "" if record.profile == LAPTOP else f" --profile {record.profile}"
-    run = f"Ran in {record.seconds:.0f} s on {where}; run it yourself: `book run {record.notebook}{option}`."
+    run = f"Ran in {record.seconds:.0f} s on {record.device}; run it yourself: `book run {record.notebook}{option}`."
     return run + (f" Full size: {full_size}" if full_size else "")
 
 
@@ -266,8 +266,7 @@ def origin_block(record: Record, defaults: dict[str, Any], functions: list[str],
     """One line on the run behind a figure or a panel, which opens to its parameters, record, source and functions."""
     chosen = [f"{name} = {value}" for name, value in record.parameters.items() if defaults.get(name, value) != value]
     commit = f" · commit {record.commit}" if record.commit else ""
-    device = record.environment.get("device", "CPU")
-    line = f"{', '.join(chosen) or 'default parameters'} · {device} · {record.seconds:.0f} s{commit}"
+    line = f"{', '.join(chosen) or 'default parameters'} · {record.device} · {record.seconds:.0f} s{commit}"
     every = ", ".join(f"`{name} = {value!r}`" for name, value in record.parameters.items())
     name = record.notebook.rpartition("/")[2]
     lines = [

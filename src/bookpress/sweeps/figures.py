@@ -7,17 +7,19 @@ import statistics
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rich.console import Console
 
 from bookpress.layout import FULL, Layout
-from bookpress.notebooks.profile import ProfileError, Sweep, load_profile
+from bookpress.notebooks.profile import ProfileError, Sweep, full_size
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused
 from bookpress.sweeps.points import Point, PointRecord, in_order, number_of, points_of, recorded
 from bookpress.sweeps.sweep import Task, report_work, task_of, the_only_run, work_off
 
+#: A device that a point may need, as sweeps and notebooks name it; the other is "cuda".
 CPU = "cpu"
 
 
@@ -31,20 +33,20 @@ class FigureSweep:
     done: dict[str, PointRecord]
     missing: list[Point]
 
-    def pace(self, device: str) -> float | None:
-        """How long points took on a kind of device, as a multiple of the plan; None where no point was made on it."""
+    @cached_property
+    def pace(self) -> float | None:
+        """How long points took on a core, as a multiple of the plan; None where no point was made on one."""
         ratios = [
             record.seconds / planned
             for point in self.points
-            if (record := self.done.get(point.identity)) and (record.device == "CPU") == (device == CPU)
+            if (record := self.done.get(point.identity)) and record.on_cpu
             if (planned := number_of(self.sweep.seconds, point)) > 0
         ]
         return statistics.median(ratios) if ratios else None
 
-    def seconds(self, points: Iterable[Point], device: str) -> list[float]:
-        """Estimate the seconds of each point: as planned for a core, or at the pace of those made on such a device."""
-        pace = self.pace(device) or 1.0
-        return [pace * number_of(self.sweep.seconds, point) for point in points]
+    def seconds(self, points: Iterable[Point]) -> list[float]:
+        """Estimate the seconds of each point on a core: at the pace of those that are done, or else as planned."""
+        return [(self.pace or 1.0) * number_of(self.sweep.seconds, point) for point in points]
 
     def seconds_measured(self) -> dict[str, float]:
         """The mean seconds of the points that are done, by the name of the device."""
@@ -56,8 +58,8 @@ class FigureSweep:
     @property
     def left(self) -> str:
         """What the missing points would take on one core, and how that is known."""
-        how = "at the measured pace" if self.pace(CPU) else "as planned"
-        return f"{in_words(sum(self.seconds(self.missing, CPU)))} of one core, {how}"
+        how = "at the measured pace" if self.pace else "as planned"
+        return f"{in_words(sum(self.seconds(self.missing)))} of one core, {how}"
 
 
 def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep]:
@@ -67,13 +69,12 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
         ProfileError: the file is at fault, or a sweep in it does not fit its notebook; the message names the page.
         ValueRefused: a page that has no sweep.
     """
-    described = load_profile(FULL, layout) if (layout.profiles / f"{FULL}.yaml").is_file() else {}
-    sweeps = {page: settings.sweeps for page, settings in described.items() if settings.sweeps}
+    sweeps = {page: settings.sweeps for page, settings in full_size(layout).items() if settings.sweeps}
     for page in pages:
         if page not in sweeps:
             near = ", ".join(difflib.get_close_matches(page, sweeps, cutoff=0.3)) or "none"
             raise ValueRefused(f"{FULL}.yaml describes no sweep for a page {page!r}; nearest: {near}")
-    found = []
+    figures = []
     for page, sweep in [(name, sweep) for name in sweeps if name in (pages or sweeps) for sweep in sweeps[name]]:
         try:
             points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
@@ -81,19 +82,16 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
                 number_of(expression, point)
         except (ValueRefused, ProfileError) as error:
             raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
-        found.append(FigureSweep(page, sweep, points, *recorded(points, layout.points(page))))
-    return found
+        figures.append(FigureSweep(page, sweep, points, *recorded(points, layout.points(page))))
+    return figures
 
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:
     """Print for each figure the points that are done, those that are missing, and what these would take."""
     for figure in figure_sweeps(layout, pages):
         pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in figure.seconds_measured().items())
-        left = (
-            f"{len(figure.missing)}: {figure.left}{', for an accelerator' * figure.sweep.gpu}"
-            if figure.missing
-            else "none"
-        )
+        needed = f"{len(figure.missing)}: {figure.left}" + ", for an accelerator" * figure.sweep.gpu
+        left = needed if figure.missing else "none"
         line = f"{len(figure.done)} of {len(figure.points)} points, {pace or 'none measured'}; missing: {left}"
         console.print(f"{figure.page}, {figure.sweep.title}\n  {line}", markup=False, soft_wrap=True)
 
@@ -125,7 +123,7 @@ def tasks_of(sweeps: Iterable[FigureSweep], device: str, layout: Layout) -> list
     for figure in sweeps:
         if not (figure.sweep.gpu and device == CPU):
             tasks = [task_of(point, layout.points(figure.page), figure.sweep, device) for point in figure.missing]
-            ordered += zip(itertools.accumulate(figure.seconds(figure.missing, device)), tasks, strict=True)
+            ordered += zip(itertools.accumulate(figure.seconds(figure.missing)), tasks, strict=True)
     return [task for _, task in sorted(ordered, key=lambda each: each[0])]
 
 

@@ -47,14 +47,14 @@ class Point:
         return _identity(self.notebook, self.parameters)
 
     @property
-    def own(self) -> list[str]:
+    def changed(self) -> list[str]:
         """The parameters that differ from their defaults."""
         return [name for name, value in self.parameters.items() if value != self.defaults[name]]
 
     @property
     def name(self) -> str:
         """A file's name with the axes and all that is not a default, ``heads=4,seed=2``; cut names end in a hash."""
-        values = {name: self.parameters[name] for name in dict.fromkeys([*self.axes, *sorted(self.own)])}
+        values = {name: self.parameters[name] for name in dict.fromkeys([*self.axes, *sorted(self.changed)])}
         full = ",".join(f"{name}={_text(value)}" for name, value in values.items() if name != DEVICE) or "defaults"
         safe = re.sub(r"[^\w.+,=-]+", "_", full, flags=re.ASCII)
         if safe == full and len(full) <= _LONGEST_NAME:
@@ -71,11 +71,6 @@ class PointRecord(RunRecord):
 
     verdicts: dict[str, Verdict]
     memory_mb: int | None = None
-
-    @property
-    def device(self) -> str:
-        """The name of the device, ``CPU`` for a processor."""
-        return self.environment.get(DEVICE, "CPU")
 
 
 def recorded(
@@ -119,8 +114,8 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
             raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
     defaults, points = notebook.defaults, []
     for combination in itertools.product(*typed.values()):
-        chosen = checked(notebook, {**base, **dict(zip(typed, combination, strict=True))})
-        points.append(Point(notebook.name, defaults | chosen, defaults, tuple(axes)))
+        given = checked(notebook, {**base, **dict(zip(typed, combination, strict=True))})
+        points.append(Point(notebook.name, defaults | given, defaults, tuple(axes)))
     return points
 
 

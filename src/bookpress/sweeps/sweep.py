@@ -1,8 +1,7 @@
 """Running a sweep: its missing points are made by the graph, one job each, and all of them gathered.
 
-A record is written whole or not at all, so that the records alone say which points are done, whatever was killed. The
-graph sees a token per job instead of the records: Snakemake knows a point by the name of its file, and here a record is
-found by its parameters. Of two runs on the same points at once the second is refused.
+The records alone say which points are done, whatever was killed. The graph sees a token per job in place of them:
+Snakemake knows a point by the name of its file, and here a record is found by its parameters.
 """
 
 import shutil
@@ -22,9 +21,8 @@ from bookpress.claims.evidence import Role
 from bookpress.claims.record import claims_in
 from bookpress.exits import Exit
 from bookpress.files import digest, held, remove_leftovers, write_whole
-from bookpress.graph.build import show_failures
-from bookpress.graph.engine import BuildError, Unfinished, run_graph
-from bookpress.graph.progress import last_words
+from bookpress.graph.build import BuildError, Unfinished, run_graph, show_failures
+from bookpress.graph.progress import last_words, reason_in
 from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.profile import POINT_MINUTES, Limits, load_profile
@@ -42,15 +40,14 @@ class Task(BaseModel):
     limits: Limits
 
 
-#: A plan: the tasks by their numbers, in the order in which they are to begin.
+#: A plan: the tasks by their numbers, in the order in which they are to begin. The Snakefile reads it as plain JSON.
 _PLAN = TypeAdapter(dict[str, Task])
 
 
-def task_of(point: Point, folder: Path, limits: Limits | None, device: str | None = None) -> Task:
-    """The task of a point whose record goes into a folder, with the limits of its description if there is one."""
+def task_of(point: Point, folder: Path, limits: Limits, device: str | None = None) -> Task:
+    """The task of a point whose record goes into a folder."""
     if device and DEVICE in point.parameters:
         point = replace(point, parameters=point.parameters | {DEVICE: device})
-    limits = limits or Limits(minutes=POINT_MINUTES)
     return Task(point=point, record=folder / f"{point.name}.json", limits=limits)
 
 
@@ -69,8 +66,7 @@ def run_sweep(
 ) -> None:
     """Make the points of a reader's sweep that are missing, and gather all of them into a table and a picture.
 
-    The picture has the names in ``shown``, as far as given: the axis that it runs along, the number, and the axis that
-    has a curve for each value.
+    ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`.
 
     Raises:
         ValueRefused: the axes or the values do not fit the notebook; nothing was begun.
@@ -78,12 +74,12 @@ def run_sweep(
         BuildError: points failed, and the table has the others; or another run is making points of this sweep.
     """
     from bookpress.claims.show import svg_of
-    from bookpress.sweeps.table import chosen, picture_of, table_of  # tables and pictures take a second to load
+    from bookpress.sweeps.table import choose_columns, picture_of, table_of  # tables and pictures take a second to load
 
-    notebook, described = Notebook(name, layout), load_profile(profile, layout).get(name)
+    notebook = Notebook(name, layout)
+    limits: Limits = load_profile(profile, layout).get(name) or Limits(minutes=POINT_MINUTES)
     axes = axes_of(texts, notebook)
-    fixed = described.parameters if described else {}
-    points = points_of(notebook, axes, {key: value for key, value in fixed.items() if key not in axes})
+    points = points_of(notebook, axes, {key: value for key, value in limits.parameters.items() if key not in axes})
     across, number, apart = shown
     if unknown := [axis for axis in (across, apart) if axis is not None and axis not in axes]:
         raise ValueRefused(f"there is no axis {unknown[0]!r}; there are: {', '.join(axes)}")
@@ -94,14 +90,14 @@ def run_sweep(
     with the_only_run(layout, f"sweep-{digest(str(folder.resolve()))}") as plan:
         done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
-        tasks = [task_of(point, folder / "points", described) for point in in_order(missing)]
+        tasks = [task_of(point, folder / "points", limits) for point in in_order(missing)]
         made, left, failed = work_off(layout, plan, tasks, cores, hours, workflow_profile)
         done, _ = recorded(points, folder / "points", fingerprint)
         if done:
             table, picture = table_of(points, done), folder / "picture.svg"
             write_whole(folder / "table.csv", table.write_csv())
             console.print(f"{len(table)} rows: {folder / 'table.csv'}", markup=False, soft_wrap=True)
-            across, number, apart = chosen(table, [*axes], across, number, apart)
+            across, number, apart = choose_columns(table, [*axes], across, number, apart)
             write_whole(picture, svg_of(picture_of(table, across, number, apart)))
             console.print(f"{number} against {across}: {picture}", markup=False, soft_wrap=True)
     report_work(made, left, failed, console)
@@ -141,9 +137,7 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
 def work_off(
     layout: Layout, plan: Path, tasks: list[Task], cores: str, hours: float, profile: Path | None = None
 ) -> tuple[int, int, dict[str, str]]:
-    """Make points in their order on the given cores; after ``hours`` no more are begun.
-
-    With a Snakemake profile they are made where it says, ``cores`` at a time.
+    """Make points in their order on the given cores, or where a Snakemake profile says; after ``hours`` begin no more.
 
     Returns:
         The number of points made, the number left, and the reason for each that failed.
@@ -165,7 +159,11 @@ def work_off(
     finally:
         timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
-    failed = {numbered[number].record.stem: _reason(layout, plan, number) for number in sorted(begun - made)}
+    failed = {
+        numbered[number].record.stem: last_words(layout.root, "point", f"{plan.name}_{number}")
+        or reason_in(plan / f"{number}.log")
+        for number in sorted(begun - made)
+    }
     return len(made), len(tasks) - len(made) - len(failed), failed
 
 
@@ -175,35 +173,24 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
     Raises:
         RunFailed: its notebook ended early, or reports a number by the name of a parameter.
     """
-    task = load_plan(layout, plan)[number]
+    folder = layout.plan(plan)
+    task = _PLAN.validate_json((folder / "plan.json").read_bytes())[number]
     point, source = task.point, Notebook(task.point.notebook, layout)
-    target = layout.plan(plan) / number
-    executed, fields = run_for_record(source, point.parameters, task.limits, LAPTOP, target, point.own)
-    settled, notes = claims_in(executed), executed.metadata.get(USE, {})
-    if same := sorted(fields["numbers"].keys() & point.parameters.keys()):
+    executed, fields = run_for_record(source, point.parameters, task.limits, LAPTOP, folder / number, point.changed)
+    settled, use = claims_in(executed), executed.metadata.get(USE, {})
+    verdicts = {claim.claim: claim.verdict for claim in settled}
+    record = PointRecord(**fields, verdicts=verdicts, memory_mb=use.get(MEMORY))
+    if same := sorted(record.numbers.keys() & point.parameters.keys()):
         raise RunFailed(Exit.FAILED_CELL, f"{point.notebook} reports a number by the name of a parameter: {same[0]}")
-    fields["numbers"] |= {
+    record.numbers |= {
         f"{claim.claim}: {item.label}": item.measured
         for claim in settled
         for item in claim.evidence
         if item.role is not Role.CONTROL and not isinstance(item.measured, str)
     }
-    if fields["environment"].get(DEVICE) == "CPU":  # at low priority, wall time counts the work of other programs
-        fields["seconds"] = notes.get(PROCESSOR, fields["seconds"])
-    verdicts = {claim.claim: claim.verdict for claim in settled}
-    PointRecord(**fields, verdicts=verdicts, memory_mb=notes.get(MEMORY)).write(task.record)
-
-
-def load_plan(layout: Layout, name: str) -> dict[str, Task]:
-    """Load the tasks of a plan by their numbers."""
-    return _PLAN.validate_json((layout.plan(name) / "plan.json").read_bytes())
-
-
-def _reason(layout: Layout, plan: Path, number: str) -> str:
-    """The reason why a point failed: SLURM's, or the last line that its job wrote, or that it was killed."""
-    lines = (plan / f"{number}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    killed = "it did not come to its end (killed, out of memory, or the machine stopped)"
-    return last_words(layout.root, "point", f"{plan.name}_{number}") or (lines[-1] if lines else killed)
+    if record.on_cpu:  # at low priority, wall time counts the work of other programs
+        record.seconds = use.get(PROCESSOR, record.seconds)
+    record.write(task.record)
 
 
 def _begin_no_more() -> None:

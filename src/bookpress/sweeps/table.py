@@ -41,10 +41,10 @@ def table_of(points: Iterable[Point], done: Mapping[str, PointRecord]) -> polars
     return polars.DataFrame(rows, infer_schema_length=None, strict=False)
 
 
-def chosen(
+def choose_columns(
     table: polars.DataFrame, axes: Sequence[str], across: str | None, number: str | None, apart: str | None
 ) -> tuple[str, str, str | None]:
-    """Choose what the picture shows: as asked, or the first axis with several values and the first number that varies.
+    """Choose the columns of the picture: as asked, or the first axis and the first number that vary.
 
     Raises:
         ValueRefused: the table has no such number, or none that could be drawn.

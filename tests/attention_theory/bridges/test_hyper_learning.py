@@ -8,7 +8,6 @@ from attention_theory.bridges.hyper_learning import alternate, descend, learn_hy
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 SCORE, VALUE = normal(2, 2, 2, seed=0), normal(2, 2, 1, seed=1)
 
@@ -36,22 +35,6 @@ def test_too_few_samples_are_seen_to_be_too_few() -> None:
     assert model.determined(tokens[:, -1], tokens).all()
 
 
-def test_descent_lowers_the_loss_of_every_start() -> None:
-    tokens = normal(30, 4, 2, seed=4)
-    matrix, labels = score_value_features(tokens[:, -1], tokens, 3, "le"), teacher(tokens)[:, 0]
-    found = descend(
-        lambda scores, values: torch.einsum("nuv,su,sv->sn", matrix, scores, values),
-        normal(3, 8, seed=5),
-        normal(3, 4, seed=6),
-        labels,
-        steps=50,
-        rate=0.05,
-        every=25,
-    )
-    assert found.losses.shape == (3, 3)
-    assert (found.losses[-1] < found.losses[0]).all()
-
-
 def test_alternating_with_enough_heads_is_the_regression() -> None:
     tokens, labels = normal(40, 4, 2, seed=4), normal(40, 1, seed=5)
     matrix = score_value_features(tokens[:, -1], tokens, 3, "le")
@@ -60,12 +43,6 @@ def test_alternating_with_enough_heads_is_the_regression() -> None:
     enough, one = (alternate(matrix, normal(2, heads, 4, seed=6), labels[:, 0], 2) for heads in (4, 1))
     assert ((enough - labels[:, 0]).square().mean(dim=1) / least).tolist() == pytest.approx([1, 1])
     assert ((one - labels[:, 0]).square().mean(dim=1) > 1.001 * least).all()
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    tokens = normal(2, 3, 2, seed=0)
-    with pytest.raises(ParameterError, match="tokens"):
-        learn_hyper_attention(tokens[:0, -1], tokens[:0], tokens[:0, -1], 3)
 
 
 def test_the_rate_falls_to_a_hundredth_over_the_steps() -> None:

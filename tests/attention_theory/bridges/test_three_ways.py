@@ -22,9 +22,6 @@ def job() -> Job:
 def test_situations_end_with_the_first_halting_one() -> None:
     assert [one.tape for one in job().expected] == [(0, 1), (0, 0), (1, 0)]
     assert [one.head for one in job().expected] == [1, 0, None]
-
-
-def test_a_head_that_leaves_the_tape_is_refused() -> None:
     with pytest.raises(ParameterError, match="leaves the tape"):
         situations(parse_machine("go _ -> go _ L"), torch.tensor([0]), 0, 1)
 
@@ -57,13 +54,8 @@ def test_the_passes_of_subleq_are_the_instructions_up_to_the_last_situation() ->
 
 def test_spoilt_transformers_are_seen_to_be_wrong() -> None:
     assert not by_linear_attention([job()], take_back=False)[0].right
-    assert not by_subleq([job()], temperature=1.0)[0].right
-    assert not by_fleq([job()], temperature=2.0)[0].right
-
-
-def test_no_job_is_refused() -> None:
-    with pytest.raises(ParameterError, match="jobs"):
-        all_ways([])
+    assert not by_subleq([job()], inverse_temperature=1.0)[0].right
+    assert not by_fleq([job()], inverse_temperature=2.0)[0].right
 
 
 def test_random_jobs_start_in_the_middle_of_a_tape_that_is_long_enough() -> None:

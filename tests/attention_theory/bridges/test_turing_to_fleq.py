@@ -24,11 +24,3 @@ def test_a_machine_that_halts_reaches_the_halt_with_its_state() -> None:
     run = interpret(made.source, 100)
     assert run.halted
     assert machine.states[made.situations(run)[-1].state] == "accept"
-
-
-def test_the_head_is_on_the_tape() -> None:
-    machine = parse_machine("go _ -> accept _ S")
-    tape = write_tape(machine, "", 2)
-    for place in (0, 1):
-        made = fleq_of(machine, tape, place)
-        assert made.situations(interpret(made.source, 100))[0].head == place

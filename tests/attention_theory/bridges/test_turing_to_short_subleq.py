@@ -52,11 +52,3 @@ def test_one_cell_is_enough_for_a_machine_that_stays() -> None:
 def test_the_bounds_by_hand(states: int, letters: int, cells: int, bounds: tuple[int, int]) -> None:
     """Two searches, through the cells and through the rules and the end, each of a binary logarithm of tests."""
     assert short_subleq_bounds(states, letters, cells) == bounds
-
-
-def test_the_head_is_on_the_tape() -> None:
-    machine = parse_machine("go _ -> go _ S")
-    tape = write_tape(machine, "", 3)
-    for place in (0, 2):
-        found = short_subleq_of(machine, tape, place)
-        assert found.read(0, list(found.source.memory)) == situations(machine, tape, place, 0)[0]

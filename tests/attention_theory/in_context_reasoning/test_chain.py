@@ -5,7 +5,6 @@ import torch
 
 from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences, noise_share
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, violations
-from attention_theory.validation import ParameterError
 
 TASK = Task(20, 1, 4, 40, noisy=True)
 
@@ -48,13 +47,6 @@ def test_shares_are_counted_in_the_context() -> None:
     words[1, :2] = torch.tensor([0, 2])
     contexts = Sentences(words, torch.zeros(3, dtype=torch.long), torch.full((3,), 2))
     assert noise_share(contexts, TASK).tolist() == pytest.approx([2 / 3, 0, 0])
-
-
-def test_a_task_without_noise_is_refused() -> None:
-    with pytest.raises(ParameterError, match="task"):
-        chain_sentences(Task(20, 1, 4, 40), 5, 0.2, 0)
-    with pytest.raises(ParameterError, match="task"):
-        chain_probability(torch.zeros(1, 40, dtype=torch.long), 1, Task(20, 1, 4, 40), 0.5)
 
 
 @pytest.mark.parametrize(("noise", "after"), [(0.0, {2, 3, 1, 4}), (1.0, {TASK.noise_token})])

@@ -27,7 +27,6 @@ from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, forward, in_codes
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
-from attention_theory.validation import ParameterError
 
 
 def real(value: float) -> torch.Tensor:
@@ -109,13 +108,6 @@ def test_softmax_limit_is_approached(alpha: float, full_input: bool) -> None:
         assert p[:, task.noise_token].mean().item() == pytest.approx(limit.p_noise, abs=1e-12)
 
 
-def test_entropies() -> None:
-    assert bayes_risk(0.0) == 0 == bayes_risk(1.0)
-    assert bayes_risk(0.5) == pytest.approx(math.log(2))
-    assert bernoulli_kl(0.3, 0.3) == 0
-    assert bernoulli_kl(0.0, 0.25) == pytest.approx(math.log(4 / 3))
-
-
 def test_the_logarithm_of_the_slope_does_not_underflow() -> None:
     assert noiseless_log_slope(real(3.0), real(2.0), 59).exp() == -noiseless_slope(real(3.0), real(2.0), 59)
     assert noiseless_log_slope(real(2000.0), real(2.0), 59).item() == pytest.approx(math.log(2 * 59) - 4000, abs=1e-9)
@@ -128,6 +120,3 @@ def test_coins_by_hand() -> None:
     assert (bayes_risk(0.0), bayes_risk(1.0), bayes_risk(0.5)) == (0, 0, pytest.approx(math.log(2)))
     assert (bernoulli_kl(0.0, 0.5), bernoulli_kl(1.0, 0.5)) == (pytest.approx(math.log(2)), pytest.approx(math.log(2)))
     assert bernoulli_kl(0.5, 0.25) == pytest.approx(0.5 * math.log(2) + 0.5 * math.log(2 / 3))
-    for b in (0.0, 1.0):
-        with pytest.raises(ParameterError, match="alpha"):
-            odds(b)

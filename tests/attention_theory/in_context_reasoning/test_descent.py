@@ -17,7 +17,7 @@ from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
-from attention_theory.validation import FORMS, Form, ParameterError
+from attention_theory.validation import FORMS, Form
 
 
 def test_a_step_has_the_length_of_the_rate_unless_the_slope_is_zero() -> None:
@@ -87,29 +87,3 @@ def test_known_noise_walks_the_line() -> None:
     assert (path - 0.1 * torch.arange(51)).abs().max() < 1e-5
     plain = descend_noisy(torch.tensor([1.0], dtype=torch.float64), 0.2, 0.1, 500, 58, normalised=False)
     assert 0 < plain[-1] < math.log(500 * 58)
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="laws"):
-        descend_noiseless(torch.tensor([[0.5, 0.4]], dtype=torch.float64), 0.1, 3, 9)
-    task = Task(12, 1, 3, 12, noisy=True)
-    sentences = sample_sentences(task, 5, 0)
-    with pytest.raises(ParameterError, match="alpha"):
-        algorithm_1(sentences, sentences.output, task, 0.1, 3)
-    with pytest.raises(ParameterError, match="task"):
-        algorithm_1(sentences, sentences.output, Task(12, 1, 3, 12), 0.1, 3)
-
-
-def test_no_rate_leaves_the_scales_where_they_are() -> None:
-    law = torch.tensor([1.0], dtype=torch.float64)
-    assert descend_noiseless(law[None], 0.0, 1, 1).tolist() == [[0], [0]]
-    assert descend_noisy(law, 0.2, 0.0, 1, 1).tolist() == [0, 0]
-    assert balanced_exponent([1], 0.0) == 0
-    assert balanced_exponent([1, 1], 1.0) == pytest.approx(0.5**0.5)
-
-
-def test_what_is_no_law_is_refused() -> None:
-    with pytest.raises(ParameterError, match="law"):
-        descend_noisy(torch.tensor([0.5, 0.6], dtype=torch.float64), 0.2, 0.1, 1, 1)
-    with pytest.raises(ParameterError, match="laws"):
-        descend_noiseless(torch.tensor([[0.5, 0.6]], dtype=torch.float64), 0.1, 1, 1)

@@ -41,25 +41,6 @@ def test_gather_form_equals_the_printed_one(attention: Activation, full_input: f
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_stacked_models_are_the_models_one_by_one(attention: Activation) -> None:
-    tokens = sample_sentences(TASK, 8, seed=1).tokens
-    stack = random_weights((3, 11, 22), (3, 22, 22), (3, 11, 22), seed=4)
-    kappa = torch.tensor([0.0, 1.0, 1.0], dtype=torch.float64)
-    architecture = Architecture(attention, kappa[:, None, None])
-    together = forward(tokens, stack, architecture)
-    error = normal(3, 8, 11, seed=0)
-    slopes = gradients(tokens, stack, architecture, together, error)
-    for index in range(3):
-        alone_weights = Weights(*(part[index] for part in stack.matrices))
-        alone_architecture = Architecture(attention, float(kappa[index]))
-        alone = forward(tokens, alone_weights, alone_architecture)
-        assert (alone.logits - together.logits[index]).abs().max() < 1e-12
-        alone_slopes = gradients(tokens, alone_weights, alone_architecture, alone, error[index])
-        for one, many in zip(alone_slopes.matrices, slopes.matrices, strict=True):
-            assert (one - many[index]).abs().max() < 1e-12
-
-
-@pytest.mark.parametrize("attention", ATTENTIONS)
 @pytest.mark.parametrize("full_input", [0.0, 1.0])
 def test_gradients_agree_with_autograd(attention: Activation, full_input: float) -> None:
     tokens = sample_sentences(TASK, 16, seed=5).tokens

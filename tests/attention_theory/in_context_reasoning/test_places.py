@@ -38,12 +38,6 @@ def test_sums_are_products_with_the_codes(models: tuple[int, ...], in_order: boo
     assert (places.by_last(features) - codes[:, -1].T @ features).abs().max() < 1e-14
 
 
-def test_reading_and_writing_are_transposes() -> None:
-    places = Places(TOKENS, SIZE)
-    lookup, values = normal(4, COUNT, 2 * SIZE, seed=6), normal(4, COUNT, LENGTH, seed=7)
-    assert abs((places.read(lookup) * values).sum() - (places.write(values) * lookup).sum()) < 1e-12
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_both_ways_to_write_agree_to_the_last_digit(dtype: torch.dtype) -> None:
     values = (100 * normal(3, COUNT, LENGTH, seed=8).exp()).to(dtype)

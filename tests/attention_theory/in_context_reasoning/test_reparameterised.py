@@ -1,12 +1,10 @@
 """The constructions of Lemmas 3.1 and 4.1, entry by entry, and their refusals."""
 
-import pytest
 import torch
 
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.validation import ParameterError
 
 
 def test_noiseless_weights_on_axes() -> None:
@@ -26,8 +24,3 @@ def test_noisy_weights_on_axes() -> None:
     feed_forward[7, 0], feed_forward[7, 8] = 0.5, 1.0
     assert torch.equal(weights.query_key, query_key)
     assert torch.equal(weights.feed_forward, feed_forward)
-
-
-def test_one_scale_a_used_trigger() -> None:
-    with pytest.raises(ParameterError, match="scales"):
-        reparameterised(Task(8, 2, 2, 8), embedding(8, 16), torch.ones(1, dtype=torch.float64))

@@ -2,11 +2,9 @@
 
 import itertools
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jaxtyping import TypeCheckError
 
 from attention_theory.in_context_reasoning.task import (
     Sentences,
@@ -17,7 +15,6 @@ from attention_theory.in_context_reasoning.task import (
     sample_sentences,
     violations,
 )
-from attention_theory.validation import ParameterError
 
 
 def conditions_by_hand(words: list[int], q: int, y: int, task: Task, unseen: bool = False) -> bool:
@@ -102,21 +99,3 @@ def test_picked_sentences_are_the_sentences() -> None:
     assert torch.equal(some.tokens, sentences.tokens[[7, 2]])
     assert torch.equal(some.trigger, sentences.trigger[[7, 2]])
     assert torch.equal(some.output, sentences.output[[7, 2]])
-
-
-def test_bad_input_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="copies"):
-        sample_sentences(Task(length=8), 3, seed=0, copies=4)
-    with pytest.raises(ParameterError, match="copies"):
-        sample_sentences(Task(length=8), 3, seed=0, copies=0)
-    with pytest.raises((ParameterError, TypeCheckError), match="copies"):  # the shape checker of the tests comes first
-        sample_sentences(Task(length=8), 3, seed=0, copies=1.5)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="copies"):
-        sample_sentences(Task(length=8), 3, seed=0, copies=torch.tensor([1, 2]))
-    with pytest.raises(ParameterError, match="noise_copies"):
-        sample_sentences(Task(length=8, noisy=True), 3, seed=0, noise_copies=-1)
-    sentences = sample_sentences(Task(length=8), 3, seed=0)
-    with pytest.raises(ParameterError, match="noise"):
-        draw_labels(sentences, Task(length=8), torch.tensor([0.5]), seed=0)
-    with pytest.raises(ParameterError, match="tokens must hold"):
-        recover_output(torch.tensor([[3, 4, 5, 0]]), Task(length=4))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import noiseless_loss, odds
+from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.model import Pass
 from attention_theory.in_context_reasoning.places import ABREAST, Places
@@ -46,26 +46,6 @@ def test_a_run_is_the_same_alone_and_in_company() -> None:
     assert all(torch.equal(together.values[name], again.values[name]) for name in MEASURES)
 
 
-def test_what_is_measured_can_be_chosen() -> None:
-    runs = [Training(VARIANTS[name], 0.2, 0.1) for name in ("Reparam-ReLU-F", "Origin-Softmax-FA")]
-    all_of_them = train(runs, TASK, 2, batch=8, evaluation=8)
-    for measure in MEASURES:
-        alone = train(runs, TASK, 2, batch=8, evaluation=8, measured=[measure])
-        assert list(alone.values) == [measure]
-        assert torch.equal(alone.values[measure], all_of_them.values[measure])
-
-
-def test_reparameterised_loss_is_its_closed_form() -> None:
-    task = Task(14, 1, 3, 16)
-    history = train([Training(VARIANTS["Reparam-Linear-FA"], 0.0, 0.1)], task, 30, batch=8, evaluation=16)
-    expected = noiseless_loss(torch.tensor(3.0, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64), 13)
-    assert abs(history.values["population"][-1, 0] - expected) < 1e-10
-    assert abs(history.values["unseen"][-1, 0] - expected) < 1e-10
-    assert abs(history.values["p_output"][-1, 0] - (-expected).exp()) < 1e-10
-    assert history.values["attention_hits"][-1, 0] == 1
-    assert abs(history.values["attention_output"][-1, 0] - 3.0) < 1e-10
-
-
 def test_loss_on_labels_is_that_of_the_coming_step() -> None:
     """A batch that is the whole sample: its loss at every λ is the closed form at the sample's own share of τ."""
     runs = [Training(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
@@ -75,15 +55,6 @@ def test_loss_on_labels_is_that_of_the_coming_step() -> None:
     total = (scale.exp() * (1 + gamma.exp()) + 12).log()
     expected = total - scale - gamma.sigmoid() * gamma  # σ(γ) is the share of τ
     assert (history.values["labels"] - expected).abs().max() < 1e-12
-
-
-def test_separated_layers_are_counted() -> None:
-    runs = [Training(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)]  # γ = -1.386: condition (8) holds from λ = 1.4 on
-    history = train(runs, TASK, 15, batch=4, evaluation=16, record_every=1)
-    assert history.values["separated"][:14].max() == 0
-    assert history.values["separated"][14:].min() == 1
-    assert torch.equal(history.values["feed_forward_hits"], history.values["separated"])  # the layer that is late
-    assert history.values["attention_hits"][1:].min() == 1
 
 
 def test_an_epoch_visits_every_sentence_once() -> None:
@@ -148,18 +119,6 @@ def test_unknown_runs_and_measures_are_refused() -> None:
         history.of("loss", "Reparam-Linear-FA", 0.2, 0.1)
     with pytest.raises(ParameterError, match="run"):
         history.of("population", "Reparam-Linear-FA", 0.5, 0.1)
-
-
-def test_training_on_a_sample_walks_the_line_with_the_estimated_gamma() -> None:
-    runs = [Training(VARIANTS["Reparam-Linear-FA"], noise, 0.1) for noise in (0.2, 0.8)]
-    history = train_on_sample(runs, TASK, 64, 3, batch=16, seed=1, evaluation=8)
-    assert history.steps[-1] == 12
-    scale = history.values["attention_output"][-1]
-    assert (scale - 1.2).abs().max() < 1e-12
-    gamma = history.values["feed_forward_noise"][-1] - scale
-    shares = gamma.sigmoid() * 64  # the number of labels that are τ
-    assert (shares - shares.round()).abs().max() < 1e-9
-    assert shares[0] < shares[1]
 
 
 def test_a_mean_over_seeds_and_where_it_ends() -> None:

@@ -17,7 +17,6 @@ from attention_theory.memorization.exact_rank import (
 from attention_theory.memorization.examples import integer_vectors
 from attention_theory.numerics import PRIME, modular_rank, numerical_rank
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 
 def small(shared: bool, seed: int = 3) -> tuple[torch.Tensor, ...]:
@@ -66,18 +65,6 @@ def test_a_duplicate_token_costs_one_for_each_head() -> None:
     maps = integer_vectors(36, 6, draw, 99).view(2, 3, 6, 6)
     contexts[3] = contexts[0]
     assert modular_ranks_of_blocks(exact_features(contexts, queries, maps[0], maps[1]), 6) == [3, 5, 7]
-
-
-def test_block_ranks_are_the_ranks_of_the_first_columns() -> None:
-    matrix = integer_vectors(9, 4, 1) @ integer_vectors(4, 12, 2)
-    expected = [modular_rank(matrix[:, :columns]) for columns in (3, 6, 9, 12)]
-    assert modular_ranks_of_blocks(matrix, 3) == expected == [3, 4, 4, 4]
-    assert int(numerical_rank(matrix.double())) == 4
-
-
-def test_columns_that_make_no_blocks_are_refused() -> None:
-    with pytest.raises(ParameterError, match="width"):
-        modular_ranks_of_blocks(integer_vectors(3, 4, 1), 3)
 
 
 @settings(max_examples=30)

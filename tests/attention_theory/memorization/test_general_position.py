@@ -13,7 +13,6 @@ from attention_theory.memorization.general_position import (
 )
 from attention_theory.memorization.kruskal import is_in_general_position
 from attention_theory.numerics import numerical_rank
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize(("n", "expected"), [(1, 0), (2, 3), (3, 4), (4, 5), (6, 5)])
@@ -46,9 +45,3 @@ def test_no_heads_have_more_rank_on_narrow_contexts() -> None:
     data = narrow_contexts(20, 2, 5, seed=0, largest=9)
     Z = features(random_heads(3, 5, 5, seed=4), type(data)(data.contexts / 9, data.queries / 9))
     assert int(numerical_rank(Z)) == capacity_in_general_position(3, 2, 5) == 9
-
-
-def test_more_examples_than_promised_are_refused() -> None:
-    data = sample_examples(8, 2, 4, shared=False, seed=1)
-    with pytest.raises(ParameterError, match="examples"):
-        build_heads(data, 2, 4, general_position=True)

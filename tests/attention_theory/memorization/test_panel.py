@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -63,18 +62,6 @@ def test_forward_is_the_literal_model_and_so_are_its_gradients(settings: list[Se
         assert torch.allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_models_multiplied_together_give_what_each_gives_by_itself(shared: bool) -> None:
-    data = sample_data_sets(EQUAL_HEADS, width=6, shared=shared, classes=5, dtype=torch.float64)
-    panel = make_panel(EQUAL_HEADS, 6, 5, torch.float64)
-    weights = initial_weights(panel, torch.float64)
-    assert len(panel.runs) == 1
-    alone = replace(panel, runs=[(1, slice(0, 1), slice(0, 3)), (1, slice(1, 2), slice(3, 6))])
-    one, other = (forward(each, weights, data.queries, data.contexts) for each in (panel, alone))
-    for together, apart in zip(one, other, strict=True):
-        assert torch.allclose(together, apart, rtol=0, atol=1e-13)
-
-
 def test_neighbours_with_equally_many_heads_make_a_run() -> None:
     panel = make_panel([*EQUAL_HEADS, *SETTINGS[1:]], 6, 5)
     assert panel.runs == [
@@ -82,13 +69,6 @@ def test_neighbours_with_equally_many_heads_make_a_run() -> None:
         (1, slice(2, 3), slice(6, 7)),
         (1, slice(3, 4), slice(7, 9)),
     ]
-
-
-def test_tokens_that_a_model_lacks_get_no_weight() -> None:
-    data = sample_data_sets(SETTINGS, width=6, classes=5)
-    panel = make_panel(SETTINGS, 6, 5)
-    _, attention = forward(panel, initial_weights(panel), data.queries, data.contexts)
-    assert (attention[3][:, 2:] == 0).all()  # the only head of the second model, which has two tokens
 
 
 def test_weights_of_a_model_do_not_depend_on_its_neighbours() -> None:

@@ -7,7 +7,6 @@ from torch import Tensor
 from attention_theory.memorization import rank_certificate as module
 from attention_theory.memorization.examples import sample_examples, with_faulty_context
 from attention_theory.memorization.rank_certificate import rank_certificate
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -24,11 +23,6 @@ def test_more_shared_examples_do_not_help() -> None:
 def test_a_duplicate_token_costs_one_per_head() -> None:
     examples = with_faulty_context(sample_examples(13, 4, 6, True, "integer", seed=1), "duplicate")
     assert rank_certificate(examples, heads=4).rank == 9
-
-
-def test_real_numbers_are_refused() -> None:
-    with pytest.raises(ParameterError, match="whole"):
-        rank_certificate(sample_examples(13, 4, 6), heads=4)
 
 
 def test_every_head_is_silent_on_its_own_examples_and_saturated_on_all_others(monkeypatch: pytest.MonkeyPatch) -> None:

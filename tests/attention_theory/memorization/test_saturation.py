@@ -39,11 +39,3 @@ def test_each_model_of_a_panel_has_its_own_heads_and_examples() -> None:
 def test_entropy_of_even_and_one_hot_weights() -> None:
     assert mean_entropy(torch.full((2, 3, 4), 0.25)) == pytest.approx(math.log(4))
     assert mean_entropy(torch.eye(3)[None]) == 0.0
-
-
-@pytest.mark.parametrize("weights", [[math.nan, 1.0], [3.0, 4.0], [1.5, -0.5]])
-def test_what_is_no_softmax_is_refused(weights: list[float]) -> None:
-    with pytest.raises(ParameterError, match="attention"):
-        saturation(torch.tensor([[weights]]))
-    with pytest.raises(ParameterError, match="attention"):
-        mean_entropy(torch.tensor([[weights]]))

@@ -5,7 +5,6 @@ import pytest
 from attention_theory.memorization.sweeps import sweep
 from attention_theory.memorization.synthetic import Labels, Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
-from attention_theory.validation import ParameterError
 
 POINTS = [(2, 2, 30), (1, 3, 20)]
 
@@ -39,10 +38,3 @@ def test_the_start_reaches_the_models() -> None:
         sweep([(2, 2, 30)], 4, 1, 5, 8, 1e-2, labels="real", start=s).item() for s in ("fan-in", "xavier")
     )
     assert fan_in == sweep([(2, 2, 30)], 4, 1, 5, 8, 1e-2, labels="real").item() != xavier
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(ParameterError, match="points"):
-        sweep([], 4, 1, 10, 8, 1e-2)
-    with pytest.raises(ParameterError, match="completed"):
-        sweep([(1, 2, 100)], 4, 1, 5, 8, 1e-2)

@@ -9,20 +9,17 @@ from attention_theory.memorization.trained_heads import _residual, fit_keys_and_
 from attention_theory.randomness import normal
 
 
-def test_trained_heads_meet_more_labels_than_the_bound() -> None:
-    examples = sample_examples(8, 3, 8, law="uniform", seed=0)  # H (n - 1) + 1 = 5
-    labels = random_labels(8, 1, seed=1)
-    heads, residual = fit_keys_and_queries(examples, labels, 2, 8, steps=300)
-    readout = solve_readout(features(heads, examples), labels, 2, 1)
-    assert residual < 1e-9
-    assert torch.allclose(predict(heads, readout, examples), labels, atol=1e-7)
-
-
-def test_with_separate_contexts_they_meet_more_labels_than_the_rank_of_z() -> None:
-    examples = sample_examples(18, 3, 4, shared=False, seed=3)  # H d = 12
-    labels = random_labels(18, 1, seed=4)
-    heads, residual = fit_keys_and_queries(examples, labels, 3, 4, steps=300)
-    readout = solve_readout(features(heads, examples), labels, 3, 1)
+@pytest.mark.parametrize(
+    ("examples", "count"),
+    [
+        (sample_examples(8, 3, 8, law="uniform", seed=0), 2),  # H (n - 1) + 1 = 5
+        (sample_examples(18, 3, 4, shared=False, seed=3), 3),  # H d = 12
+    ],
+)
+def test_trained_heads_meet_more_labels_than_their_features_have_rank(examples: Examples, count: int) -> None:
+    labels = random_labels(examples.count, 1, seed=1)
+    heads, residual = fit_keys_and_queries(examples, labels, count, examples.width, steps=300)
+    readout = solve_readout(features(heads, examples), labels, count, 1)
     assert residual < 1e-9
     assert torch.allclose(predict(heads, readout, examples), labels, atol=1e-7)
 

@@ -2,22 +2,21 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 from torch import Tensor
 from torch.func import functional_call, grad, stack_module_state, vmap
 from torch.nn import Module
-from torch.utils.checkpoint import checkpoint
 
 import attention_theory as at
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
+from modules import close, copies, in_onnx
 
 EMBED, HEADS, BATCH, TOKENS, WORDS = 8, 2, 3, 5, 4
 
@@ -201,10 +200,6 @@ def of_leaves(module: Module, x: Tensor) -> Callable[..., Tensor]:
     )
 
 
-def close(ours: Any, theirs: Any, atol: float = 1e-12) -> None:
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=atol)
-
-
 # As a part of a network
 
 
@@ -213,9 +208,7 @@ def test_state_dict_copies_and_pickles_round_trip(case: Case, tmp_path: Path) ->
     module, x = case.build(), case.draw()
     other = case.build()
     other.reset_parameters()
-    other.load_state_dict(module.state_dict())
-    torch.save(module, tmp_path / "module.pt")
-    for same in (other, copy.deepcopy(module), torch.load(tmp_path / "module.pt", weights_only=False)):
+    for same in copies(module, other, tmp_path):
         assert torch.equal(same(x), module(x))
 
 
@@ -241,18 +234,6 @@ def test_repr_names_the_arguments(case: Case) -> None:
     shown = repr(case.build())
     assert shown.startswith(f"{case.name}(")
     assert all(text in shown for text in case.shown)
-
-
-@every_module
-def test_hooks_and_checkpointing_change_nothing(case: Case) -> None:
-    module, x = case.build(), case.draw()
-    inner = leaves(module, x)
-    seen: dict[str, torch.Size] = {}
-    plain = torch.autograd.grad(module(x).square().sum(), inner)
-    module.register_forward_hook(lambda _, inputs, out: seen.update(forward=out.shape))
-    module.register_full_backward_hook(lambda _, into, out: seen.update(backward=out[0].shape))
-    close(torch.autograd.grad(checkpoint(module, x, use_reentrant=False).square().sum(), inner), plain)
-    assert seen == {"forward": (BATCH, *case.out), "backward": (BATCH, *case.out)}
 
 
 # Shapes, types and devices
@@ -330,15 +311,6 @@ def test_first_and_second_derivatives(case: Case) -> None:
 
 
 @every_module
-def test_functional_gradient_is_the_gradient(case: Case) -> None:
-    module, x = case.build(), case.draw()
-    gradients = grad(loss_of(module))(parameters(module), x)
-    module(x).square().sum().backward()
-    for key, value in module.named_parameters():
-        close(gradients[key], value.grad)
-
-
-@every_module
 def test_vmap_over_stacked_models_and_over_samples(case: Case) -> None:
     models = [case.build() for _ in range(2)]
     models[1].reset_parameters()
@@ -355,15 +327,6 @@ def test_vmap_over_stacked_models_and_over_samples(case: Case) -> None:
 
 
 # Compiled and exported
-
-
-@pytest.fixture
-def unchecked_shapes() -> Iterator[None]:
-    """Leave out the checks of annotated shapes, which only tests have: a compiler cannot look into them."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.mark.slow
@@ -394,20 +357,10 @@ def test_exports_with_any_batch_and_number_of_tokens(case: Case) -> None:
 
 @pytest.mark.slow
 @plain_modules
-def test_runs_in_onnx_with_any_batch_and_number_of_tokens(case: Case, tmp_path: Path) -> None:
-    runtime, path = pytest.importorskip("onnxruntime"), str(tmp_path / "module.onnx")
-    module, x = case.build(torch.float32), case.draw(torch.float32)
-    padding, sizes = torch.zeros(BATCH, TOKENS, dtype=torch.bool), {0: "batch", 1: "tokens"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        given = case.inputs(x, padding)
-        shapes = (sizes,) * len(given)
-        torch.onnx.export(module, given, path, dynamo=True, dynamic_shapes=shapes, verbose=False)
-    longer, hidden = case.draw(torch.float32, 2, 7, 2), torch.arange(7).expand(2, 7) > 4
-    session = runtime.InferenceSession(path)
-    feed = zip(session.get_inputs(), case.inputs(longer, hidden), strict=True)
-    (out,) = session.run(None, {name.name: value.numpy() for name, value in feed})
-    close(torch.from_numpy(out), module(*case.inputs(longer, hidden)), atol=1e-5)
+def test_runs_in_onnx_with_any_batch_and_number_of_tokens(case: Case) -> None:
+    module, x, padding = case.build(torch.float32), case.draw(torch.float32), torch.zeros(BATCH, TOKENS).bool()
+    feed = case.inputs(case.draw(torch.float32, 2, 7, 2), torch.arange(7).expand(2, 7) > 4)
+    close(in_onnx(module, case.inputs(x, padding), {0: "batch", 1: "tokens"}, feed), module(*feed), atol=1e-5)
 
 
 # Masks

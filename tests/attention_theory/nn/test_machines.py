@@ -1,13 +1,11 @@
 """The machines at the door: state in, state out, as modules of torch, and right on random programs."""
 
 import copy
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -21,7 +19,7 @@ from attention_theory.looped_transformers.fleq.conformance import random_fleq_pr
 from attention_theory.looped_transformers.fleq.language import interpret as interpret_fleq
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, random_program
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
+from modules import close, copies, in_onnx
 
 SUBTRACT = "x = 7\ny = 9 -3\nagain: y -= x if <= 0 goto end\ngoto again\nend: halt"
 FLEQ = "y = add(a, x)\ny = sub(y, x) if y <= 0 goto end\ny = transpose(y)\nend: halt"
@@ -68,10 +66,6 @@ PLAIN = list({case.name: case for case in reversed(CASES)}.values())[::-1]
 plain_machines = pytest.mark.parametrize("case", PLAIN, ids=str)
 
 
-def close(ours: Any, theirs: Any, atol: float = 1e-12) -> None:
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=atol)
-
-
 # As modules of torch
 
 
@@ -81,9 +75,7 @@ def test_state_dict_copies_and_pickles_round_trip(case: Case, tmp_path: Path) ->
     states = case.states(module)
     for weights in other.state_dict().values():
         weights.zero_()
-    other.load_state_dict(module.state_dict())
-    torch.save(module, tmp_path / "module.pt")
-    for same in (other, copy.deepcopy(module), torch.load(tmp_path / "module.pt", weights_only=False)):
+    for same in copies(module, other, tmp_path):
         assert torch.equal(same(states), module(states))
         assert same.run(case.inputs).steps == module.run(case.inputs).steps > 0
 
@@ -158,15 +150,6 @@ def test_gradients_reach_the_state(case: Case) -> None:
 # Compiled and exported
 
 
-@pytest.fixture
-def unchecked_shapes() -> Iterator[None]:
-    """Leave out the checks of annotated shapes, which only tests have: a compiler cannot look into them."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("unchecked_shapes")
 @every_machine
@@ -189,16 +172,10 @@ def test_exports_with_any_batch(case: Case) -> None:
 
 @pytest.mark.slow
 @plain_machines
-def test_runs_in_onnx_with_any_batch(case: Case, tmp_path: Path) -> None:
-    runtime, path = pytest.importorskip("onnxruntime"), str(tmp_path / "machine.onnx")
+def test_runs_in_onnx_with_any_batch(case: Case) -> None:
     module = case.build()
     states = case.states(module)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(module, (states,), path, dynamo=True, dynamic_shapes=({0: "batch"},), verbose=False)
-    session = runtime.InferenceSession(path)
-    (out,) = session.run(None, {session.get_inputs()[0].name: states[:2].numpy()})
-    close(torch.from_numpy(out), module(states[:2]), atol=1e-9)
+    close(in_onnx(module, (states,), {0: "batch"}, (states[:2],)), module(states[:2]), atol=1e-9)
 
 
 # Right on random programs
@@ -271,19 +248,3 @@ def test_the_maximum_must_be_sharp_enough() -> None:
     }
     soft = at.nn.SubleqTransformer.compile(SUBTRACT, inverse_temperature=0.1)
     assert soft.run({"y": [30, 1]}, steps=20).memory != {"x": 7, "y": [-5, 1]}
-
-
-def test_bad_calls_are_refused_in_words() -> None:
-    computer = at.nn.SubleqTransformer.compile(SUBTRACT)
-    with pytest.raises(ParameterError, match=r"each of inputs must be one of .*'y'.*, got 'z'"):
-        computer.run({"z": 1})
-    with pytest.raises(ParameterError, match="source must have memory from -128 to 127"):
-        computer.run({"x": 1000})
-    with pytest.raises(ParameterError, match="steps must be"):
-        computer.run(steps=-1)
-    with pytest.raises(ParameterError, match="functions must be one of"):
-        at.nn.FleqTransformer.compile(FLEQ, VARIABLES, 3, functions=("add", "cube"))
-    with pytest.raises(ParameterError, match="letters must be a whole number, at least 3, got 2"):
-        at.nn.UniversalTransformer.compile(FLIP, letters=2)
-    with pytest.raises(ParameterError, match="words must have at most 2 letters, got 4"):
-        at.nn.UniversalTransformer.compile(FLIP, 2).run("0000")

@@ -19,11 +19,13 @@ from bookpress.claims.evidence import (
     Part,
     Reported,
     Role,
+    Settled,
 )
 from bookpress.claims.intervals import estimate
-from bookpress.claims.provenance import OWN_VARIABLE
-from bookpress.layout import PROFILE_VARIABLE
-from evidence_toys import claim_of, controlled, failing, passing
+from bookpress.claims.panel import panel_markdown, panel_text
+from bookpress.claims.registry import Verdict
+from bookpress.layout import OWN_VARIABLE, PROFILE_VARIABLE
+from evidence_toys import ToyCertificate, claim_of, controlled, failing, passing
 
 NAN = math.nan
 
@@ -44,6 +46,43 @@ def item(comparison: str, *values: Any, **options: Any) -> Item:
     getattr(claim, comparison)("label", *values, **options)
     (kept,) = claim.evidence
     return kept
+
+
+@pytest.mark.parametrize(
+    ("certificate", "verdict"),
+    [
+        (ToyCertificate(), Verdict.HOLDS),
+        (ToyCertificate(outcome="refuted"), Verdict.UNDECIDED),
+        (ToyCertificate(outcome="unknown"), Verdict.UNDECIDED),
+        (ToyCertificate(control_outcome="proved"), Verdict.UNDECIDED),
+        (ToyCertificate(control_outcome="unknown"), Verdict.UNDECIDED),
+        (ToyCertificate(failed=False), Verdict.UNDECIDED),
+    ],
+)
+def test_a_certificate_settles_a_claim_if_it_is_proved_and_its_control_failed(
+    certificate: ToyCertificate, verdict: Verdict
+) -> None:
+    claim = claim_of()
+    claim.certified("every x", certificate, whole=True)
+    settled = Settled.model_validate_json(claim.settle(strict=False).model_dump_json())
+    assert settled.verdict is verdict
+    assert settled.is_certified == (verdict is Verdict.HOLDS)
+    assert ("certified" in panel_text(settled)) == settled.is_certified
+    assert ("x in 1..9" in panel_markdown(settled)) == (certificate.outcome == "proved")
+
+
+def test_a_certificate_of_a_part_is_no_certificate_of_the_whole() -> None:
+    claim = claim_of()
+    claim.certified("some x", ToyCertificate())
+    settled = claim.settle()
+    assert (settled.verdict, settled.is_certified, len(settled.certificates)) == (Verdict.HOLDS, False, 1)
+
+
+def test_what_is_no_certificate_is_refused() -> None:
+    others: tuple[Any, ...] = (None, "proved", ToyCertificate(outcome="sure"))
+    for other in others:
+        with pytest.raises(EvidenceError, match="every x: certificate must be"):
+            claim_of().certified("every x", other)
 
 
 def test_a_claim_gives_checks_and_its_attributes_the_other_roles() -> None:
@@ -218,13 +257,16 @@ def test_the_panel_travels_as_markdown_text_and_evidence(shown: list[dict[str, A
 
 @pytest.mark.parametrize(
     ("profile", "own", "stops"),
-    [("laptop", "", True), ("full", "", False), ("laptop", "n", False)],
+    [("laptop", "", True), ("full", "", False), ("laptop", "n", False), ("laptop", None, False)],
 )
-def test_only_the_books_own_parameters_stop_a_run(
-    profile: str, own: str, stops: bool, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+def test_only_the_press_at_the_books_own_parameters_stops_a_run(
+    profile: str, own: str | None, stops: bool, shown: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(OWN_VARIABLE, own)
     monkeypatch.setenv(PROFILE_VARIABLE, profile)
+    if own is None:  # Jupyter and papermill do not say which parameters are set
+        monkeypatch.delenv(OWN_VARIABLE)
+    else:
+        monkeypatch.setenv(OWN_VARIABLE, own)
     fails, weak = controlled(failing(claim_of())), passing(claim_of())
     if stops:
         with pytest.raises(FailedCheck):
@@ -269,7 +311,7 @@ def test_reported_numbers_and_lists_travel_with_their_environment(shown: list[di
     reported = Reported.model_validate(shown[0][REPORT_MIME])
     assert reported.numbers == {"loss": math.inf, "losses": [1.0, 0.5], "count": 3, "right": True}
     assert reported.environment["device"] == "CPU"
-    assert "| losses | 1, 0.5 |" in shown[0]["text/markdown"]
+    assert "losses: [1.0, 0.5]" in shown[0]["text/plain"]
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bookpress.claims.claim import Claim, Comparisons
-from bookpress.claims.evidence import EvidenceError, Item, Role, describe, format_bound, format_number, reevaluate
+from bookpress.claims.evidence import EvidenceError, format_bound, format_number, reevaluate
 from bookpress.claims.intervals import estimate
 from bookpress.claims.registry import ProofMark, Verdict
 from evidence_toys import claim_of, controlled, failing, passing
@@ -125,14 +123,6 @@ def test_a_record_sets_no_verdict() -> None:
     claim = controlled(failing(claim_of()))
     edited = claim.settle().model_copy(update={"verdict": Verdict.HOLDS, "expected": Verdict.REFUTED, "label": "Y"})
     assert reevaluate(edited, claim.entry) == claim.settle()
-
-
-@given(st.floats(allow_nan=False, allow_infinity=True), st.sampled_from(list(Role)))
-def test_an_item_survives_its_way_through_json(value: float, role: Role) -> None:
-    item = Item(role=role, label="l", measured=value, relation="<=", bound=1, passed=True)
-    again = Item.model_validate_json(item.model_dump_json())
-    assert float(again.measured) == value
-    assert describe(item)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from bookpress.claims.panel import (
     PROVED_HERE,
     ROWS_SHOWN,
     breaking,
-    heading,
     panel_block,
     panel_markdown,
     panel_text,
     result,
     set_label,
     set_number,
+    title_of,
 )
 from evidence_toys import claim_of
 
@@ -88,8 +88,8 @@ def test_a_panel_of_more_rows_than_a_screen_takes_is_folded(rows: int, folded: b
 
 def test_the_claims_file_says_whose_a_claim_is() -> None:
     own, paper = (settled(proof="as printed", claim=name) for name in ("bridges/bridge-1-1", "memorization/theorem-1"))
-    assert heading(own).endswith(f"· {PROVED_HERE}")
-    assert heading(paper).endswith("· proof as printed")
+    assert title_of(own).endswith(f"· {PROVED_HERE}")
+    assert title_of(paper).endswith("· proof as printed")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,12 @@ def test_the_claims_file_says_whose_a_claim_is() -> None:
 def test_the_result_names_the_printed_form_that_fails(verdict: str, of: str, role: str, begin: str) -> None:
     whole = settled(item(role, False, of=of, relation=">"), verdict=verdict)
     assert result(whole) == f"{begin}: the {role} 1, which should be above 2."
+
+
+@pytest.mark.parametrize(("role", "words"), [("control", "**passes, which it must not**"), ("printed", "passes here")])
+def test_a_printed_form_may_pass_where_a_control_may_not(role: str, words: str) -> None:
+    """At a reader's own parameters the statement then simply holds; a control that passes leaves it undecided."""
+    assert panel_markdown(settled(item(role))).endswith(f"| {words} |")
 
 
 def test_all_that_breaks_is_listed_by_statement_and_proof() -> None:

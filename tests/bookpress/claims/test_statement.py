@@ -111,32 +111,31 @@ def test_the_block_is_plain_markdown_that_reads_back() -> None:
     assert shown.index("<strong>As printed.</strong>") < shown.index("<strong>Corrected.</strong>")
 
 
+EVERY = [(f"{paper.name}/{one.id}", one) for paper in Registry.load(Layout.here()).papers for one in paper.claims]
+
+
 def test_no_statement_of_the_book_needs_more_than_plain_markdown_with_formulas() -> None:
     """Roles, directives and citations of MyST would be shown raw by Jupyter and by code hosts."""
-    for paper in Registry.load(Layout.here()).papers:
-        for one in paper.claims:
-            text = "\n".join(part for _, part in parts(one))
-            prose = re.sub(r"\$\$[^$]*\$\$|\$[^$]*\$|`[^`]*`", "", text)
-            assert not re.search(r"\{[a-z:]+\}$|:::|```|<[a-z/!]", prose, re.MULTILINE), (paper.name, one.id)
-            assert text.count("$") % 2 == 0, (paper.name, one.id)
+    for claim, one in EVERY:
+        text = "\n".join(part for _, part in parts(one))
+        prose = re.sub(r"\$\$[^$]*\$\$|\$[^$]*\$|`[^`]*`", "", text)
+        assert not re.search(r"\{[a-z:]+\}$|:::|```|<[a-z/!]", prose, re.MULTILINE), claim
+        assert text.count("$") % 2 == 0, claim
 
 
 def test_no_line_of_the_registry_begins_a_list_by_accident() -> None:
     """The site parses the registry's own lines, of which one that begins with ``> 0$`` would be a quotation."""
-    for paper in Registry.load(Layout.here()).papers:
-        for one in paper.claims:
-            for paragraph in "\n\n".join(text for _, text in parts(one)).split("\n\n"):
-                if not re.match(r"[-*|] |\d+\. |\$\$", paragraph):
-                    begun = re.search(r"^(?:[-+*>#=|]+|\d+[.)])(?: |$)", paragraph, re.MULTILINE)
-                    assert begun is None, (paper.name, one.id, begun)
+    for claim, one in EVERY:
+        for paragraph in "\n\n".join(text for _, text in parts(one)).split("\n\n"):
+            if not re.match(r"[-*|] |\d+\. |\$\$", paragraph):
+                assert not re.search(r"^(?:[-+*>#=|]+|\d+[.)])(?: |$)", paragraph, re.MULTILINE), claim
 
 
 def test_every_line_of_every_block_fits_a_source() -> None:
-    for paper in Registry.load(Layout.here()).papers:
-        for one in paper.claims:
-            lines = statement_markdown(f"{paper.name}/{one.id}", one).splitlines()
-            assert max(map(len, lines)) <= 118, (paper.name, one.id)
-            assert lines == [line.rstrip() for line in lines]
+    for claim, one in EVERY:
+        lines = statement_markdown(claim, one).splitlines()
+        assert max(map(len, lines)) <= 118, claim
+        assert lines == [line.rstrip() for line in lines]
 
 
 SOURCE = "# %% [markdown]\n# # T\n#\n# <!-- claim demo/lemma-1 -->\n# {}\n# <!-- /claim -->\n#\n# After.\n"

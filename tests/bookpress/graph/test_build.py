@@ -94,48 +94,45 @@ def test_a_second_build_has_nothing_to_do(built: Any) -> None:
     assert (second.returncode, second.stderr) == (0, "")
 
 
-@pytest.mark.slow
-def test_a_record_that_was_edited_is_made_again(built: Any, edit: Edit) -> None:
-    edit(built.layout.record("demo/good", "laptop"), '"holds"', '"refuted"')
-    done = build(built)
-    assert "good.json is damaged" in done.stdout
-    assert jobs(done) == {"run demo/good", *PAGES}
+def edit_record(book: Any) -> None:
+    path = book.layout.record("demo/good", "laptop")
+    path.write_text(path.read_text().replace('"holds"', '"refuted"'))
 
 
-@pytest.mark.slow
-def test_an_executed_notebook_that_was_cut_short_is_made_again(built: Any) -> None:
-    executed = built.layout.executed("demo/direct", "laptop")
+def cut_notebook(book: Any) -> None:
+    executed = book.layout.executed("demo/direct", "laptop")
     executed.write_bytes(executed.read_bytes()[:100])
-    done = build(built)
-    assert "direct.ipynb is damaged" in done.stdout
-    assert jobs(done) == {"run demo/direct", *PAGES}
+
+
+def leave_aside(book: Any) -> None:
+    (book.layout.build / "laptop" / "demo" / f".good.ipynb.{HOST}-4194305.aside").write_text("{")
+
+
+def damage_site(book: Any) -> None:
+    (book.layout.root / "_build" / "html" / "index.html").write_bytes(b"\0\0\0\0\0")
 
 
 @pytest.mark.slow
-def test_what_a_killed_run_left_is_removed(built: Any) -> None:
-    aside = built.layout.build / "laptop" / "demo" / f".good.ipynb.{HOST}-4194305.aside"
-    aside.write_text("{")
+@pytest.mark.parametrize(
+    ("damage", "words", "made"),
+    [
+        (edit_record, "good.json is damaged", {"run demo/good", *PAGES}),
+        (cut_notebook, "direct.ipynb is damaged", {"run demo/direct", *PAGES}),
+        (leave_aside, "files that an interrupted run had left", set()),
+        (lambda book: shutil.rmtree(book.layout.generated), "pages are missing or damaged", PAGES),
+        (damage_site, "the site was damaged or not finished and is made again", {"build the site"}),
+    ],
+)
+def test_what_is_damaged_is_named_and_made_again_and_nothing_else(
+    built: Any, damage: Callable[[Any], None], words: str, made: set[str]
+) -> None:
+    damage(built)
     done = build(built)
-    assert "files that an interrupted run had left" in done.stdout
-    assert not aside.exists()
-    assert jobs(done) == set()
-
-
-@pytest.mark.slow
-def test_missing_pages_are_bound_again_and_nothing_is_run(built: Any) -> None:
-    shutil.rmtree(built.layout.generated)
-    assert jobs(build(built)) == PAGES
+    assert words in done.stdout
+    assert jobs(done) == made
     assert built.layout.generated.is_dir()
-
-
-@pytest.mark.slow
-def test_a_damaged_site_is_built_again(built: Any) -> None:
-    page = built.layout.root / "_build" / "html" / "index.html"
-    page.write_bytes(b"\0\0\0\0\0")
-    done = build(built)
-    assert "the site was damaged or not finished and is made again" in done.stdout
-    assert jobs(done) == {"build the site"}
-    assert page.read_text() == "page\n"
+    assert (built.layout.root / "_build" / "html" / "index.html").read_text() == "page\n"
+    assert list(built.layout.build.rglob("*.aside")) == []
 
 
 @pytest.mark.slow

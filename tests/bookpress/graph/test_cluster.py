@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bookpress.graph.engine import blindness
+from bookpress.graph.build import why_ends_are_unseen
 from bookpress.graph.progress import last_words
 from slurm_service import SlurmCannotStart, running_slurm
 
@@ -167,7 +167,7 @@ def test_a_cluster_on_which_ends_would_not_be_seen_is_told_why(
     fake: Fake, min_job_age: int | None, accounts: bool, asked: str, words: str | None
 ) -> None:
     fake(min_job_age, accounts)
-    told = blindness(asked, first_pause=20)
+    told = why_ends_are_unseen(asked, first_pause=20)
     assert (told is None) if words is None else (words in str(told) and "\n" not in str(told))
 
 

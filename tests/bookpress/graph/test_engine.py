@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from bookpress.files import write_whole
-from bookpress.graph.engine import BuildError, fault_of_disk, the_only_build
+from bookpress.graph.build import BuildError, the_only_build
 from bookpress.graph.progress import reason_in
 from bookpress.layout import Layout
 from bookpress.notebooks.kernels import BUILDER_VARIABLE
@@ -43,7 +43,7 @@ rule one:
 
 RUN = """\
 import sys
-from bookpress.graph.engine import BuildError, run_graph
+from bookpress.graph.build import BuildError, run_graph
 from bookpress.layout import Layout
 try:
     run_graph(Layout.here(), sys.argv[1:], "2")
@@ -158,13 +158,6 @@ def start_in_terminal(*targets: str) -> tuple[int, int]:
         os.environ["COLUMNS"] = "100"
         os.execv(sys.executable, [sys.executable, "-c", RUN, *targets])
     return terminal, process
-
-
-def test_a_folder_that_takes_no_files_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    layout = Layout(tmp_path)
-    assert fault_of_disk(layout) is None
-    layout.build.symlink_to("/proc/self")
-    assert re.match(f"{layout.build} cannot be written: .+", fault_of_disk(layout) or "")
 
 
 def test_one_writer_at_a_time_has_the_book_and_what_it_starts_has_it_too(

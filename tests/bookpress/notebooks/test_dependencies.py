@@ -35,24 +35,6 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
     return {name.removeprefix("demo/") for name in before if before[name] != after[name]}
 
 
-def test_modules_are_found_directly_and_through_others(book: Any) -> None:
-    dependencies = Dependencies(book.layout, "laptop")
-    assert dependencies.modules(Notebook("demo/through", book.layout)) == [
-        "toy_package",
-        "toy_package.far",
-        "toy_package.near",
-    ]
-    assert dependencies.modules(Notebook("demo/direct", book.layout)) == ["toy_package", "toy_package.alone"]
-    assert dependencies.modules(Notebook("demo/neither", book.layout)) == []
-
-
-def test_a_run_depends_on_how_claims_are_settled_and_not_on_the_words_for_it() -> None:
-    layout = Layout(ROOT)
-    modules = Dependencies(layout, "laptop").modules(Notebook("memorization/remark_1_weak_queries", layout))
-    assert "bookpress.claims.evidence" in modules
-    assert "bookpress.claims.panel" not in modules
-
-
 @pytest.mark.parametrize(
     ("module", "reached"),
     [("far", {"through"}), ("near", {"through"}), ("alone", {"direct"}), ("__init__", {"through", "direct"})],
@@ -169,7 +151,7 @@ def test_a_notebook_reaches_of_the_press_what_it_uses_and_no_more() -> None:
     dependencies = Dependencies(layout, LAPTOP)
     reached = {name for page in layout.notebooks() for name in dependencies.modules(Notebook(page, layout))}
     of_the_press = {name.removeprefix("bookpress.") for name in reached if name.startswith("bookpress.")}
-    claims = {"claim", "evidence", "intervals", "provenance", "registry", "schematic", "show"}
+    claims = {"claim", "evidence", "intervals", "registry", "schematic", "show"}
     assert of_the_press == {"layout", "claims", *(f"claims.{name}" for name in claims)}
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-import bookpress.notebooks.exports
 from bookpress import cli
 from bookpress.notebooks.exports import ExportError, find_exports, make_export
 
@@ -91,7 +90,3 @@ def test_the_command_lists_writes_and_refuses(
     assert "-o FILE" in capsys.readouterr().err
     assert book("export", "demo/table", "-o", str(path)) == 2
     assert "there are: demo/lamp" in capsys.readouterr().err
-
-
-def test_the_press_names_no_package() -> None:
-    assert "attention_theory" not in Path(bookpress.notebooks.exports.__file__).read_text()

@@ -57,10 +57,6 @@ def test_an_endless_cell_ends_at_the_limit_of_its_profile(toy: Any) -> None:
     assert files(toy.layout.build) == {"endless.failed.ipynb"}
 
 
-def test_a_cell_may_take_most_of_what_its_notebook_may() -> None:
-    assert 0.5 * 240 < Settings(minutes=240).cell_minutes < 240
-
-
 def test_a_value_that_does_not_fit_is_refused_before_the_run(toy: Any) -> None:
     notebook = toy.add("good")
     for values, message in [({"n": 0}, "n=0 is out of its range: at least 1"), ({"m": 0}, "has no parameter 'm'")]:
@@ -100,32 +96,22 @@ def test_an_output_that_cannot_be_written_is_named_before_the_run(toy: Any, tmp_
         run(toy.add("raises"), {"n": 2}, layout=toy.layout, output=tmp_path / name)
 
 
-def test_a_good_run_is_whole_repeats_to_the_bit_and_clears_an_earlier_failure(toy: Any) -> None:
+def test_a_good_run_is_whole_repeats_to_the_bit_and_outlasts_a_failure_which_it_clears(toy: Any) -> None:
     notebook = toy.add("good")
-    toy.add("raises", name="good")
-    with pytest.raises(RunFailed):
-        run(notebook, layout=toy.layout)
-    toy.add("good")
     first = run(notebook, layout=toy.layout)
     executed = toy.layout.executed(notebook, "laptop").read_bytes()
-    assert files(toy.layout.build) == {"good.ipynb", "good.json"}
-    assert Record.read(toy.layout.record(notebook, "laptop")) == first
-
-    second = run(notebook, layout=toy.layout)
-    assert second.claims == first.claims
-    assert second.figures == first.figures
-    assert toy.layout.executed(notebook, "laptop").read_bytes() == executed
-    assert str(toy.layout.root) not in executed.decode()
-
-
-def test_a_run_that_fails_leaves_the_last_good_one(toy: Any) -> None:
-    notebook = toy.add("good")
-    run(notebook, layout=toy.layout)
-    kept = toy.layout.record(notebook, "laptop").read_bytes()
     toy.add("raises", name="good")
     with pytest.raises(RunFailed):
         run(notebook, layout=toy.layout)
-    assert toy.layout.record(notebook, "laptop").read_bytes() == kept
+    assert files(toy.layout.build) == {"good.ipynb", "good.json", "good.failed.ipynb"}
+    assert Record.read(toy.layout.record(notebook, "laptop")) == first
+
+    toy.add("good")
+    second = run(notebook, layout=toy.layout)
+    assert files(toy.layout.build) == {"good.ipynb", "good.json"}
+    assert (second.claims, second.figures) == (first.claims, first.figures)
+    assert toy.layout.executed(notebook, "laptop").read_bytes() == executed
+    assert str(toy.layout.root) not in executed.decode()
 
 
 def test_a_full_size_run_keeps_a_verdict_that_was_not_expected(toy: Any) -> None:

@@ -62,10 +62,6 @@ def test_the_code_is_every_code_cell_in_order(notebook: Notebook) -> None:
     assert "Words" not in notebook.code
 
 
-def test_a_source_runs_on_the_kernel_of_python(notebook: Notebook) -> None:
-    assert notebook.source.metadata["kernelspec"]["name"] == "python3"
-
-
 def test_parameters_have_values_comments_and_ranges(notebook: Notebook) -> None:
     n, rates, word, free = notebook.parameters
     assert [one.name for one in notebook.parameters] == ["n", "rates", "word", "free"]

@@ -1,150 +1,60 @@
-"""The pages that nobody writes, made from a book that is given by hand."""
+"""The pages that nobody writes, made from the records of a toy book."""
 
 import errno
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
-from bookpress.claims.record import Figure
-from bookpress.claims.registry import Entry, Kind, Paper, ProofMark, Registry, Verdict
 from bookpress.files import matches_manifest
-from bookpress.graph.engine import BuildError
+from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import ProfileError
-from bookpress.site import bind as pages
-from bookpress.site.bind import (
-    bind_book,
-    contents,
-    gallery_page,
-)
+from bookpress.site.bind import bind_book
+
+OWN = """\
+name: own
+number: 2
+title: Our own
+short_title: Own
+claims:
+  - {id: bridge-1, label: Bridge 1, kind: theorem, check: c, why: It is long.}
+"""
 
 
-def entry(name: str, notebook: str, **changes: Any) -> Entry:
-    values: dict[str, Any] = {"statement": "s", "check": "c", "expected": Verdict.HOLDS, "notebook": notebook}
-    return Entry(id=name, label=f"Lemma {name[-1]}", kind=Kind.LEMMA, **values | changes)
-
-
-PAPERS = [
-    Paper(
-        name="first",
-        number=1,
-        title="The first paper",
-        short_title="First",
-        authors="A",
-        cite="a",
-        claims=[
-            entry("lemma-1", "first/one"),
-            entry("lemma-2", "first/two", uses=("lemma-1",)),
-            entry("lemma-3", "first/not_run", uses=("lemma-2",)),
-        ],
-    ),
-    Paper(name="own", number=2, title="Our own", short_title="Own", claims=[entry("lemma-9", "own/three")]),
-]
-FIGURE = Figure(name="line", caption="A line.", alt="it\n rises", photo=False, data=[])
-
-
-class Book:
-    """What the pages ask of a book."""
-
-    def __init__(self, root: Path) -> None:
-        self.layout = Layout(root)
-        picture = self.layout.figure("first/two-line")
-        picture.parent.mkdir(parents=True)
-        picture.write_text('<svg width="300pt" height="150pt">')
-        self.registry = Registry(papers=PAPERS)
-        self.full_size = {"first/one": "not run. A day."}
-        self.records: Any = {
-            name: SimpleNamespace(title=title, claims=claims, figures=figures, seconds=seconds, environment={})
-            for name, title, claims, figures, seconds in (
-                ("first/one", "Page one", [self.settled("first/lemma-1")], [], 1.26),
-                ("first/two", "Page two", [self.settled("first/lemma-2")], [FIGURE], 40.0),
-                ("own/three", "Page three", [], [], 2.0),
-            )
-        }
-
-    @staticmethod
-    def settled(claim: str) -> Any:
-        return SimpleNamespace(claim=claim, label="Lemma", verdict=Verdict.HOLDS)
-
-    def notebooks_of(self, paper: Paper) -> list[str]:
-        return [name for name in self.records if name.startswith(f"{paper.name}/")]
-
-    def verdict(self, paper: Paper, entry: Entry) -> Verdict:
-        return Verdict.REFUTED if entry.id == "lemma-2" else Verdict.HOLDS
-
-    def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
-        return ProofMark.REPAIRED if entry.id == "lemma-1" else None
-
-    def full_size_run(self, name: str) -> str:
-        return self.full_size.get(name, "")
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Any:
-    return Book(tmp_path)
-
-
-def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(book: Any) -> None:
-    text = gallery_page(book)
-    assert [line for line in text.split("\n") if line.startswith("## ")] == ["## First"]
+def test_the_gallery_shows_every_figure_under_its_paper_and_no_paper_without(run_toy: Layout) -> None:
+    (run_toy.claims / "own.yaml").write_text(OWN)
+    bind_book(run_toy, "laptop")
+    text = (run_toy.generated / "gallery.md").read_text()
+    assert [line for line in text.split("\n") if line.startswith("## ")] == ["## Demonstration"]
     assert text.count("{image}") == 1
-    for part in ("/figures/first/two-line.svg", ":target: ../notebooks/first/two.html", ":width: 400", "A line."):
+    for part in ("/figures/demo/good-line.svg", ":target: ../notebooks/demo/good.html", "A line, $y = x$."):
         assert part in text
+    assert re.search(r"^:width: \d+$", text, re.MULTILINE)
 
 
-def toc(book: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(pages, "Notebook", lambda name, _: SimpleNamespace(title=book.records[name].title))
-    monkeypatch.setattr(pages, "instrument_pages", lambda _: book.instruments)
-    return yaml.safe_load(contents(book))
-
-
-def test_the_contents_are_in_the_registrys_order(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    book.instruments = [Path("book/instruments/dial.md")]
-    for name in ("glossary", "contributing", "generated/errata-first", "generated/package-own"):
-        path = book.layout.book / f"{name}.md"
+def test_the_contents_list_what_there_is_in_the_registrys_order(run_toy: Layout) -> None:
+    (run_toy.claims / "own.yaml").write_text(OWN)
+    for name in ("glossary", "contributing", "instruments/dial"):
+        path = run_toy.book / f"{name}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text("words")
-    found = toc(book, monkeypatch)
-    assert (found["format"], found["root"]) == ("jb-book", "index")
-    assert [part["caption"] for part in found["parts"]] == [
-        "What we found",
-        "The papers",
-        "Across the papers",
-        "Instruments",
-        "Use it",
-        "Look it up",
-    ]
-    found_first, papers, own, instruments, use, look_up = (part["chapters"] for part in found["parts"])
-    assert found_first == [
-        {"file": "generated/scoreboard"},
-        {"file": "generated/errata", "sections": [{"file": "generated/errata-first"}]},
-        {"file": "generated/gallery"},
-        {"file": "generated/full-size"},
-    ]
-    sections = [
-        {"file": "notebooks/first/one", "title": "Page one"},
-        {"file": "notebooks/first/two", "title": "Page two"},
-    ]
-    assert papers == [{"file": "papers/first", "sections": sections}]
-    assert own == [{"file": "papers/own", "sections": [{"file": "notebooks/own/three", "title": "Page three"}]}]
-    assert instruments == [{"file": "instruments/dial"}]
-    package = {"file": "generated/package", "sections": [{"file": "generated/package-own"}]}
-    assert use == [package, {"file": "contributing"}]
-    assert look_up == [{"file": "glossary"}]
-
-
-def test_what_a_book_does_not_have_is_no_part_of_its_contents(book: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    book.registry = Registry(papers=PAPERS[:1])
-    book.records, book.instruments = {}, []
-    found = toc(book, monkeypatch)
-    assert [part["caption"] for part in found["parts"]] == ["What we found", "The papers", "Use it"]
-    assert found["parts"][1]["chapters"] == [{"file": "papers/first"}]
-    assert found["parts"][0]["chapters"][1] == {"file": "generated/errata"}
+    bind_book(run_toy, "laptop")
+    toc = yaml.safe_load((run_toy.book / "_toc.yml").read_text())
+    assert (toc["format"], toc["root"]) == ("jb-book", "index")
+    found = [{"file": f"generated/{name}"} for name in ("scoreboard", "errata", "certificates", "gallery", "full-size")]
+    page = {"file": "notebooks/demo/good", "title": "Good"}
+    assert {part["caption"]: part["chapters"] for part in toc["parts"]} == {
+        "What we found": found,
+        "The papers": [{"file": "papers/demo", "sections": [page]}],
+        "Across the papers": [{"file": "papers/own"}],
+        "Instruments": [{"file": "instruments/dial"}],
+        "Use it": [{"file": "generated/package"}, {"file": "contributing"}],
+        "Look it up": [{"file": "glossary"}],
+    }
 
 
 @pytest.fixture

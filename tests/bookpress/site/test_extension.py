@@ -4,11 +4,9 @@ import io
 import re
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from docutils import nodes
 from sphinx.application import Sphinx
 
 from bookpress.files import matches_manifest
@@ -17,37 +15,14 @@ from bookpress.site import instruments
 from bookpress.site.extension import _complete_page, _pack_sources
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> Any:
-    return SimpleNamespace(srcdir=str(tmp_path / "book"))
-
-
 def path_to(name: str, resource: bool = False) -> str:
     return f"../{name}" if resource else f"../{name}.html"
 
 
-def test_only_pages_with_an_instrument_load_its_script(app: Any) -> None:
-    folder = Path(app.srcdir, "static", "instruments")
-    folder.mkdir(parents=True)
-    (folder / "a.js").write_text("x" * 2500)
-    loaded: list[tuple[str, dict[str, Any]]] = []
-    app.add_css_file = lambda name: loaded.append((name, {}))
-    app.add_js_file = lambda name, **options: loaded.append((name, options))
-    for markup in (None, "<p>no instrument</p>"):
-        page = None if markup is None else nodes.Element("", nodes.raw("", markup, format="html"))
-        _complete_page(app, "", "", {"pathto": path_to}, page)
-    assert loaded == []
-    page = nodes.Element("", nodes.raw("", '<div data-instrument="a"></div>', format="html"))
-    _complete_page(app, "", "", {"pathto": path_to}, page)
-    (style, _), (script, options) = loaded
-    assert (style, script) == (instruments.STYLE, instruments.LOADER)
-    assert options["loading_method"] == "defer"
-    assert options["data-kilobytes"] == '{"a": 3}'
-
-
-def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near(app: Any) -> None:
+def test_a_page_leads_to_the_citation_and_loads_pictures_when_they_are_near() -> None:
     picture = '<img src="a.svg" style="width: 400px; height: 300px;" />'
     context: dict[str, Any] = {"pathto": path_to, "body": picture}
+    app: Any = None
     _complete_page(app, "notebooks/one", "", context, None)
     assert context["body"] == '<img loading="lazy" src="a.svg" width="400" height="300" style="--drawn: 400px" />'
     links = re.findall(r'href="([^"]+)"', context["theme_extra_footer"])
@@ -79,11 +54,18 @@ def is_whole(root: Path) -> bool:
     return matches_manifest(layout.site_manifest, layout.site)
 
 
-def test_an_instrument_is_loaded_on_a_page_without_formulas(tmp_path: Path) -> None:
+def test_only_a_page_with_an_instrument_loads_its_script_also_without_formulas(tmp_path: Path) -> None:
+    script = tmp_path / "book" / "static" / "instruments" / "a.js"
+    script.parent.mkdir(parents=True)
+    script.write_text("x" * 2500)
+    (tmp_path / "book" / "other.rst").write_text(":orphan:\n\nOther\n=====\n")
     build(tmp_path, 'Front\n=====\n\n.. raw:: html\n\n   <div data-instrument="a"></div>\n')
-    page = (tmp_path / "_build" / "html" / "index.html").read_text()
-    assert f"_static/{instruments.LOADER}" in page
+    page, other = ((tmp_path / "_build" / "html" / f"{name}.html").read_text() for name in ("index", "other"))
     assert f"_static/{instruments.STYLE}" in page
+    (element,) = [part for part in page.split("<script ") if f"_static/{instruments.LOADER}" in part]
+    assert 'defer="defer"' in element
+    assert "{&#34;a&#34;: 3}" in element or "{&quot;a&quot;: 3}" in element
+    assert instruments.LOADER not in other
     assert "maths.css" not in page
 
 

@@ -27,24 +27,11 @@ def test_what_is_written_is_read(findings: Findings, tmp_path: Path) -> None:
     assert Findings.read(path) == findings
 
 
-@pytest.mark.parametrize(
-    ("what", "number"),
-    [
-        ("claims", 4),
-        ("papers", 2),
-        ("notebooks", 2),
-        ("holds", 2),
-        ("one/holds", 1),
-        ("one/claims", 2),
-        ("one/notebooks", 1),
-        ("two/refuted", 0),
-        ("not run", 1),
-        ("own/claims", 1),
-        ("own/holds", 1),
-    ],
-)
-def test_counts(findings: Findings, what: str, number: int) -> None:
-    assert findings.count(what) == number
+def test_counts(findings: Findings) -> None:
+    """Over all papers, the claims of the book's own are left out."""
+    numbers = {"claims": 4, "papers": 2, "notebooks": 2, "holds": 2, "not run": 1}
+    numbers |= {"one/holds": 1, "one/claims": 2, "one/notebooks": 1, "two/refuted": 0, "own/claims": 1, "own/holds": 1}
+    assert {what: findings.count(what) for what in numbers} == numbers
 
 
 def test_what_cannot_be_counted_is_refused_by_name(findings: Findings) -> None:

@@ -9,7 +9,7 @@ from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
-from bookpress.site.package import PACKAGE, CodeCells, package_pages
+from bookpress.site.package import CodeCells, libraries, package_pages
 
 LAYOUT = Layout.here()
 
@@ -20,13 +20,14 @@ def pages() -> dict[str, str]:
 
 
 def test_every_public_name_is_listed_once_in_its_room(pages: dict[str, str]) -> None:
-    for path in (LAYOUT.packages / PACKAGE).rglob("*.py"):
+    (folder,) = [LAYOUT.packages / name for name in libraries(LAYOUT)]
+    for path in folder.rglob("*.py"):
         names = [
             node.name
             for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
         ]
-        dotted = ".".join(path.relative_to(LAYOUT.packages / PACKAGE).with_suffix("").parts)
+        dotted = ".".join(path.relative_to(folder).with_suffix("").parts)
         headings = [text for text in pages.values() if f" {dotted}\n" in text]
         assert len(headings) == (1 if names else 0) or path.name == "__init__.py", dotted
         if names:
@@ -39,16 +40,14 @@ def test_every_page_is_light(pages: dict[str, str]) -> None:
 
 
 def test_users_import_the_name_themselves(toy: Any) -> None:
-    module = toy.layout.packages / PACKAGE / "validation.py"
-    module.parent.mkdir()
-    module.write_text('"""Rooms <b>."""\n\ndef require(x):\n    """Open ``a|b`` of :func:`~house.wall`: $x$ | y."""\n')
-    run(toy.add("good"), layout=toy.layout)
+    text = '"""Rooms <b>."""\n\ndef door(x):\n    """Open ``a|b`` of :func:`~house.wall`: $x$ | y."""\n'
+    toy.module("house").write_text(text)
+    run(toy.add("good", imports="from toy_package.house import door"), layout=toy.layout)
     bind_book(toy.layout, "laptop")
     lines = (toy.layout.generated / "package.md").read_text().splitlines()
     assert r"Rooms \<b\>." in lines
-    assert lines[-2] == (
-        r"| `require` | Open ``a\|b`` of ``house.wall``: \$x\$ \| y. | [Good](/notebooks/demo/good.ipynb) |"
-    )
+    row = r"| `door` | Open ``a\|b`` of ``house.wall``: \$x\$ \| y. | [Good](/notebooks/demo/good.ipynb) |"
+    assert row in lines
 
 
 CELLS = [
@@ -60,7 +59,7 @@ CELLS = [
     'claim = Claim("x")\nclaim.equal("c", other, 2)',
     "claim.verdict()",
 ]
-ORIGINS = CodeCells(CELLS, package="toy")
+ORIGINS = CodeCells(CELLS, ["toy"])
 
 
 def test_a_cells_functions_are_found_through_the_cells_before_it() -> None:
@@ -69,12 +68,13 @@ def test_a_cells_functions_are_found_through_the_cells_before_it() -> None:
     assert ORIGINS.functions(5) == ["toy.b.alone"]
 
 
-def test_what_computes_or_judges_is_told_from_what_draws() -> None:
-    assert [ORIGINS.computes_or_judges(number) for number in range(1, 7)] == [True, True, False, True, True, True]
-    assert [ORIGINS.only_imports(number) for number in range(3)] == [True, False, False]
+def test_imports_and_drawings_that_compute_and_judge_nothing_are_folded() -> None:
+    assert [number for number in range(len(CELLS)) if ORIGINS.is_folded(number, shows_figure=True)] == [0, 3]
+    by_hand = "fig, axis = schematic.canvas()"
+    cells = CodeCells([CELLS[0], by_hand, f"{by_hand}\nschematic.text(axis, (0, 0), str(near(1)))"], ["toy"])
+    assert [cells.is_folded(number, shows_figure=False) for number in (1, 2)] == [True, False]
 
 
-def test_a_cell_that_draws_by_hand_is_told_from_one_that_computes() -> None:
-    imports = "from attention_theory.rows import Rows\nfrom bookpress.claims import schematic"
-    cells = CodeCells([imports, "fig, axis = schematic.canvas()", "schematic.text(axis, (0, 0), str(Rows(x=1)))"])
-    assert [cells.draws_a_schematic(number) for number in (1, 2)] == [True, False]
+def test_the_press_names_no_package() -> None:
+    modules = (LAYOUT.packages / "bookpress").rglob("*.py")
+    assert [path for path in modules if any(name in path.read_text() for name in libraries(LAYOUT))] == []

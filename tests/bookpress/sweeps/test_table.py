@@ -11,7 +11,7 @@ from bookpress.claims.show import svg_of
 from bookpress.notebooks.source import Notebook
 from bookpress.notebooks.values import ValueRefused
 from bookpress.sweeps.points import Point, PointRecord, points_of
-from bookpress.sweeps.table import chosen, gaps_at_best, picture_of, table_of
+from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, table_of
 
 ARecord = Callable[..., PointRecord]
 AXES = ["n", "heads", "seed"]
@@ -45,12 +45,12 @@ def test_the_draws_of_a_point_are_rows(points: list[Point], a_record: ARecord) -
 
 
 def test_the_picture_shows_the_axes_and_the_number_that_vary_unless_asked(table: polars.DataFrame) -> None:
-    assert chosen(table, AXES, None, None, None) == ("n", "loss", "heads")
-    assert chosen(table, AXES, "heads", "right", "n") == ("heads", "right", "n")
+    assert choose_columns(table, AXES, None, None, None) == ("n", "loss", "heads")
+    assert choose_columns(table, AXES, "heads", "right", "n") == ("heads", "right", "n")
     with pytest.raises(ValueRefused, match="no number 'gain' to draw; there are: same, loss, right"):
-        chosen(table, AXES, None, "gain", None)
+        choose_columns(table, AXES, None, "gain", None)
     with pytest.raises(ValueRefused, match="there are: none"):
-        chosen(table.select(AXES), AXES, None, None, None)
+        choose_columns(table.select(AXES), AXES, None, None, None)
 
 
 def test_a_marker_is_the_mean_over_the_seeds_and_a_bar_its_interval(table: polars.DataFrame) -> None:

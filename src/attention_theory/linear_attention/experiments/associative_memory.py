@@ -10,7 +10,7 @@ from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
-Law = Literal["gaussian", "orthogonal"]
+_Law = Literal["gaussian", "orthogonal"]
 
 
 def memory_teacher(width: int) -> Heads:
@@ -27,10 +27,9 @@ def memory_teacher(width: int) -> Heads:
 
 
 def lookup_heads(width: int) -> Heads:
-    """The teacher and d² heads more, which on orthogonal memories give the labels of Eq. 27 as printed.
+    """The teacher and d² heads more, which on orthogonal memories give the labels of Eq. 27 to the letter. Ours.
 
-    There the rows of the keys have ``Σ_j ‖z_j‖² = d + 1``, so that the heads ``V = -e_{d+m} e_jᵀ / (d + 1)``, ``Q = e_j
-    e_{d+m}ᵀ`` for all j and m add up to ``-ζ`` in the value half: the last token's own term, taken away. Ours.
+    The heads ``V = -e_{d+m} e_jᵀ / (d + 1)``, ``Q = e_j e_{d+m}ᵀ`` for all j and m take away the last token's own term.
 
     Raises:
         ParameterError: a width below 1.
@@ -43,10 +42,7 @@ def lookup_heads(width: int) -> Heads:
 
 
 def hidden_head(width: int, scale: float) -> Heads:
-    """A head that returns zero on every orthogonal memory, of any size: beside the teacher it makes a far minimiser.
-
-    ``V = e_0 e_0ᵀ`` and ``Q = scale (e_1 e_2ᵀ - e_2 e_1ᵀ)`` on the keys. The keys and the query have the Gram matrix
-    ``I + q qᵀ``, of which the output takes ``scale (q_0 q_1 q_2 - q_0 q_2 q_1) = 0``. Ours, not the paper's.
+    """A head that returns zero on every orthogonal memory: ``V = e_0 e_0ᵀ``, ``Q = scale (e_1 e_2ᵀ - e_2 e_1ᵀ)``. Ours.
 
     Raises:
         ParameterError: a width below 3.
@@ -57,14 +53,13 @@ def hidden_head(width: int, scale: float) -> Heads:
     return Heads(torch.outer(unit[0], unit[0])[None], scale * (turn - turn.mT)[None])
 
 
-def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tensor, "{count} {width+1} {2*width}"]:
+def sample_memories(count: int, width: int, law: _Law, seed: Seed) -> Float[Tensor, "{count} {width+1} {2*width}"]:
     """Tables of d keys and values with a query behind them, as tokens (Eq. 26).
 
     Args:
         count: the number of tables.
         width: d, the number of pairs and the length of each key and value.
-        law: ``gaussian`` draws every entry by itself; ``orthogonal`` takes the keys, and the values, of each table
-            from a uniformly random orthogonal matrix of its own.
+        law: ``gaussian`` entries; or the keys, and the values, of each table are a random ``orthogonal`` matrix.
         seed: of all draws. The query is one of the keys; its value half is Gaussian noise.
 
     Raises:
@@ -84,25 +79,22 @@ def sample_memories(count: int, width: int, law: Law, seed: Seed) -> Float[Tenso
 def mix_memories(
     gaussian: Float[Tensor, "count tokens features"],
     orthogonal: Float[Tensor, "count tokens features"],
-    share: float,
+    fraction: float,
     seed: Seed,
 ) -> Float[Tensor, "count tokens features"]:
-    """Each table from the orthogonal set with probability ``share``, otherwise from the Gaussian one.
+    """Each table from the orthogonal set with probability ``fraction``, otherwise from the Gaussian one.
 
     Raises:
-        ParameterError: a share outside [0, 1].
+        ParameterError: a fraction outside [0, 1].
     """
-    require(share=(share, 0.0, 1.0))
+    require(fraction=(fraction, 0.0, 1.0))
     source = generator(seed)
     chance = torch.rand(len(gaussian), generator=source, dtype=torch.float64, device=source.device)
-    return torch.where((chance < share).to(gaussian.device)[:, None, None], orthogonal, gaussian)
+    return torch.where((chance < fraction).to(gaussian.device)[:, None, None], orthogonal, gaussian)
 
 
 def printed_labels(tokens: Float[Tensor, "count tokens features"]) -> Float[Tensor, "count features"]:
-    """The labels as Eq. 27 prints them: ``Σ_j <q, k_j> v_j`` over the table alone.
-
-    The model attends to the query's own token as well, which adds ``‖q‖² ζ``: no model of this kind gives these.
-    """
+    """The labels of Eq. 27: ``Σ_j <q, k_j> v_j`` over the table alone, without the query's own token."""
     width = tokens.shape[-1] // 2
     keys, values, query = tokens[:, :-1, :width], tokens[:, :-1, width:], tokens[:, -1, :width]
     found = torch.einsum("ci,cji,cjk->ck", query, keys, values)

@@ -12,6 +12,21 @@ from attention_theory.validation import Each, refuse_unless, require, require_sh
 
 
 @dataclass(frozen=True)
+class _StringParts:
+    """The contents of one string.
+
+    Attributes:
+        table: the next state, by state and letter.
+        word: the letters.
+        history: for each letter the state before, the letter and the state after.
+    """
+
+    table: dict[tuple[int, int], int]
+    word: list[int]
+    history: list[tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
 class StringForm:
     """The layout of the strings for automata of one size.
 
@@ -58,50 +73,100 @@ class StringForm:
         """The places, counted from the start of the history, of the states that have to be looked up in the table."""
         return [5 * step + 3 for step in range(self.word)]
 
+    def random_automata(
+        self, count: int, seed: Seed
+    ) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
+        """Transition functions and words, every entry drawn evenly.
 
-def random_automata(
-    count: int, form: StringForm, seed: Seed
-) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
-    """Transition functions and words, every entry drawn evenly.
+        Raises:
+            ParameterError: a count below 1.
+        """
+        require(count=(count, 1, None))
+        draws = generator(seed)
+        tables = torch.randint(self.states, (count, self.states, self.letters), generator=draws)
+        return tables, torch.randint(self.letters, (count, self.word), generator=draws)
 
-    Raises:
-        ParameterError: a count below 1.
-    """
-    require(count=(count, 1, None))
-    draws = generator(seed)
-    tables = torch.randint(form.states, (count, form.states, form.letters), generator=draws)
-    return tables, torch.randint(form.letters, (count, form.word), generator=draws)
+    def write(
+        self,
+        tables: Int[Tensor, "count states letters"],
+        words: Int[Tensor, "count word"],
+        shown: Int[Tensor, "count states letters"] | None = None,
+    ) -> Int[Tensor, "count length"]:
+        """The strings for given automata and words.
+
+        Args:
+            tables: the transition functions that make the histories.
+            words: the words.
+            shown: tables to write into the prompt instead, e.g. those of other automata.
+
+        Raises:
+            ParameterError: a table or word of another size.
+        """
+        require_shape(tables=(tables, (None, self.states, self.letters)), words=(words, (None, self.word)))
+        shown, every = tables if shown is None else shown, tables.shape
+        state = torch.arange(self.states, device=tables.device)[:, None].expand(every).flatten(1)
+        letter = torch.arange(self.letters, device=tables.device).expand(every).flatten(1)
+        visited = runs(tables, words)
+        bar = torch.full((len(tables), 1), self.vocabulary - 1, device=tables.device)
+        table = self._triplets(state, letter, shown.flatten(1))
+        history = self._triplets(visited[:, :-1], words, visited[:, 1:])
+        return torch.cat([table, bar, words + self.states, bar, history], dim=1)
+
+    def read(self, string: Int[Tensor, " length"]) -> _StringParts:
+        """Table, word and history of one string, token by token: the reference for :meth:`write`.
+
+        Raises:
+            ValueError: a token that does not belong in its place.
+        """
+        tokens = string.tolist()
+        opening, closing, bar = (self.states + self.letters + kind for kind in range(3))
+
+        def triplet(start: int) -> tuple[int, int, int]:
+            first, before, letter, after, last = tokens[start : start + 5]
+            if (first, last) != (opening, closing) or max(before, after) >= self.states or letter < self.states:
+                raise ValueError(f"no triplet at {start}: {tokens[start : start + 5]}")
+            return before, letter - self.states, after
+
+        if len(tokens) != self.length or tokens[self.table] != bar or tokens[self.prompt - 1] != bar:
+            raise ValueError(f"a string of this form has {self.length} tokens and two bars, not {tokens}")
+        table = {(before, letter): after for before, letter, after in map(triplet, range(0, self.table, 5))}
+        word = [token - self.states for token in tokens[self.table + 1 : self.prompt - 1]]
+        return _StringParts(table, word, [triplet(start) for start in range(self.prompt, self.length, 5)])
+
+    def _triplets(self, before: Tensor, letter: Tensor, after: Tensor) -> Int[Tensor, "count tokens"]:
+        opening = torch.full_like(before, self.states + self.letters)
+        return torch.stack([opening, before, letter + self.states, after, opening + 1], dim=-1).flatten(1)
 
 
 #: All tables of a form fall into this many parts, so that some can be kept from training.
-PARTS = 4
+_PARTS = 4
 _PRIME = 2**31 - 1
 _MOST_DRAWS = 1000
 
 
-def part_of(tables: Int[Tensor, "count states letters"], seed: int = 0) -> Int[Tensor, " count"]:
-    """The part, 0 to ``PARTS - 1``, that each table belongs to: a random linear hash of its entries.
+def _part_of(tables: Int[Tensor, "count states letters"], seed: int = 0) -> Int[Tensor, " count"]:
+    """The part, 0 to ``_PARTS - 1``, that each table belongs to: a random linear hash of its entries.
 
     Equal tables are always in the same part, and about as many tables are in each.
     """
     weights = torch.randint(1, _PRIME, tables.shape[1:], generator=generator(seed), device="cpu").to(tables.device)
-    return (tables * weights).sum(dim=(1, 2)) % _PRIME % PARTS
+    return (tables * weights).sum(dim=(1, 2)) % _PRIME % _PARTS
 
 
 def automata_of_parts(
     parts: Collection[int], count: int, form: StringForm, draws: torch.Generator, seed: int = 0
 ) -> tuple[Int[Tensor, "count states letters"], Int[Tensor, "count word"]]:
-    """As :func:`random_automata`, with tables of the given parts only; ``seed`` is that of :func:`part_of`.
+    """Automata as ``form.random_automata`` draws them, of the given parts alone; ``seed`` is that of the parts.
 
     Raises:
         ParameterError: no part is given, or these parts hold no table of this form, or too few to be met.
     """
-    require(parts=(Each(parts), 0, PARTS - 1))
+    require(parts=(Each(parts), 0, _PARTS - 1))
     tables, words = [], []
     found = tries = 0
     while found < count:
-        drawn, read = random_automata(count, form, draws)
-        kept = torch.isin(part_of(drawn, seed), torch.tensor(list(parts), device=drawn.device))
+        drawn, read = form.random_automata(count, draws)
+        kept = torch.isin(_part_of(drawn, seed), torch.tensor(list(parts), device=drawn.device))
         tables.append(drawn[kept])
         words.append(read[kept])
         found, tries = found + int(kept.sum()), tries + 1
@@ -116,81 +181,3 @@ def runs(tables: Int[Tensor, "count states letters"], words: Int[Tensor, "count 
     for letter in words.mT:
         visited.append(tables[each, visited[-1], letter])
     return torch.stack(visited, dim=1)
-
-
-def write_strings(
-    tables: Int[Tensor, "count states letters"],
-    words: Int[Tensor, "count word"],
-    form: StringForm,
-    shown: Int[Tensor, "count states letters"] | None = None,
-) -> Int[Tensor, "count length"]:
-    """The strings for given automata and words.
-
-    Args:
-        tables: the transition functions that make the histories.
-        words: the words.
-        form: the layout; words and tables must fit it.
-        shown: tables to write into the prompt instead, e.g. those of other automata.
-
-    Raises:
-        ParameterError: a table or word of another size.
-    """
-    count, states, letters = tables.shape
-    require_shape(tables=(tables, (None, form.states, form.letters)), words=(words, (None, form.word)))
-    shown = tables if shown is None else shown
-    state = torch.arange(states, device=tables.device)[:, None].expand(count, states, letters).flatten(1)
-    letter = torch.arange(letters, device=tables.device).expand(count, states, letters).flatten(1)
-    visited = runs(tables, words)
-    bar = torch.full((count, 1), form.vocabulary - 1, device=tables.device)
-    return torch.cat(
-        [
-            _triplets(state, letter, shown.flatten(1), form),
-            bar,
-            words + states,
-            bar,
-            _triplets(visited[:, :-1], words, visited[:, 1:], form),
-        ],
-        dim=1,
-    )
-
-
-@dataclass(frozen=True)
-class StringParts:
-    """What one string says.
-
-    Attributes:
-        table: the next state, by state and letter.
-        word: the letters.
-        history: for each letter the state before, the letter and the state after.
-    """
-
-    table: dict[tuple[int, int], int]
-    word: list[int]
-    history: list[tuple[int, int, int]]
-
-
-def read_string(string: Int[Tensor, " length"], form: StringForm) -> StringParts:
-    """Table, word and history of one string, token by token: the reference for :func:`write_strings`.
-
-    Raises:
-        ValueError: a token that is not what its place asks for.
-    """
-    tokens = string.tolist()
-    opening, closing, bar = (form.states + form.letters + kind for kind in range(3))
-
-    def triplet(start: int) -> tuple[int, int, int]:
-        first, before, letter, after, last = tokens[start : start + 5]
-        if (first, last) != (opening, closing) or max(before, after) >= form.states or letter < form.states:
-            raise ValueError(f"no triplet at {start}: {tokens[start : start + 5]}")
-        return before, letter - form.states, after
-
-    if len(tokens) != form.length or tokens[form.table] != bar or tokens[form.prompt - 1] != bar:
-        raise ValueError(f"a string of this form has {form.length} tokens and two bars, not {tokens}")
-    table = {(before, letter): after for before, letter, after in map(triplet, range(0, form.table, 5))}
-    word = [token - form.states for token in tokens[form.table + 1 : form.prompt - 1]]
-    return StringParts(table, word, [triplet(start) for start in range(form.prompt, form.length, 5)])
-
-
-def _triplets(before: Tensor, letter: Tensor, after: Tensor, form: StringForm) -> Int[Tensor, "count tokens"]:
-    opening = torch.full_like(before, form.states + form.letters)
-    return torch.stack([opening, before, letter + form.states, after, opening + 1], dim=-1).flatten(1)

@@ -12,7 +12,6 @@ from torch.nn.functional import gelu, layer_norm, pad, scaled_dot_product_attent
 
 from attention_theory.encodings import sinusoidal
 from attention_theory.layers import attention, causal_mask
-from attention_theory.linear_attention.experiments.convergence import pass_means
 from attention_theory.linear_attention.experiments.run_data import RunData
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.randomness import Seed, generator, normal
@@ -20,12 +19,12 @@ from attention_theory.training import Parameters, train_many
 from attention_theory.validation import require, require_some
 
 #: From stacked parameters and the inputs of every model to the outputs of every model.
-Student = Callable[[Parameters, Float[Tensor, "models batch tokens width"]], Float[Tensor, "models batch tokens"]]
+_Student = Callable[[Parameters, Float[Tensor, "models batch tokens width"]], Float[Tensor, "models batch tokens"]]
 
 
 @dataclass(frozen=True)
-class StackRuns:
-    """What students of one kind came to.
+class _StackRuns:
+    """Trained students of one kind.
 
     Attributes:
         parameters: the stacked parameters.
@@ -41,8 +40,8 @@ def linear_layers_start(
 ) -> Parameters:
     """Students of several layers of linear attention, one for each seed; every entry Gaussian of deviation ``1/√d``.
 
-    ``queries`` have shape (models, layers, heads, width, width). ``values``, of the same shape but for the last layer,
-    map what is found back to tokens; the last layer's are rows, ``read``, since the output is one number.
+    ``queries`` have shape (models, layers, heads, width, width), ``values`` the same with one layer less. The last
+    layer's values are rows, ``read``, since the output is one number.
 
     Raises:
         ParameterError: a size below 1, or no seed.
@@ -103,9 +102,8 @@ def _layer(
 class _GramLayer(torch.autograd.Function):
     """A layer by ``G_t``, the sum of ``x_s x_sᵀ`` over the tokens x of the stream up to t, and its backward pass.
 
-    Let k be the keys ``Q_h x`` and f what is found for them, ``G k``. With the gradient ``g`` of f that of k is
-    ``G g``. That of ``x_s`` is ``R_s x_s``, where R adds up ``g_t k_tᵀ + k_t g_tᵀ`` over the heads and all t from s on,
-    besides what comes through the keys. G and R are symmetric: every pair of coordinates is taken once.
+    Let k be the keys ``Q_h x`` and ``f = G k``. With the gradient ``g`` of f that of k is ``G g``, and that of ``x_s``
+    is ``R_s x_s``, where R sums ``g_t k_tᵀ + k_t g_tᵀ`` over the heads and all t from s on, besides the part through k.
     """
 
     @staticmethod
@@ -179,8 +177,8 @@ def _read_merged(
 def transformer_start(width: int, hidden: int, seeds: Sequence[Seed], dtype: torch.dtype = torch.float32) -> Parameters:
     """Full transformer layers, one for each seed: Gaussian matrices of deviation one over the root of their inputs.
 
-    The last row of every matrix is a bias. All begin at zero but that of the map that reads tokens in: with it at zero
-    layer normalisation would throw away the size of a token, and ``z`` and ``7z`` would look the same.
+    The last row of every matrix is a bias. All begin at zero except that of the map that reads tokens in: there layer
+    normalisation would hide the size of a token.
 
     Raises:
         ParameterError: a width below 1, fewer than 2 hidden features, or no seed.
@@ -205,9 +203,7 @@ def transformer(
 ) -> Float[Tensor, "models batch tokens"]:
     """A pre-norm layer: causal softmax attention, a feed-forward part, affine maps in and out, sinusoidal positions.
 
-    As in Vaswani et al. (2017), Section 3.4, what is read in is multiplied by the root of the hidden width before the
-    positions are added. Without them no such layer could tell how many tokens it has seen, and the labels grow with
-    that number.
+    As in Vaswani et al. (2017), Section 3.4, the embedding is multiplied by the root of the hidden width.
     """
     places, hidden = tokens.shape[:3], models["read"].shape[-1]
     positions = sinusoidal(places[2], hidden, dtype=tokens.dtype, device=tokens.device)
@@ -247,13 +243,13 @@ def parameters_each(models: Parameters) -> int:
 
 
 def train_stack(
-    student: Student,
+    student: _Student,
     start: Parameters,
     data: RunData,
     rate: float | Float[Tensor, " runs"],
     weight_decay: float = 0.0,
     window: int | None = None,
-) -> StackRuns:
+) -> _StackRuns:
     """Train stacked students by Adam on mini-batches at a constant rate, one student for each run.
 
     Args:
@@ -276,13 +272,12 @@ def train_stack(
         return torch.linalg.vecdot(apart, apart) / apart.shape[1]
 
     trained = train_many(loss, start, len(data.batches), rate, weight_decay=weight_decay, record_every=1)
-    curves = pass_means(trained.history[:-1].double(), window or data.steps_each) / data.tasks.power
-    return StackRuns(trained.parameters, curves)
+    return _StackRuns(trained.parameters, data.curves(trained.history[:-1].double(), window))
 
 
 @torch.no_grad()
 def errors_on_sequences(
-    student: Student, models: Parameters, tasks: Tasks, at_once: int = 32
+    student: _Student, models: Parameters, tasks: Tasks, at_once: int = 32
 ) -> Float[Tensor, "models sequences"]:
     """The mean squared error of each student on each sequence of its run, over the positions."""
     parts = zip(tasks.tokens.split(at_once, dim=1), tasks.labels.split(at_once, dim=1), strict=True)

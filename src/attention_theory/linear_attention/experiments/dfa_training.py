@@ -3,8 +3,8 @@
 The tables of all automata of a size are dealt into three kinds: half of them are for training, a quarter tells when to
 stop, and with the last quarter the result is measured. No table is of two kinds.
 
-A run is known by its seed, which draws its weights, its examples, its tests, and which tables are of which kind.
-Several runs go on side by side, as a stack of decoders; each ends by itself.
+The seed of a run draws its weights, its examples, its tests, and which tables are of which kind. Runs are trained side
+by side, as a stack of decoders.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from attention_theory.linear_attention.experiments.automata import StringForm, automata_of_parts, write_strings
+from attention_theory.linear_attention.experiments.automata import StringForm, automata_of_parts
 from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import Each, require, require_some
@@ -23,13 +23,13 @@ from attention_theory.validation import Each, require, require_some
 #: The accuracy on history tokens that ends a training, as in the paper.
 TARGET = 0.99
 #: The parts of all tables that are trained on, that end the training, and that are kept for the result.
-TRAINING, STOPPING, RESULT = (0, 1), (2,), (3,)
+_TRAINING, _STOPPING, _RESULT = (0, 1), (2,), (3,)
 #: A test is made only while so many of the tokens of the last strings trained on are right: it would fail below.
-PROMISING = 0.98
+_PROMISING = 0.98
 #: Runs with fewer of their tokens right, the brackets among them, have learned nothing.
-IDLE = 0.75
+_IDLE = 0.75
 #: The learning rate rises over so many examples.
-WARM_UP = 960
+_WARM_UP = 960
 #: Strings drawn at once.
 _DRAWN = 512
 #: Strings of each run tested at once: more of them do not stay in a processor's cache.
@@ -37,12 +37,31 @@ _AT_ONCE = 32
 
 
 @dataclass(frozen=True)
-class Training:
+class _Reached:
+    """The end of a training.
+
+    Attributes:
+        examples: strings seen until the target was reached on the tables kept for stopping, or None if it was not.
+        history: fraction of right next tokens over the histories of the automata kept for the result.
+        states: the same over the states that have to be looked up.
+        other_tables: the same as ``history`` where the prompt shows another automaton's table, on half as many.
+        curve: examples seen and fraction of right history tokens at each test for stopping.
+    """
+
+    examples: int | None
+    history: float
+    states: float
+    other_tables: float
+    curve: list[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class DecoderTraining:
     """How decoders are trained, the same at every size of the automata.
 
     Attributes:
         batch: strings in a step.
-        rate: AdamW's learning rate, reached over the first :data:`WARM_UP` strings; no weight decay.
+        rate: AdamW's learning rate, reached over the first 960 strings; no weight decay.
         every: strings between tests for stopping.
         tested: strings in a test for stopping; the result is measured on twice as many.
         patience: strings after which runs are given up if none of them has learned anything.
@@ -61,106 +80,82 @@ class Training:
         require(batch=(self.batch, 1, None), every=(self.every, 1, None), tested=(self.tested, 2, None))
         require(rate=(self.rate, 1e-7, 1.0), patience=(self.patience, 1, None))
 
+    def one_pass(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        most: int,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+    ) -> list[_Reached]:
+        """Train on examples drawn as they come, until strings of kept tables are continued right in 99 of 100 tokens.
 
-@dataclass(frozen=True)
-class Reached:
-    """The end of a training.
+        Args:
+            form: the strings.
+            size: the decoders.
+            most: strings after which a run ends in any case.
+            seeds: the seed of each run.
+            device: where to train.
 
-    Attributes:
-        examples: strings seen until the target was reached on the tables kept for stopping, or None if it was not.
-            Where there are few strings of a size, some were seen more than once.
-        history: share of right next tokens over the histories of the automata kept for the result.
-        states: the same over the states that have to be looked up.
-        other_tables: share of right history tokens where the prompt shows another automaton's table, on half as many.
-        curve: examples seen and share of right history tokens at each test for stopping.
-    """
+        Raises:
+            ParameterError: fewer strings than a batch, or no seed.
+        """
+        require(most=(most, self.batch, None))
+        sources = [_fresh(form, seed, self.batch) for seed in seeds]
+        return _Stack(form, size, self, seeds, device).train(sources, most)
 
-    examples: int | None
-    history: float
-    states: float
-    other_tables: float
-    curve: list[tuple[int, float]]
+    def data_sets(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        examples: Sequence[int],
+        epochs: int,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+    ) -> list[_Reached]:
+        """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
 
+        Args:
+            form, size, seeds, device: as in :meth:`one_pass`, but a test is made after each pass, and nothing is
+                given up before the last.
+            examples: the numbers N of examples to try; what is reached is one of them.
+            epochs: passes through the data; a training stops early at the target.
 
-def one_pass(
-    form: StringForm,
-    size: DecoderSize,
-    training: Training,
-    most: int,
-    seeds: Sequence[int],
-    device: torch.device | str = "cpu",
-) -> list[Reached]:
-    """Train on examples drawn as they come, until strings of kept tables are continued right in 99 of 100 tokens.
+        Raises:
+            ParameterError: no number of examples, a number or epochs below 1, or no seed.
+        """
+        require(examples=(Each(examples), 1, None), epochs=(epochs, 1, None))
+        require_some(seeds=seeds)
+        return [self._least_set(form, size, examples, epochs, seed, device) for seed in seeds]
 
-    Args:
-        form: the strings.
-        size: the decoders.
-        training: how they are trained.
-        most: strings after which a run ends in any case.
-        seeds: the seed of each run.
-        device: where to train.
-
-    Raises:
-        ParameterError: fewer strings than a batch, or no seed.
-    """
-    require(most=(most, training.batch, None))
-    sources = [_fresh(form, seed, training.batch) for seed in seeds]
-    return _Stack(form, size, training, seeds, device).train(sources, most)
-
-
-def data_sets(
-    form: StringForm,
-    size: DecoderSize,
-    training: Training,
-    examples: Sequence[int],
-    epochs: int,
-    seeds: Sequence[int],
-    device: torch.device | str = "cpu",
-) -> list[Reached]:
-    """The paper's way: one training for each number of examples, in order, up to the first that reaches the target.
-
-    Args:
-        form, size, training, seeds, device: as in :func:`one_pass`, but a test is made after each pass, and nothing is
-            given up before the last.
-        examples: the numbers N of examples to try; what is reached is one of them.
-        epochs: passes through the data; a training stops early at the target.
-
-    Raises:
-        ParameterError: no number of examples, a number or epochs below 1, or no seed.
-    """
-    require(examples=(Each(examples), 1, None), epochs=(epochs, 1, None))
-    require_some(seeds=seeds)
-    return [_least_set(form, size, training, examples, epochs, seed, device) for seed in seeds]
-
-
-def _least_set(
-    form: StringForm,
-    size: DecoderSize,
-    training: Training,
-    examples: Sequence[int],
-    epochs: int,
-    seed: int,
-    device: torch.device | str,
-) -> Reached:
-    for count in examples:
-        source = _passes(form, seed, count, training.batch, epochs)
-        by_pass = replace(training, every=count, patience=count * epochs)
-        (found,) = _Stack(form, size, by_pass, [seed], device).train([source], count * epochs)
-        if found.examples is not None:
-            return Reached(count, found.history, found.states, found.other_tables, found.curve)
-    return found
+    def _least_set(
+        self,
+        form: StringForm,
+        size: DecoderSize,
+        examples: Sequence[int],
+        epochs: int,
+        seed: int,
+        device: torch.device | str,
+    ) -> _Reached:
+        for count in examples:
+            source = _passes(form, seed, count, self.batch, epochs)
+            by_pass = replace(self, every=count, patience=count * epochs)
+            (found,) = _Stack(form, size, by_pass, [seed], device).train([source], count * epochs)
+            if found.examples is not None:
+                return _Reached(count, found.history, found.states, found.other_tables, found.curve)
+        return found
 
 
 def _fresh(form: StringForm, seed: int, batch: int) -> Iterator[Int[Tensor, "batch length"]]:
     draws = generator(seed)
     while True:
         drawn = max(batch, _DRAWN // batch * batch)
-        yield from write_strings(*automata_of_parts(TRAINING, drawn, form, draws, seed), form).split(batch)
+        yield from form.write(*automata_of_parts(_TRAINING, drawn, form, draws, seed)).split(batch)
 
 
 def _passes(form: StringForm, seed: int, count: int, batch: int, epochs: int) -> Iterator[Int[Tensor, "part length"]]:
     draws = generator(seed)
-    strings = write_strings(*automata_of_parts(TRAINING, count, form, draws, seed), form)
+    strings = form.write(*automata_of_parts(_TRAINING, count, form, draws, seed))
     for _ in range(epochs):
         yield from (strings[part] for part in torch.randperm(count, generator=draws).split(batch))
 
@@ -172,7 +167,7 @@ class _Stack:
         self,
         form: StringForm,
         size: DecoderSize,
-        training: Training,
+        training: DecoderTraining,
         seeds: Sequence[int],
         device: torch.device | str,
     ) -> None:
@@ -181,7 +176,7 @@ class _Stack:
         self.model = Decoders(size, seeds).to(device)
         self.optimiser = _adam(self.model, training.rate)
         self.test_draws = {seed: generator(streams(seed, 1)[0]) for seed in seeds}
-        self.stopping = torch.stack([self._kept(STOPPING, training.tested, seed) for seed in seeds]).to(device)
+        self.stopping = torch.stack([self._kept(_STOPPING, training.tested, seed) for seed in seeds]).to(device)
         self.recent = torch.zeros(len(seeds), dtype=torch.float64, device=device)
         self.curves: dict[int, list[tuple[int, float]]] = {seed: [] for seed in seeds}
 
@@ -189,10 +184,10 @@ class _Stack:
     def history(self) -> int:
         return self.form.length - self.form.prompt
 
-    def train(self, sources: Sequence[Iterator[Tensor]], most: int) -> list[Reached]:
-        """What each run has reached after at most so many strings, which the sources hold."""
+    def train(self, sources: Sequence[Iterator[Tensor]], most: int) -> list[_Reached]:
+        """The end of each run, after at most so many strings, which the sources hold."""
         live = dict(zip(self.seeds, sources, strict=True))
-        done: dict[int, Reached] = {}
+        done: dict[int, _Reached] = {}
         order, seen, next_test = self.seeds, 0, self.training.every
         while live and seen < most:
             strings = torch.stack([next(live[seed]) for seed in self.seeds]).to(self.device)
@@ -205,7 +200,7 @@ class _Stack:
             for place in reached:
                 done[self.seeds[place]] = self._result(place, seen)
                 del live[self.seeds[place]]
-            if seen >= self.training.patience and self.recent.max() < IDLE:
+            if seen >= self.training.patience and self.recent.max() < _IDLE:
                 break
             if reached and live:
                 self._keep([place for place in range(len(self.seeds)) if place not in reached])
@@ -213,7 +208,7 @@ class _Stack:
         return [done[seed] for seed in order]
 
     def _step(self, strings: Int[Tensor, "runs batch length"], seen: int) -> None:
-        self.optimiser.param_groups[0]["lr"] = self.training.rate * min(1.0, seen / WARM_UP)
+        self.optimiser.param_groups[0]["lr"] = self.training.rate * min(1.0, seen / _WARM_UP)
         logits = self.model(strings[..., :-1], self.history)
         targets = strings[..., -self.history :]
         losses = cross_entropy(logits.flatten(0, 2), targets.flatten(), reduction="none")
@@ -225,7 +220,7 @@ class _Stack:
 
     def _tested(self, seen: int) -> list[int]:
         """The places of the runs that pass the test for stopping, which only the promising ones take."""
-        promising = (self.recent >= PROMISING).nonzero().flatten().tolist()
+        promising = (self.recent >= _PROMISING).nonzero().flatten().tolist()
         if not promising:
             return []
         right = _right(_part(self.model, promising), self.stopping[promising], self.history)
@@ -234,14 +229,14 @@ class _Stack:
             self.curves[self.seeds[place]].append((seen, share))
         return [place for place, share in zip(promising, shares, strict=True) if share >= TARGET]
 
-    def _result(self, place: int, examples: int | None) -> Reached:
+    def _result(self, place: int, examples: int | None) -> _Reached:
         seed, model = self.seeds[place], _part(self.model, [place])
-        tables, words = automata_of_parts(RESULT, 2 * self.training.tested, self.form, self.test_draws[seed], seed)
-        honest = write_strings(tables, words, self.form).to(self.device)[None]
-        misled = write_strings(tables, words, self.form, shown=tables.roll(1, dims=0)).to(self.device)[None]
+        tables, words = automata_of_parts(_RESULT, 2 * self.training.tested, self.form, self.test_draws[seed], seed)
+        honest = self.form.write(tables, words).to(self.device)[None]
+        misled = self.form.write(tables, words, shown=tables.roll(1, dims=0)).to(self.device)[None]
         misled = misled[:, : self.training.tested]
         right = _right(model, honest, self.history)
-        return Reached(
+        return _Reached(
             examples=examples,
             history=right.double().mean().item(),
             states=right[..., self.form.state_places].double().mean().item(),
@@ -262,7 +257,7 @@ class _Stack:
         self.stopping, self.recent = self.stopping[places], self.recent[places]
 
     def _kept(self, parts: tuple[int, ...], count: int, seed: int) -> Int[Tensor, "count length"]:
-        return write_strings(*automata_of_parts(parts, count, self.form, self.test_draws[seed], seed), self.form)
+        return self.form.write(*automata_of_parts(parts, count, self.form, self.test_draws[seed], seed))
 
 
 def _adam(model: Decoders, rate: float) -> torch.optim.AdamW:

@@ -7,13 +7,14 @@ the statistics alone.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.linear_attention.experiments.folding import fold_back, folded
 from attention_theory.linear_attention.learning.regression import Statistics
+from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import Heads, random_heads
 from attention_theory.randomness import Seed, generator
 from attention_theory.training import Adam
@@ -21,13 +22,13 @@ from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
-class TrainedHeads:
+class _TrainedHeads:
     """Models trained together.
 
     Attributes:
         heads: the models, stacked along the first axis.
         losses: the mean squared loss of each.
-        history: the losses at the recorded steps, one row a record.
+        history: the losses at the recorded steps, one row for each record.
         steps: the number of steps before each record.
     """
 
@@ -40,8 +41,7 @@ class TrainedHeads:
 def start_heads(counts: Sequence[int], width: int, spread: float, seed: Seed) -> Heads:
     """Models to begin from, one for each number of heads in ``counts``, in one stack.
 
-    Those with fewer heads than the largest are filled up with heads of zeros. Such a head has a gradient of zero, in V
-    because Q is zero and in Q because V is, so that training leaves it as it is.
+    Those with fewer heads than the largest are filled up with heads of zeros, whose gradient is zero.
 
     Args:
         counts: the number of heads of each model.
@@ -66,14 +66,14 @@ def train_heads(
     rate: float | Float[Tensor, " models"],
     least_loss: float | None = None,
     dtype: torch.dtype | None = None,
-) -> TrainedHeads:
+) -> _TrainedHeads:
     """Train a stack of models by full-batch Adam with a cosine schedule.
 
     Args:
         data: the statistics of the training data.
         start: the models to begin from, stacked along the first axis.
         steps: the number of steps, at least 1.
-        rate: the learning rate, one for all or one a model.
+        rate: the learning rate, one for all or one for each model.
         least_loss: the loss of least squares, where it is known better than by rounding (0 on realizable data).
         dtype: the arithmetic of the training, that of ``start`` unless given; what is returned has that of ``start``.
 
@@ -91,13 +91,49 @@ def train_heads(
     optimisers = Adam(values, rate), Adam(queries, rate)
     history, marks = [], [*range(0, steps, every), steps]
     for step in range(steps + 1):
-        gap = folded(heads) - target
+        gap = _folded(heads) - target
         pull = gap @ moment  # Λ is symmetric, so this is half the gradient
         if step % every == 0 or step == steps:
             history.append((pull * gap).sum(dim=(-2, -1)) + floor)
         if step < steps:
-            share = 0.5 * (1 + math.cos(math.pi * step / steps))
-            for optimiser, gradient in zip(optimisers, fold_back(heads, 2 * pull), strict=True):
-                optimiser.step(gradient, share)
+            fraction = 0.5 * (1 + math.cos(math.pi * step / steps))
+            for optimiser, gradient in zip(optimisers, _fold_back(heads, 2 * pull), strict=True):
+                optimiser.step(gradient, fraction)
     trained = Heads(values.to(kept), queries.to(kept))
-    return TrainedHeads(trained, history[-1].to(kept), torch.stack(history).to(kept), marks)
+    return _TrainedHeads(trained, history[-1].to(kept), torch.stack(history).to(kept), marks)
+
+
+def _folded(heads: Heads) -> Float[Tensor, "... out psi"]:
+    """The coefficients p(Θ) of a stack of models, as ``coefficients``, by copies of whole rows both ways."""
+    values, queries = heads.values, heads.queries
+    out, width = values.shape[-2:]
+    first, second, _ = _places(width, values.device)
+    matrix = values.flatten(-2).mT @ queries.flatten(-2)
+    blocks = matrix.unflatten(-1, (width, width)).unflatten(-3, (out, width)).flatten(-3, -2)  # (..., a, j k, l)
+    found = blocks.index_select(-2, first)
+    found[..., : len(second), :] += blocks.index_select(-2, second)
+    return found.flatten(-2)
+
+
+def _fold_back(
+    heads: Heads, of_coefficients: Float[Tensor, "... out psi"]
+) -> tuple[Float[Tensor, "... heads out width"], Float[Tensor, "... heads width width"]]:
+    """The gradients of values and queries, from that of p(Θ): from the head matrix on the map is linear, and copies."""
+    values, queries = heads.values, heads.queries
+    out, width = values.shape[-2:]
+    blocks = of_coefficients.unflatten(-1, (-1, width)).index_select(-2, _places(width, values.device)[2])
+    matrix = blocks.flatten(-3).unflatten(-1, (out * width, width * width))
+    of_values, of_queries = queries.flatten(-2) @ matrix.mT, values.flatten(-2) @ matrix
+    return of_values.view_as(values), of_queries.view_as(queries)
+
+
+@cache
+def _places(
+    width: int, device: torch.device
+) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " unequal"], Int[Tensor, " width_squared"]]:
+    """Where (j, k) of every pair stands among all d² orders, where (k, j) of the unequal ones, and the pair of each."""
+    j, k = pairs(width, device)
+    pair = torch.empty(width, width, dtype=torch.int64, device=device)
+    pair[j, k] = pair[k, j] = torch.arange(len(j), device=device)
+    unequal = len(j) - width
+    return j * width + k, (k * width + j)[:unequal], pair.flatten()

@@ -12,7 +12,7 @@ from attention_theory.randomness import Seed, normal
 from attention_theory.validation import Each, refuse_unless, require, require_shape
 
 
-def bend_weights(sizes: Sequence[float]) -> Float[Tensor, " sizes"]:
+def _bend_weights(sizes: Sequence[float]) -> Float[Tensor, " sizes"]:
     """The weights with which logarithms of counts add up to a bend, see :func:`bend`.
 
     Raises:
@@ -30,19 +30,18 @@ def bend_weights(sizes: Sequence[float]) -> Float[Tensor, " sizes"]:
 def bend(sizes: Sequence[float], logarithms: Float[Tensor, "... sizes"]) -> Float[Tensor, "..."]:
     """The growth rate of a count at the largest size less that at the smallest, from the logarithms of its values.
 
-    The logarithms are fitted by a parabola in the size, by least squares; the slope of a parabola is the growth rate.
-    The bend is below zero where the growth is slower than exponential, above zero where it is faster, and zero for
-    every exponential. The leading axes are as many growths, one run each.
+    The logarithms are fitted by a parabola in the size. The bend is below zero where the growth is slower than
+    exponential, above zero where it is faster, and zero for every exponential.
 
     Raises:
-        ParameterError: as :func:`bend_weights`, or another number of logarithms.
+        ParameterError: as :func:`_bend_weights`, or another number of logarithms.
     """
     require_shape(logarithms=(logarithms, (..., len(sizes))))
-    return logarithms @ bend_weights(sizes).to(logarithms)
+    return logarithms @ _bend_weights(sizes).to(logarithms)
 
 
 @dataclass(frozen=True)
-class Line:
+class _Line:
     """A straight line through points, by least squares.
 
     Attributes:
@@ -60,7 +59,7 @@ class Line:
     miss: float
 
 
-def growth_line(sizes: Sequence[float], logarithms: Float[Tensor, "runs sizes"], power: bool) -> Line:
+def growth_line(sizes: Sequence[float], logarithms: Float[Tensor, "runs sizes"], power: bool) -> _Line:
     """The power law, or the exponential, through counts: a line through their logarithms.
 
     Args:
@@ -83,7 +82,7 @@ def growth_line(sizes: Sequence[float], logarithms: Float[Tensor, "runs sizes"],
     at_sizes = means.mean() + slope * centred
     freedom = logarithms.numel() - 2
     error = ((logarithms - at_sizes).square().sum() / freedom / square).sqrt()
-    return Line(slope.item(), error.item(), freedom, at_sizes, (means - at_sizes).square().mean().sqrt().item())
+    return _Line(slope.item(), error.item(), freedom, at_sizes, (means - at_sizes).square().mean().sqrt().item())
 
 
 def simulated_bends(

@@ -1,8 +1,7 @@
 """One-layer students trained by second moments of their batches, forth and back by hand (Figure 1).
 
-The error of a student with coefficients p on a batch with the second moment Λ is ``(p − p*) Λ (p − p*)ᵀ``. Students
-are so small that an ordinary training loop spends its time on the bookkeeping of gradients. Here the chain is written
-out: from heads to the head matrix, by a fixed matrix to p, and back by its transpose.
+The chain is written out: from heads to the head matrix, by a fixed matrix to the coefficients p, and back by its
+transpose. The error on a batch with the second moment Λ is ``(p − p*) Λ (p − p*)ᵀ``.
 """
 
 import torch
@@ -10,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from attention_theory.linear_attention.model.features import causal_certificate_features, psi
+from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.linear_attention.model.parameters import coefficients_of_matrix
+from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.training import Adam
 
 #: Sequences whose features are held in memory at once.
@@ -22,8 +21,7 @@ _AT_ONCE = 256
 class SequenceMoments:
     """The mean of ``H_t H_tᵀ`` over the positions of every sequence, of which batches take means.
 
-    Most of a step is reading them from memory, so only the upper triangles are kept, where the matrices are symmetric
-    to the last bit. That hangs on their size and type; where they are not, all is kept, so that no rounding changes.
+    Only the upper triangles are kept where all matrices are symmetric to the last bit, which depends on size and type.
 
     Args:
         tokens: the data of every run.
@@ -31,7 +29,7 @@ class SequenceMoments:
 
     def __init__(self, tokens: Float[Tensor, "runs sequences tokens width"]) -> None:
         self.runs, self.sequences, length, width = tokens.shape
-        parts = (causal_certificate_features(part) for part in tokens.flatten(0, 1).split(_AT_ONCE))
+        parts = (certificate_features(part, is_causal=True) for part in tokens.flatten(0, 1).split(_AT_ONCE))
         moments = torch.cat([part.mT @ part / length for part in parts])
         self._size = psi(width)
         self._place: Tensor | None = None
@@ -74,7 +72,7 @@ def train_by_moments(
     queries = start.queries.reshape(runs * kinds, heads, width**2).clone()
     of_values, of_queries = torch.empty_like(values).mT.contiguous(), torch.empty_like(queries)
     of_entries = torch.eye(width**3, dtype=values.dtype, device=values.device).unflatten(1, (width, -1))
-    fold = coefficients_of_matrix(of_entries).squeeze(1)  # (d³, ψ)
+    fold = coefficients(of_entries).squeeze(1)  # (d³, ψ)
     back = 2 * fold.mT
     wanted = target.expand(runs, kinds, -1).flatten(0, 1)
     gap, pull = torch.empty_like(wanted), torch.empty_like(wanted)

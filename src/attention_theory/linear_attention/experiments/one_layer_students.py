@@ -1,10 +1,8 @@
 """One-layer students of Section 6.1, many at once, trained on mini-batches in the space of coefficients (Figure 1).
 
-The error of a student on a sequence depends on it through its coefficients alone: with the features ``H_t`` of every
-prefix and ``Λ_i``, the mean of ``H_t H_tᵀ`` over the positions of sequence i, it is ``(p − p*) Λ_i (p − p*)ᵀ``. So the
-``Λ_i`` are computed once, the error of a mini-batch takes their mean over its sequences, and students with any number
-of heads cost the same small products. A sequence of T tokens has a ``Λ_i`` of rank T at most; where there are more
-coefficients than that, the same products are formed from its prefixes and no ``Λ_i`` is kept.
+With ``Λ_i`` the mean of ``H_t H_tᵀ`` over the positions of sequence i, the error of a student there is
+``(p − p*) Λ_i (p − p*)ᵀ``, and a mini-batch takes the mean of the ``Λ_i``. Where there are more coefficients than
+tokens in a sequence, the same products are formed from its prefixes and no ``Λ_i`` is kept.
 """
 
 from collections.abc import Sequence
@@ -15,12 +13,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.linear_attention.experiments.convergence import pass_means
 from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.run_data import RunData
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, TeacherTask
-from attention_theory.linear_attention.model.features import causal_certificate_features, pairs
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
+from attention_theory.linear_attention.model.features import certificate_features, pairs
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import Seed, generator
 from attention_theory.training import Parameters, train_many
@@ -30,25 +27,11 @@ from attention_theory.validation import Each, refuse_unless, require, require_so
 _ENTRIES_AT_ONCE = 8_000_000
 
 
-@dataclass(frozen=True)
-class TrainedStudents:
-    """Students after training.
-
-    Attributes:
-        heads: the students, as they were given.
-        history: the error of each on the batch of each step, before the step.
-    """
-
-    heads: Heads
-    history: Float[Tensor, "steps runs kinds"]
-
-
 def students_start(width: int, heads: Sequence[int], seeds: Sequence[Seed]) -> Heads:
     """One student for each seed and number of heads; every entry Gaussian of deviation ``1/√d``, one output.
 
     ``values`` have shape (runs, kinds, heads, 1, width). Students with fewer heads than the largest are filled up with
-    heads of zeros. A head of zeros has a zero gradient, in V because Q is zero and in Q because V is, so Adam leaves it
-    as it is and the student keeps its own number of heads.
+    heads of zeros, which Adam leaves as they are: their gradient is zero.
 
     Raises:
         ParameterError: a width or heads below 1, or no seed.
@@ -100,7 +83,9 @@ class CoefficientErrors:
         gaps = self.gap(heads).mT
         size = max(1, _ENTRIES_AT_ONCE // (self._shape[2] * gaps.shape[1]))
         errors = [
-            torch.cat([(causal_certificate_features(part) @ gap).square().mean(dim=1) for part in tokens.split(size)])
+            torch.cat(
+                [(certificate_features(part, is_causal=True) @ gap).square().mean(dim=1) for part in tokens.split(size)]
+            )
             for tokens, gap in zip(self._tokens, gaps, strict=True)
         ]
         return torch.stack(errors).mT
@@ -112,8 +97,8 @@ def train_by_coefficients(
     batches: Int[Tensor, "steps runs batch"],
     rate: float | Float[Tensor, "runs kinds"],
     weight_decay: float = 0.0,
-) -> TrainedStudents:
-    """Train students by Adam on the mini-batches of their runs, at a constant rate.
+) -> tuple[Heads, Float[Tensor, "steps runs kinds"]]:
+    """Train students by Adam at a constant rate: the students at the end, and their error on each step's batch.
 
     Args:
         start: students of shape (runs, kinds, heads, ...), on the device and of the type of ``errors``.
@@ -123,7 +108,7 @@ def train_by_coefficients(
         weight_decay: decoupled decay, as a multiple of the rate: AdamW.
     """
     if errors.moments is not None:
-        return TrainedStudents(*train_by_moments(start, errors.target, errors.moments, batches, rate, weight_decay))
+        return train_by_moments(start, errors.target, errors.moments, batches, rate, weight_decay)
     stack = start.values.shape[:2]
 
     def loss(models: Parameters, step: int) -> Tensor:
@@ -137,12 +122,12 @@ def train_by_coefficients(
     begin = {"values": start.values.flatten(0, 1), "queries": start.queries.flatten(0, 1)}
     trained = train_many(loss, begin, len(batches), rates, weight_decay=weight_decay, record_every=1)
     students = Heads(*(trained.parameters[name].unflatten(0, stack) for name in ("values", "queries")))
-    return TrainedStudents(students, trained.history[:-1].unflatten(1, stack))
+    return students, trained.history[:-1].unflatten(1, stack)
 
 
 @dataclass(frozen=True)
-class HeadRuns:
-    """What students of several kinds came to.
+class _HeadRuns:
+    """Trained students of several kinds.
 
     Attributes:
         heads: the students, of shape (runs, kinds, heads, ...), in float64.
@@ -159,7 +144,7 @@ def run_heads(
     dtype: torch.dtype = torch.float32,
     weight_decay: float = 0.0,
     window: int | None = None,
-) -> HeadRuns:
+) -> _HeadRuns:
     """Draw students and train them, in the arithmetic asked for.
 
     Args:
@@ -185,25 +170,25 @@ def run_heads(
     where = data.tasks.tokens.device
     start = Heads(*((scale * part[:, places]).to(where, dtype) for part in (drawn.values, drawn.queries)))
     rate = torch.tensor(rates, dtype=dtype, device=where).expand(len(data.seeds), -1)
-    trained = train_by_coefficients(start, CoefficientErrors(data.tasks.to(dtype)), data.batches, rate, weight_decay)
-    curves = pass_means(trained.history.double(), window or data.steps_each) / data.tasks.power[:, None]
-    return HeadRuns(Heads(trained.heads.values.double(), trained.heads.queries.double()), curves)
+    errors = CoefficientErrors(data.tasks.to(dtype))
+    trained, history = train_by_coefficients(start, errors, data.batches, rate, weight_decay)
+    return _HeadRuns(Heads(trained.values.double(), trained.queries.double()), data.curves(history.double(), window))
 
 
 def train_literally(
-    task: TeacherTask, start: Heads, batches: Int[Tensor, "steps batch"], rate: float, weight_decay: float = 0.0
-) -> TrainedStudents:
-    """The reference for :func:`train_by_coefficients`: one student, every output of every batch computed."""
+    tasks: Tasks, start: Heads, batches: Int[Tensor, "steps batch"], rate: float, weight_decay: float = 0.0
+) -> tuple[Heads, Float[Tensor, " steps"]]:
+    """The reference for :func:`train_by_coefficients`: one student of the first run, every output computed."""
 
     def loss(models: Parameters, step: int) -> Tensor:
         rows = batches[min(step, len(batches) - 1)]
-        outputs = mhla_causal(Heads(models["values"][0], models["queries"][0]), task.tokens[rows])
-        return (outputs - task.labels[rows]).square().mean()[None]
+        student = Heads(models["values"][0], models["queries"][0])
+        outputs = mhla_every_token(student, tasks.tokens[0, rows], is_causal=True)
+        return (outputs - tasks.labels[0, rows][..., None]).square().mean()[None]
 
     begin = {"values": start.values[None], "queries": start.queries[None]}
     trained = train_many(loss, begin, len(batches), rate, weight_decay=weight_decay, record_every=1)
-    heads = Heads(trained.parameters["values"][0], trained.parameters["queries"][0])
-    return TrainedStudents(heads, trained.history[:-1, :, None])
+    return Heads(trained.parameters["values"][0], trained.parameters["queries"][0]), trained.history[:-1, 0]
 
 
 def _pull_by_prefixes(

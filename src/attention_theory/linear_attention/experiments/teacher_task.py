@@ -2,61 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal, random_heads
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token, random_heads
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require, require_some
 
 #: How "N(0, I/√d)" is read: 1/√d as the standard deviation, or as the variance of every entry.
-Scale = Literal["deviation", "variance"]
-
-
-@dataclass(frozen=True)
-class TeacherTask:
-    """A data set of Section 6.1 and the teacher that labelled it.
-
-    Attributes:
-        teacher: one head with one output.
-        tokens: the inputs Z.
-        labels: y, one number at each position: the teacher on the tokens up to it.
-    """
-
-    teacher: Heads
-    tokens: Float[Tensor, "sequences tokens width"]
-    labels: Float[Tensor, "sequences tokens 1"]
-
-
-def teacher_task(width: int, sequences: int, tokens: int, seed: Seed, scale: Scale = "deviation") -> TeacherTask:
-    """Draw a teacher and a data set.
-
-    Args:
-        width: d.
-        sequences: N.
-        tokens: T, the length of each sequence.
-        seed: draws the teacher first, then the inputs.
-        scale: how the two Gaussian laws are read; the entries of the teacher have scale ``1/√d``, those of the inputs
-            ``1/√T``.
-
-    Raises:
-        ParameterError: a size below 1, or an unknown reading.
-    """
-    require(width=(width, 1, None), sequences=(sequences, 1, None), tokens=(tokens, 1, None))
-    require(scale=(scale, {"deviation", "variance"}))
-    power = -0.5 if scale == "deviation" else -0.25
-    draws = generator(seed)
-    teacher = random_heads(1, width, draws, out=1, scale=width**power)
-    inputs = tokens**power * normal(sequences, tokens, width, seed=draws)
-    return TeacherTask(teacher, inputs, mhla_causal(teacher, inputs))
+_Scale = Literal["deviation", "variance"]
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """Data sets of Section 6.1, each with a teacher and inputs of its own, for students that are trained side by side.
+    """Data sets of Section 6.1, each with another teacher, for students that are trained side by side.
 
     Attributes:
         teachers: one head with one output for each run.
@@ -67,6 +29,34 @@ class Tasks:
     teachers: Heads
     tokens: Float[Tensor, "runs sequences tokens width"]
     labels: Float[Tensor, "runs sequences tokens"]
+
+    @classmethod
+    def draw(cls, width: int, sequences: int, tokens: int, seeds: Sequence[Seed], scale: _Scale = "deviation") -> Self:
+        """Draw a teacher and a data set for each seed.
+
+        Args:
+            width: d.
+            sequences: N.
+            tokens: T, the length of each sequence.
+            seeds: each draws a teacher first, then its inputs.
+            scale: how the two Gaussian distributions are read; ``1/√d`` is the scale of the entries of a teacher,
+                ``1/√T`` that of the inputs.
+
+        Raises:
+            ParameterError: a size below 1, an unknown reading, or no seed.
+        """
+        require(width=(width, 1, None), sequences=(sequences, 1, None), tokens=(tokens, 1, None))
+        require(scale=(scale, {"deviation", "variance"}))
+        require_some(seeds=seeds)
+        power = -0.5 if scale == "deviation" else -0.25
+        values, queries, inputs, labels = [], [], [], []
+        for draws in map(generator, seeds):
+            teacher = random_heads(1, width, draws, out=1, scale=width**power)
+            inputs.append(tokens**power * normal(sequences, tokens, width, seed=draws))
+            labels.append(mhla_every_token(teacher, inputs[-1], is_causal=True)[..., 0])
+            values.append(teacher.values)
+            queries.append(teacher.queries)
+        return cls(Heads(torch.stack(values), torch.stack(queries)), torch.stack(inputs), torch.stack(labels))
 
     @property
     def power(self) -> Float[Tensor, " runs"]:
@@ -83,24 +73,8 @@ class Tasks:
         return Tasks(self.teachers, self.tokens[:, first:last], self.labels[:, first:last])
 
 
-def teacher_tasks(width: int, sequences: int, tokens: int, seeds: Sequence[Seed]) -> Tasks:
-    """Draw the data set of :func:`teacher_task` once for each seed.
-
-    Raises:
-        ParameterError: a size below 1, or no seed.
-    """
-    require_some(seeds=seeds)
-    drawn = [teacher_task(width, sequences, tokens, seed) for seed in seeds]
-    teachers = Heads(
-        torch.stack([one.teacher.values for one in drawn]), torch.stack([one.teacher.queries for one in drawn])
-    )
-    return Tasks(
-        teachers, torch.stack([one.tokens for one in drawn]), torch.stack([one.labels[..., 0] for one in drawn])
-    )
-
-
 def printed_labels(teacher: Heads, tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "tokens 1"]:
-    """The labels as Section 6.1 prints them, ``y_t = V Z_{1:t} (z_t Q z_t)``, for one sequence.
+    """The labels of the paper's formula in Section 6.1, ``y_t = V Z_{1:t} (z_t Q z_t)``, for one sequence.
 
     ``V`` is 1 x d and ``Z_{1:t}`` is t x d, so the first product has no meaning unless t = d.
 

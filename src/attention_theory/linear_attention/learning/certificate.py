@@ -19,7 +19,7 @@ class Certificate:
 
     Attributes:
         smallest: λ_min, set to exactly 0 where it is zero up to rounding.
-        largest: λ_max. Λ_D scales with the sixth power of the data, so λ_min alone says little.
+        largest: λ_max.
         rank: the number of eigenvalues that are not zero.
         null_space: an orthonormal basis of the kernel, one vector a row; empty if the certificate holds.
     """
@@ -31,17 +31,12 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether λ_min > 0: every empirical risk minimiser on realizable data is then the same function."""
+        """Whether λ_min > 0: all empirical risk minimisers on realizable data are then one function."""
         return self.nullity == 0
 
     @property
     def nullity(self) -> int:
         return len(self.null_space)
-
-
-def second_moment(features: Float[Tensor, "samples features"]) -> Float[Tensor, "features features"]:
-    """Λ_D, the mean of H Hᵀ over the samples (Eq. 5)."""
-    return features.mT @ features / len(features)
 
 
 def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9) -> Certificate:
@@ -58,15 +53,15 @@ def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9)
     """
     require_some(tokens=tokens)
     require_finite(tokens=tokens)
-    return certificate_of(second_moment(certificate_features(tokens)), rtol)
+    features = certificate_features(tokens)
+    return certificate_of(features.mT @ features / len(features), rtol)
 
 
 def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-9) -> Certificate:
     """The certificate of a second moment. Eigenvalues up to ``rtol`` times the largest count as zero.
 
     Raises:
-        ParameterError: a moment that is not square and symmetric; values that are not finite, or ``rtol`` outside [0,
-            1].
+        ParameterError: a moment that is not square and symmetric, or ``rtol`` outside [0, 1].
     """
     require(rtol=(rtol, 0.0, 1.0))
     require_some(moment=moment)

@@ -1,7 +1,5 @@
 """How far apart two nearly optimal models can be (Lemmas 4.4 and B.2)."""
 
-import math
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -9,11 +7,15 @@ from torch import Tensor
 from attention_theory.linear_attention.learning.regression import Statistics
 from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.randomness import Seed, generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import FORMS, Form, require
 
 
-def squared_bound(
-    epsilon: float, smallest: float, tokens: Float[Tensor, "... tokens width"], least: float = 0.0
+def difference_bound(
+    epsilon: float,
+    smallest: float,
+    tokens: Float[Tensor, "... tokens width"],
+    least: float = 0.0,
+    form: Form = "correct",
 ) -> Float[Tensor, "..."]:
     """``4 (ε − L) ‖Z‖_F⁶ / λ_min``, a bound on the squared difference of two models of loss at most ε.
 
@@ -22,26 +24,14 @@ def squared_bound(
         smallest: λ_min of the second moment, above 0.
         tokens: the inputs Z.
         least: L, the loss of least squares; 0 gives the corrected form of Lemma 4.4, its value that of Lemma B.2.
-    """
-    return 4 * (epsilon - least) / smallest * _sixth_power(tokens)
-
-
-def printed_bound(epsilon: float, smallest: float, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "..."]:
-    """Eq. 20 as printed: ``ε ‖Z‖_F⁶ / λ_min``, there a bound on the difference itself, not on its square."""
-    return epsilon / smallest * _sixth_power(tokens)
-
-
-def printed_noise_numerator(
-    epsilon: float, noise: Float[Tensor, "samples out"], data: Float[Tensor, "samples tokens width"], failure: float
-) -> float:
-    """The numerator of Eq. 58 as printed: ``ε − mean ‖ζ‖² + B² log(1/δ) / N`` with B the largest ``‖Z_i‖_F``.
+        form: ``printed`` has no factor 4, as Eq. 20, where it bounds the difference and not its square.
 
     Raises:
-        ParameterError: a probability of failure outside (0, 1].
+        ParameterError: an unknown form.
     """
-    require(failure=(failure, 1e-300, 1.0))
-    largest = data.flatten(1).norm(dim=1).max().item()
-    return epsilon - noise.square().sum(dim=1).mean().item() + largest**2 * math.log(1 / failure) / len(data)
+    require(form=(form, FORMS))
+    factor = 4 if form == "correct" else 1
+    return factor * (epsilon - least) / smallest * tokens.square().sum(dim=(-2, -1)) ** 3
 
 
 def coefficients_of_loss(
@@ -83,7 +73,3 @@ def largest_ratio(
     """The largest of (squared) difference of outputs over bound, over all pairs and all inputs."""
     gap = ((first - second) @ certificate_features(inputs).mT).square().sum(dim=1)
     return ((gap if squared else gap.sqrt()) / bound).max().item()
-
-
-def _sixth_power(tokens: Tensor) -> Tensor:
-    return tokens.square().sum(dim=(-2, -1)) ** 3

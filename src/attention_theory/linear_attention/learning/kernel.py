@@ -4,30 +4,19 @@ The feature matrix of an input is ``𝒳(Z) = G ⊗ z_n`` with ``G = Z Zᵀ``, s
 
     ``<𝒳(Z), 𝒳(Z')> = <G, G'> <z_n, z'_n> = ‖Zᵀ Z'‖_F² <z_n, z'_n>``,
 
-which costs the products of the tokens, at any width. The matrix Ŵ of least norm is a combination of the features of the
-samples, and all that it predicts is a combination of such inner products. Every prefix of a run is a sample here, as in
-the data set D of Lemma 5.1. Prefixes whose last tokens share no coordinate have inner product 0: the regression falls
-into *sectors*, each solved by itself.
-
-The Gram matrix has the rank of Λ_D and tells, for every single input, whether the data determine the output there. What
-it cannot give is the certificate of Lemma 4.1 from fewer than ψ samples: that one then fails, whatever the samples.
+at any width. The Gram matrix has the rank of Λ_D and shows whether the data determine the output at an input.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float
 from scipy.linalg.lapack import dpstrf
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.validation import Each, refuse_unless, require, require_finite, require_shape, require_some
+from attention_theory.validation import require, require_finite, require_shape, require_some
 
 
 def kernel(
@@ -36,52 +25,6 @@ def kernel(
     """The inner products ``‖Zᵀ Z'‖_F² <z_n, z'_n>`` of the features of two sets of inputs."""
     products = torch.einsum("isw,jtw->ijst", left, right)
     return products.square().sum(dim=(-2, -1)) * products[..., -1, -1]
-
-
-def prefix_kernel(
-    left: Float[Tensor, "runs tokens width"],
-    right: Float[Tensor, "others _tokens width"],
-    lengths: Sequence[int],
-    others: Sequence[int],
-) -> Float[Tensor, "prefixes others_prefixes"]:
-    """The kernel between prefixes: the first ``lengths`` tokens of each left run, the first ``others`` of each right.
-
-    The prefixes of a run follow one another. Tokens are multiplied position by position, in the coordinates alone that
-    are used at both: the memory is that of the result, and the time is that of what is not zero.
-
-    Raises:
-        ParameterError: no length, one that the runs do not have, or lengths that do not rise.
-    """
-    require(lengths=(Each(lengths), 1, left.shape[1]), others=(Each(others), 1, right.shape[1]))
-    for name, given in (("lengths", lengths), ("others", others)):
-        refuse_unless(all(a < b for a, b in pairwise(given)), f"{name} must rise, got {list(given)}")
-    used = [(runs != 0).any(dim=0) for runs in (left, right)]
-    sums = left.new_zeros(len(lengths), len(others), len(left), len(right))
-    for s in range(lengths[-1]):
-        for t in range(others[-1]):
-            common = (used[0][s] & used[1][t]).nonzero()[:, 0]
-            if len(common):
-                products = left[:, s, common] @ right[:, t, common].mT
-                sums[bisect_right(lengths, s), bisect_right(others, t)] += products.square_()
-    sums.cumsum_(0).cumsum_(1)
-    for i, length in enumerate(lengths):
-        for j, other in enumerate(others):
-            sums[i, j] *= left[:, length - 1] @ right[:, other - 1].mT
-    return sums.permute(2, 0, 3, 1).reshape(len(left) * len(lengths), -1)
-
-
-def sectors(runs: Float[Tensor, "runs tokens width"], first: int) -> list[list[int]]:
-    """The lengths ``first`` to n - 1, sorted into sets between which the kernel is 0 for every pair of runs.
-
-    Two lengths belong together if their last tokens use a common coordinate, in any runs, or through others that do.
-
-    Raises:
-        ParameterError: ``first`` below 1, or no token behind such a prefix.
-    """
-    require(first=(first, 1, runs.shape[1] - 1))
-    used = (runs[:, first - 1 : -1] != 0).any(dim=0).double().cpu().numpy()
-    count, label = connected_components(csr_array(used @ used.T), directed=False)
-    return [[first + place for place, one in enumerate(label) if one == which] for which in range(count)]
 
 
 @dataclass(frozen=True)
@@ -129,6 +72,13 @@ class KernelFit:
         """The part of each input's features in the span of the samples, in the orthonormal coordinates of L."""
         return torch.linalg.solve_triangular(self.factor, cross[:, self.basis].mT, upper=False).mT
 
+    def heads(self, samples: Float[Tensor, "samples tokens width"]) -> Heads:
+        """The model as ``rank · n`` heads: ``V = α_i z_tᵀ``, ``Q = z_t z_nᵀ`` for every token of every basis sample."""
+        basis = samples[self.basis]
+        values = self.dual[:, None, :, None] * basis[:, :, None, :]
+        queries = basis[:, :, :, None] * basis[:, -1:, None, :]
+        return Heads(values.flatten(0, 1), queries.flatten(0, 1))
+
 
 def kernel_fit(
     gram: Float[Tensor, "samples samples"], labels: Float[Tensor, "samples out"], rtol: float = 1e-9
@@ -159,83 +109,6 @@ def kernel_fit(
         smallest=rows.diagonal().square().min().item() / largest,
         dropped=left.abs().max().item() / largest if len(left) else 0.0,
     )
-
-
-@dataclass(frozen=True)
-class KernelModel:
-    """What Algorithm 1 learns from runs: a function of the tokens, ``Σ_i α_i k(Z_i, Z)`` over all sectors.
-
-    Attributes:
-        runs: the training runs.
-        parts: for each sector the lengths of its prefixes and the regression on them.
-    """
-
-    runs: Float[Tensor, "runs tokens width"]
-    parts: list[tuple[list[int], KernelFit]]
-
-    @property
-    def rank(self) -> int:
-        """The rank of Λ_D: that of the whole Gram matrix, which the sectors divide."""
-        return sum(fit.rank for _, fit in self.parts)
-
-    def __call__(self, tokens: Float[Tensor, "inputs tokens width"]) -> Float[Tensor, "inputs width"]:
-        """The outputs at the last token of each input, before any rounding."""
-        output = torch.zeros_like(tokens[:, -1])
-        for fit, cross in self._met(tokens):
-            output += fit.predict(cross)
-        return output
-
-    def outside(self, tokens: Float[Tensor, "inputs tokens width"]) -> Float[Tensor, " inputs"]:
-        """The squared part of each input's features outside the span of the data, as :meth:`KernelFit.outside`."""
-        return self.with_outside(tokens)[1]
-
-    def with_outside(
-        self, tokens: Float[Tensor, "inputs tokens width"]
-    ) -> tuple[Float[Tensor, "inputs width"], Float[Tensor, " inputs"]]:
-        """The outputs and :meth:`outside`, from one computation of the kernel, which is most of the work."""
-        output, inside = torch.zeros_like(tokens[:, -1]), tokens.new_zeros(())
-        for fit, cross in self._met(tokens):
-            output += fit.predict(cross)
-            inside = inside + fit.coordinates(cross).square().sum(dim=1)
-        own = (tokens @ tokens.mT).square().sum(dim=(1, 2)) * tokens[:, -1].square().sum(dim=1)
-        return output, ((own - inside) / own).clamp(min=0)
-
-    def _met(self, tokens: Float[Tensor, "inputs tokens width"]) -> Iterator[tuple[KernelFit, Float[Tensor, "_ _"]]]:
-        """The sectors whose last tokens share a coordinate with those of the inputs, and the kernel with them."""
-        used = (tokens[:, -1] != 0).any(dim=0)
-        for lengths, fit in self.parts:
-            if ((self.runs[:, [length - 1 for length in lengths]] != 0).any(dim=(0, 1)) & used).any():
-                yield fit, prefix_kernel(tokens, self.runs, [tokens.shape[1]], lengths)
-
-
-def learn_runs(runs: Float[Tensor, "runs tokens width"], first: int, rtol: float = 1e-9) -> KernelModel:
-    """Algorithm 1 on the data set D of Lemma 5.1: every prefix of each run, with the token that follows for a label.
-
-    Args:
-        runs: histories of one length.
-        first: the tokens of the prompt, which is the shortest prefix.
-        rtol: as in :func:`kernel_fit`.
-
-    Raises:
-        ParameterError: no run, ``first`` below 1 or no token behind it, or ``rtol`` outside [0, 1].
-    """
-    require_some(runs=runs)
-    parts = []
-    for lengths in sectors(runs, first):
-        gram = prefix_kernel(runs, runs, lengths, lengths)
-        parts.append((lengths, kernel_fit(gram, runs[:, lengths].flatten(0, 1), rtol)))
-    return KernelModel(runs, parts)
-
-
-def kernel_heads(fit: KernelFit, samples: Float[Tensor, "samples tokens width"]) -> Heads:
-    """The learned model as heads: ``V = α_i z_tᵀ``, ``Q = z_t z_nᵀ`` for every token of every basis sample.
-
-    They are ``rank · n`` heads; a singular value decomposition makes at most d² of them where there are more.
-    """
-    basis = samples[fit.basis]
-    values = fit.dual[:, None, :, None] * basis[:, :, None, :]
-    queries = basis[:, :, :, None] * basis[:, -1:, None, :]
-    return Heads(values.flatten(0, 1), queries.flatten(0, 1))
 
 
 def _solve(rows: Float[Tensor, "samples rank"], labels: Float[Tensor, "samples out"]) -> Float[Tensor, "rank out"]:

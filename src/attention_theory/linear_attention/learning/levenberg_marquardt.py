@@ -16,7 +16,7 @@ from attention_theory.validation import require, require_shape
 
 
 @dataclass(frozen=True)
-class Fits:
+class _Fits:
     """A stack of fitted models.
 
     Attributes:
@@ -33,11 +33,11 @@ def fit_many(
     labels: Float[Tensor, "samples out"],
     start: Heads,
     steps: int = 200,
-) -> Fits:
-    """Minimise the mean squared loss from every start by itself.
+) -> _Fits:
+    """Minimise the mean squared loss from every start.
 
     Args:
-        features: H(Z_i), one row a sample.
+        features: H(Z_i), one row for each sample.
         labels: y_i.
         start: the models to begin from, stacked along the first axis.
         steps: the number of damped steps, each accepted only where it lowers the loss.
@@ -62,7 +62,7 @@ def fit_many(
         )
         now = torch.where(better[:, None], then, now)
         damping = torch.where(better, damping / 4, damping * 3).clamp(1e-14, 1e8)
-    return Fits(heads, now.square().sum(dim=1) / samples)
+    return _Fits(heads, now.square().sum(dim=1) / samples)
 
 
 def _residuals(heads: Heads, cubic: Tensor, labels: Tensor) -> Float[Tensor, "models samples_out"]:

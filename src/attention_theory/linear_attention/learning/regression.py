@@ -1,8 +1,7 @@
 """Algorithm 1: learn linear attention by ordinary least squares, and read the heads off a singular value decomposition.
 
-The regression of Eq. 10 has d⁴ unknowns, of which the data can only ever determine d·ψ, so its minimiser is never
-unique, and the one of least norm is taken. Here it is solved in the ψ distinct features, scaled so that the norm is
-that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
+Of the minimisers of Eq. 10 the one of smallest norm is taken. It is solved in the ψ distinct features, scaled so that
+the norm is that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.linear_attention.model.features import (
-    causal_certificate_features,
     certificate_features,
     psi,
 )
@@ -22,6 +20,7 @@ from attention_theory.linear_attention.model.linear_attention import LinearAtten
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
 from attention_theory.numerics import least_norm_solution
+from attention_theory.randomness import Seed, normal
 from attention_theory.validation import refuse_unless, require, require_finite, require_shape, require_some
 
 #: Feature entries held in memory at once while statistics are summed: 64 MB of float64.
@@ -29,8 +28,8 @@ _ENTRIES_AT_ONCE = 8_000_000
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What Algorithm 1 returns: at most d² heads, with the matrix Ŵ and the coefficients they stand for."""
+class _Learned:
+    """The result of Algorithm 1: at most d² heads, with the matrix Ŵ and the coefficients."""
 
     heads: Heads
     matrix: Float[Tensor, "out_width width_squared"]
@@ -77,6 +76,28 @@ class Statistics:
         basis = vectors[:, kept]
         return (self.cross * scale) @ basis / values[kept] @ basis.mT * scale
 
+    def descend(self, steps: int, seed: Seed, scale: float | None = None) -> Float[Tensor, "out psi"]:
+        """The coefficients after ``steps`` steps of gradient descent of size ``1/λ_max``, from a Gaussian start.
+
+        Along each eigenvector of Λ a step multiplies the error by ``1 - λ/λ_max``; where there are no data it stays.
+
+        Args:
+            steps: T, at least 0.
+            seed: of the start.
+            scale: standard deviation of the start, the inverse root of ψ unless given.
+
+        Raises:
+            ParameterError: steps below 0.
+        """
+        require(steps=(steps, 0, None))
+        out, features = self.cross.shape
+        scale = features**-0.5 if scale is None else scale
+        start = scale * normal(out, features, seed=seed, dtype=self.cross.dtype, device=self.cross.device)
+        values, vectors = torch.linalg.eigh(self.second_moment)
+        left = (1 - values / values[-1]).clamp(0, 1) ** steps
+        best = self.solve()
+        return best + ((start - best) @ vectors * left) @ vectors.mT
+
 
 def statistics(
     tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "*samples out"], causal: bool = False
@@ -85,12 +106,11 @@ def statistics(
 
     Args:
         tokens: the inputs.
-        labels: one label an input; with ``causal`` one a position, ``(batch, tokens, out)``, each position then
-            being a sample of its own that sees the tokens up to it (Section 6.1).
-        causal: count every position as a sample.
+        labels: one per input; with ``causal`` one per position, ``(batch, tokens, out)``.
+        causal: count every position as a sample, which sees the tokens up to it (Section 6.1).
 
     Raises:
-        ParameterError: labels of another shape than the inputs ask for, no sample, or values that are not finite.
+        ParameterError: labels of another shape, no sample, or values that are not finite.
     """
     leading = tokens.shape[:2] if causal else tokens.shape[:1]
     require_some(tokens=tokens)
@@ -101,7 +121,7 @@ def statistics(
     cross = tokens.new_zeros(out, psi(width))
     samples = leading.numel()
     for part, answers in _parts(tokens, labels, causal):
-        features = (causal_certificate_features(part) if causal else certificate_features(part)).flatten(0, -2)
+        features = certificate_features(part, causal).flatten(0, -2)
         moment.addmm_(features.mT, features)
         cross.addmm_(answers.flatten(0, -2).mT, features)
     return Statistics(moment / samples, cross / samples, labels.square().sum().item() / samples, samples)
@@ -126,55 +146,29 @@ def least_squares(
     return least_norm_solution(features, labels, rtol).mT
 
 
-def excess_risk(
-    row: Float[Tensor, "... out psi"], best: Float[Tensor, "out psi"], moment: Float[Tensor, "psi psi"]
-) -> Float[Tensor, "..."]:
-    """How much the population loss of coefficients exceeds the least: ``tr((P − P*) Λ (P − P*)ᵀ)``.
-
-    ``moment`` is the second moment of the features under the law of the inputs.
-    """
-    gap = row - best
-    return (gap @ moment * gap).sum(dim=(-2, -1))
-
-
-def learn(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"]) -> Learned:
-    """Algorithm 1 on inputs with one label each, with the minimiser Ŵ of least norm.
+def learn(
+    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch *positions out"], rtol: float = 1e-10
+) -> _Learned:
+    """Algorithm 1 with the minimiser Ŵ of smallest norm, by :func:`least_squares`.
 
     Args:
         tokens: inputs; set sequences of different lengths together with ``stack_lengths``.
-        labels: one output vector an input.
+        labels: for the last token of each input, ``(batch, out)``; or for each token, ``(batch, tokens, out)``, which
+            is then a sample that has seen itself and those before it (Section 6.1).
+        rtol: as in :func:`least_squares`.
 
     Raises:
-        ParameterError: no sample, or values that are not finite.
+        ParameterError: labels of another shape, no sample, values that are not finite, or ``rtol`` outside [0, 1].
     """
-    width = tokens.shape[-1]
+    refuse_unless(labels.ndim in (2, 3), f"labels must have 2 or 3 axes, got shape {list(labels.shape)}")
+    is_causal, width = labels.ndim == 3, tokens.shape[-1]
+    if is_causal:
+        require_shape(labels=(labels, (*tokens.shape[:2], None)))
     scale = lift_scale(width, tokens.device).to(tokens.dtype)
-    return heads_of(least_squares(certificate_features(tokens) * scale, labels) * scale, width)
-
-
-def learn_causal(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"]) -> Learned:
-    """Algorithm 1 with every position of every sequence as a sample, by way of the summed statistics.
-
-    Raises:
-        ParameterError: labels of another shape, no sample, or values that are not finite.
-    """
-    return heads_of(statistics(tokens, labels, causal=True).solve(), tokens.shape[-1])
-
-
-def learn_every_position(
-    tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch tokens out"], rtol: float = 1e-10
-) -> Learned:
-    """As :func:`learn_causal`, from the features themselves by :func:`least_squares`.
-
-    The statistics square the condition number, and lose twice the digits with it: in float32 that is most of them.
-
-    Raises:
-        ParameterError: no sample, values that are not finite, or ``rtol`` outside [0, 1].
-    """
-    width = tokens.shape[-1]
-    scale = lift_scale(width, tokens.device).to(tokens.dtype)
-    features = causal_certificate_features(tokens).flatten(0, 1)
-    return heads_of(least_squares(features * scale, labels.flatten(0, 1), rtol) * scale, width)
+    features = certificate_features(tokens, is_causal).flatten(0, -2)
+    row = least_squares(features * scale, labels.flatten(0, -2), rtol) * scale
+    matrix = lift(row, width)
+    return _Learned(heads_from_matrix(matrix), matrix, row)
 
 
 def fit_linear_attention(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "..."]) -> LinearAttention:
@@ -198,21 +192,7 @@ def fit_linear_attention(tokens: Float[Tensor, "batch tokens width"], labels: Fl
     Raises:
         ParameterError: labels of another shape, no sample, or values that are not finite.
     """
-    refuse_unless(labels.ndim in (2, 3), f"labels must have 2 or 3 axes, got shape {list(labels.shape)}")
-    if labels.ndim == 2:
-        return LinearAttention.from_heads(learn(tokens, labels).heads, last_token=True)
-    require_shape(labels=(labels, (*tokens.shape[:2], None)))
-    return LinearAttention.from_heads(learn_every_position(tokens, labels).heads)
-
-
-def heads_of(row: Float[Tensor, "out psi"], width: int) -> Learned:
-    """Lines 8 and 9 of Algorithm 1: from coefficients to a matrix to heads.
-
-    Raises:
-        ParameterError: coefficients of another number than the width asks for.
-    """
-    matrix = lift(row, width)
-    return Learned(heads_from_matrix(matrix), matrix, row)
+    return LinearAttention.from_heads(learn(tokens, labels).heads, last_token=labels.ndim == 2)
 
 
 def _width_of(moment: Float[Tensor, "psi psi"]) -> int:

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.linear_attention.learning.exact_moments import exact_second_moment, gaussian_law
-from attention_theory.linear_attention.learning.regression import excess_risk, statistics
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
+from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
@@ -17,12 +17,12 @@ from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import Each, require
 
 #: A teacher's outputs with Gaussian or Cauchy noise of unit scale, or the last token's signs, which no model gives.
-Labels = Literal["gaussian", "cauchy", "signs"]
+_Labels = Literal["gaussian", "cauchy", "signs"]
 #: Standard normal entries, as they are or each input times a number of its own drawn from Pareto's law.
-Inputs = Literal["normal", "pareto"]
+_Inputs = Literal["normal", "pareto"]
 
 #: The index of the Pareto law: the least whole one with a sixth moment, so that the features have second moments.
-INDEX = 7
+_INDEX = 7
 
 
 def excess_risks(
@@ -31,15 +31,13 @@ def excess_risks(
     samples: Sequence[int],
     repetitions: int,
     seed: Seed,
-    labels: Labels = "gaussian",
-    inputs: Inputs = "normal",
+    labels: _Labels = "gaussian",
+    inputs: _Inputs = "normal",
 ) -> Float[Tensor, "samples repetitions"]:
     """Excess risk of Algorithm 1 on fresh data sets; the expectation over inputs is exact, by moments.
 
-    For Gaussian noise of variance σ² the theory of least squares gives a mean close to ``σ² d ψ / N``; Cauchy noise has
-    no variance and no such rate. The signs of the last token are bounded, and a function of the input that no model
-    computes: the residual of the best model is as large as the features are. With Pareto's inputs labels and features
-    have second moments, and the mean of residual² · feature², on which the rate ``1 / N`` rests, is infinite.
+    For Gaussian noise of variance σ² the mean is close to ``σ² d ψ / N``; Cauchy noise has no variance. With signs and
+    Pareto's inputs the mean of residual² · feature² is infinite.
 
     Args:
         width: d, at least 1.
@@ -48,7 +46,7 @@ def excess_risks(
         repetitions: fresh data sets for each N.
         seed: of all draws.
         labels: what is regressed on the features.
-        inputs: the law of the inputs.
+        inputs: the distribution of the inputs.
 
     Raises:
         ParameterError: an argument out of its range.
@@ -63,8 +61,8 @@ def excess_risks(
     )
     source = generator(seed)
     teacher = random_heads(1, width, source)
-    third, sixth = (INDEX / (INDEX - power) if inputs == "pareto" else 1.0 for power in (3, 6))
-    moment = sixth * exact_second_moment(gaussian_law(), width, tokens)
+    third, sixth = (_INDEX / (_INDEX - power) if inputs == "pareto" else 1.0 for power in (3, 6))
+    moment = sixth * EntryDistribution.gaussian().second_moment(width, tokens)
     best = torch.linalg.solve(moment, third * _sign_moments(width, tokens)).mT
     if labels != "signs":
         best = coefficients(teacher)
@@ -73,9 +71,10 @@ def excess_risks(
         for repetition in range(repetitions):
             drawn = normal(count, tokens, width, seed=source)
             if inputs == "pareto":
-                drawn *= torch.rand(count, 1, 1, generator=source, dtype=torch.float64) ** (-1 / INDEX)
+                drawn *= torch.rand(count, 1, 1, generator=source, dtype=torch.float64) ** (-1 / _INDEX)
             answers = drawn[:, -1].sign() if labels == "signs" else mhla(teacher, drawn) + _noise(drawn, labels, source)
-            risks[row, repetition] = excess_risk(statistics(drawn, answers).solve(), best, moment)
+            gap = statistics(drawn, answers).solve() - best
+            risks[row, repetition] = (gap @ moment * gap).sum(dim=(-2, -1))  # tr((P − P*) Λ (P − P*)ᵀ)
     return risks
 
 
@@ -96,7 +95,7 @@ def _sign_moments(width: int, tokens: int) -> Float[Tensor, "psi out"]:
 
 
 def _noise(
-    inputs: Float[Tensor, "samples tokens width"], law: Labels, source: torch.Generator
+    inputs: Float[Tensor, "samples tokens width"], law: _Labels, source: torch.Generator
 ) -> Float[Tensor, "samples width"]:
     shape = inputs[:, -1].shape
     if law == "gaussian":

@@ -1,9 +1,8 @@
 """The regression of Algorithm 1 within the time of Theorem 2.1, whatever the scaling of the data.
 
-A sparse embedding adds the N rows of features up, with random signs, to a few times ψ rows, and changes the norm of no
-combination of the features by more than a factor. The triangle R of the sketch's QR factorisation then preconditions
-the features: those times ``R⁻¹`` have a small condition number, and conjugate gradients need a number of steps that is
-logarithmic in the accuracy. Columns that depend on others are left out before; the best fit stays the same.
+A sparse embedding adds the N rows of features up, with random signs, to a few times ψ rows. The triangle R of the
+sketch's QR factorisation preconditions the features, and conjugate gradients solve the regression. Columns that depend
+on others are left out before.
 """
 
 import math
@@ -20,7 +19,7 @@ from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
-class Sketched:
+class _Sketched:
     """Coefficients after every number of steps, the first of them 0, and the triangle that preconditioned them.
 
     ``columns`` are those of the features that are independent; the coefficients of the others are 0.
@@ -31,7 +30,7 @@ class Sketched:
     columns: Int[Tensor, " rank"]
 
 
-def sparse_embedding(
+def _sparse_embedding(
     features: Float[Tensor, "batch psi"], rows: int, nonzeros: int, seed: Seed
 ) -> Float[Tensor, "rows psi"]:
     """A sketch ``S A``: each row of A is added, with a random sign, to one random row in each of ``nonzeros`` blocks.
@@ -58,8 +57,8 @@ def sketched_regression(
     oversampling: int = 8,
     nonzeros: int = 4,
     preconditioned: bool = True,
-) -> Sketched:
-    """Least squares by conjugate gradients from 0, for every output by itself, on features preconditioned by a sketch.
+) -> _Sketched:
+    """Least squares by conjugate gradients from 0, for every output, on features preconditioned by a sketch.
 
     Args:
         features: A, one sample a row, of any rank.
@@ -78,8 +77,8 @@ def sketched_regression(
     columns = torch.arange(every, device=features.device)
     triangle = torch.eye(every, dtype=features.dtype, device=features.device)
     if preconditioned:
-        sketch = sparse_embedding(features, oversampling * every, nonzeros, seed)
-        columns = independent_columns(sketch)
+        sketch = _sparse_embedding(features, oversampling * every, nonzeros, seed)
+        columns = _independent_columns(sketch)
         triangle = torch.linalg.qr(sketch[:, columns], mode="r").R
     features, count = features[:, columns], len(columns)
 
@@ -100,10 +99,10 @@ def sketched_regression(
         gradient = following
     coefficients = features.new_zeros(steps + 1, labels.shape[1], every)
     coefficients[..., columns] = torch.stack(found).mT
-    return Sketched(coefficients, triangle, columns)
+    return _Sketched(coefficients, triangle, columns)
 
 
-def independent_columns(matrix: Float[Tensor, "rows columns"], tolerance: float = 1e-10) -> Int[Tensor, " rank"]:
+def _independent_columns(matrix: Float[Tensor, "rows columns"], tolerance: float = 1e-10) -> Int[Tensor, " rank"]:
     """Columns that are independent and span the others, whatever their scales, in their order.
 
     Args:

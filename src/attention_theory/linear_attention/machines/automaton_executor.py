@@ -5,13 +5,10 @@ all letters a; a token for every place of the word, with its letter; and a last 
 0. Two tokens are written for every letter of the word:
 
 * from the state s and the place i, the *found* token: ``δ(s, a)`` for all a, and the letter at place i, in rows that
-  are this place's own;
+  no other place has;
 * from it, the *state* token: ``δ(s, w_i)`` and the place i + 1.
 
-A head is linear in the last token, so the choice by state and letter takes two steps. In the second one the letter of
-the found token asks this token itself, which alone holds the letter in the rows of this place, for the state that was
-found for it. That makes ``v + 3`` heads for v letters, for all automata and words within the bounds. All entries of
-tokens are 0 or 1.
+These are ``v + 3`` heads for v letters, for all automata and words within the bounds. All entries of tokens are 0 or 1.
 """
 
 from dataclasses import dataclass
@@ -22,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
-from attention_theory.linear_attention.model.rounding import round_token
+from attention_theory.linear_attention.model.rounding import read_letter, round_token
 from attention_theory.rows import Rows
 from attention_theory.validation import Each, require, require_shape
 
@@ -124,9 +121,7 @@ class AutomatonExecutor:
 
     def states_of(self, histories: Float[Tensor, "runs tokens width"]) -> Int[Tensor, "runs times"]:
         """The states that a history goes through, the start first; -1 where a token holds no state, or several."""
-        told = self.rows.of(histories[:, self.prompt_tokens - 1 :: 2], "state")
-        one = ((told == 0) | (told == 1)).all(dim=-1) & (told.sum(dim=-1) == 1)
-        return torch.where(one, told.argmax(dim=-1), -1)
+        return read_letter(self.rows.of(histories[:, self.prompt_tokens - 1 :: 2], "state"))
 
     def read(self, tokens: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         """Tokens rounded attribute by attribute."""

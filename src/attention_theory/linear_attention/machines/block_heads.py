@@ -1,8 +1,7 @@
 """Linear-attention heads written as index blocks over named rows, evaluated only where they are not zero.
 
-The paper's ``Z`` has a token in every column and a coordinate in every *row*; here a token is a row of a tensor and its
-coordinates are the last axis. The word *row* keeps the paper's meaning: a coordinate
-of the token. :class:`attention_theory.rows.Rows` names them.
+The word *row* has the paper's meaning, a coordinate of a token; :class:`attention_theory.rows.Rows` names them. In
+tensors the coordinates are the last axis.
 """
 
 from collections.abc import Sequence
@@ -57,9 +56,8 @@ def dense(heads: Sequence[BlockHead], width: int) -> Heads:
 class BlockLayer:
     """One layer of heads (Eq. 2) that is run autoregressively (Eqs. 21-22), exactly.
 
-    The heads are kept as two sorted lists of links, ``source -> key`` and ``value -> destination``. A step follows
-    only the links that start at a non-zero coordinate of the last token and then only the tokens that answer, for
-    all sequences of a batch at once. Its cost grows with what is non-zero, not with the width or the heads.
+    The heads are kept as two sorted lists of links, ``source -> key`` and ``value -> destination``. The cost of a step
+    grows with the entries that are not zero, not with the width or the heads.
 
     Raises:
         ParameterError: a width below 1, or no head.
@@ -145,14 +143,20 @@ class _Links:
         order = torch.argsort(group, stable=True)
         self._columns = {name: column[order] for name, column in columns.items()}
         self._count = torch.bincount(group, minlength=groups)
-        self._start = self._count.cumsum(0) - self._count
 
     def __getitem__(self, column: str) -> Int[Tensor, " links"]:
         return self._columns[column]
 
-    def follow(self, groups: Int[Tensor, " items"]) -> tuple[Int[Tensor, " found"], Int[Tensor, " found"]]:
+    def follow(self, groups: Int[Tensor, " items"]) -> tuple[Int[Tensor, " members"], Int[Tensor, " members"]]:
         """For the links that leave ``groups``: the item each one comes from, and its place in the sorted lists."""
-        count = self._count[groups]
-        item = torch.arange(len(groups), device=groups.device).repeat_interleave(count)
-        first = count.cumsum(0) - count
-        return item, self._start[groups][item] + torch.arange(len(item), device=item.device) - first[item]
+        return follow(self._count, groups)
+
+
+def follow(
+    count: Int[Tensor, " groups"], group: Int[Tensor, " items"]
+) -> tuple[Int[Tensor, " members"], Int[Tensor, " members"]]:
+    """For lists sorted by group, ``count`` long each: every item with all members of its group."""
+    start, many = count.cumsum(0) - count, count[group]
+    item = torch.arange(len(group), device=group.device).repeat_interleave(many)
+    first = many.cumsum(0) - many
+    return item, start[group][item] + torch.arange(len(item), device=item.device) - first[item]

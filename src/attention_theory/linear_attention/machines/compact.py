@@ -1,24 +1,32 @@
 """The universal Turing machine of Lemma 2.2 within the sizes of the lemma: run it, write prompts, read tapes.
 
-How the heads work is told in :mod:`.compact_heads`; the paper's own construction, repaired, is in :mod:`.universal`.
+:mod:`.compact_heads` explains the heads; the paper's own construction, repaired, is in :mod:`.universal`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Int, Num
+from jaxtyping import Int, Num
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import BlockHead
-from attention_theory.linear_attention.machines.compact_heads import RULE, WORK, CompactHeads
+from attention_theory.linear_attention.machines.compact_heads import WORK, CompactHeads
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
-from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
+from attention_theory.linear_attention.machines.turing import (
+    MOVES,
+    RULE,
+    Comparison,
+    Configurations,
+    compare_with_simulator,
+)
+from attention_theory.linear_attention.model.rounding import read_letter
 from attention_theory.validation import Each, refuse_unless, require, require_shape
 
+#: Machines that run side by side in a comparison.
+_AT_ONCE = 250
 
-class CompactMachine:
+
+class CompactMachine(CompactHeads):
     """One set of heads that runs every machine and word within its bounds (Lemma 2.2), a cell more each step.
 
     Weights lie in {-1, 0, 1}, and so do all entries of all tokens. The tape is bounded on the left: a head that leaves
@@ -35,14 +43,6 @@ class CompactMachine:
     Raises:
         ParameterError: a bound below 1.
     """
-
-    def __init__(
-        self, states: int, letters: int, word: int, steps: int, take_back: bool = True, stays: bool = False
-    ) -> None:
-        plan = CompactHeads(states, letters, word, steps, take_back, stays)
-        self.states, self.letters, self.word, self.steps, self.stays = states, letters, word, steps, stays
-        self.rows = plan.rows
-        self.heads: list[BlockHead] = plan.all()
 
     @property
     def width(self) -> int:
@@ -63,9 +63,8 @@ class CompactMachine:
     ) -> Num[Tensor, "machines tokens width"]:
         """Machines and words as prompts (Eqs. 59-61): the table's columns, ``#``, then the cells of the word.
 
-        Every machine starts with its head at the cell ``places``, in state 0 unless ``starts`` names another. Beside
-        the rows of the paper, the cell with the head holds its state once more as memory (``head``), and the last cell
-        starts the run (``go``).
+        Every machine starts with its head at the cell ``places``, in state 0 unless ``starts`` names another. The cell
+        with the head holds its state twice (rows ``state`` and ``head``), and the last cell starts the run (``go``).
 
         Raises:
             ParameterError: machines or words that do not fit this universal machine, a head off the word, or a start
@@ -136,7 +135,39 @@ class CompactMachine:
         """Letter and state of each token, a cell's: no state is ``states``, as in :class:`.turing.Configurations`."""
         letter, state = (self.rows.of(tokens, name) for name in ("letter", "state"))
         empty = (state == 0).all(dim=-1)
-        return Configurations(_unit(letter), torch.where(empty, self.states, _unit(state)))
+        return Configurations(read_letter(letter), torch.where(empty, self.states, read_letter(state)))
+
+    def compare(
+        self,
+        tables: Int[Tensor, "machines states letters 3"],
+        words: Int[Tensor, "machines cells"],
+        places: Int[Tensor, " machines"],
+        steps: int,
+        dtype: torch.dtype = torch.int8,
+        stays: bool | None = None,
+    ) -> Comparison:
+        """Run all machines in the layer and in the simulator, where a head stays as here unless ``stays`` differs.
+
+        Raises:
+            ParameterError: what :meth:`embed` refuses, or steps out of bounds.
+        """
+        require(steps=(steps, 0, self.steps))
+        stays, runs = self.stays if stays is None else stays, []
+        parts = (part.split(_AT_ONCE) for part in (tables, torch.nn.functional.pad(words, (0, steps)), places))
+        for table, tape, place in zip(*parts, strict=True):
+            prompt = self.embed(table, tape[:, : words.shape[1]], place, dtype)
+            runs.append(compare_with_simulator(self.configurations(prompt, steps), table, tape, place, steps, stays))
+        return Comparison(torch.cat([run.exact for run in runs]), torch.cat([run.kept for run in runs]))
+
+    @staticmethod
+    def width_formula(states: int, letters: int, word: int, steps: int) -> int:
+        """d in closed form: three rows for each cell, and the rest does not grow with word or steps."""
+        return 3 * (word + steps) + letters * (2 * states + letters + 6) + 6 * states + 13
+
+    @staticmethod
+    def heads_formula(letters: int, word: int, steps: int) -> int:
+        """H in closed form: one head for each cell, two for each letter, and 13."""
+        return word + steps + 2 * letters + 13
 
 
 def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tensor, starts: Tensor) -> None:
@@ -158,71 +189,3 @@ def _check(machine: CompactMachine, tables: Tensor, words: Tensor, places: Tenso
         places=(Each(places), 0, cells - 1),
         starts=(Each(starts), 0, machine.states - 1),
     )
-
-
-def _unit(block: Num[Tensor, "... letters"]) -> Int[Tensor, "..."]:
-    is_unit = ((block == 0) | (block == 1)).all(dim=-1) & (block.sum(dim=-1) == 1)
-    return torch.where(is_unit, block.argmax(dim=-1), -1)
-
-
-@dataclass(frozen=True)
-class CompactRuns:
-    """How the tapes that a layer wrote compare with a simulator.
-
-    Attributes:
-        exact: by machine and step, whether the last tokens are the configuration, letter by letter and state by state.
-        kept: whether the machine's head is on the tape to the end.
-    """
-
-    exact: Bool[Tensor, "machines times"]
-    kept: Bool[Tensor, " machines"]
-
-    @property
-    def machines(self) -> int:
-        """The number of machines that are exact at every step."""
-        return int(self.exact.all(dim=1).sum())
-
-
-def compare_with_simulator(
-    universal: CompactMachine,
-    tables: Int[Tensor, "machines states letters 3"],
-    words: Int[Tensor, "machines cells"],
-    places: Int[Tensor, " machines"],
-    steps: int,
-    dtype: torch.dtype = torch.int8,
-    at_once: int = 250,
-    stays: bool | None = None,
-) -> CompactRuns:
-    """Run all machines in the layer, ``at_once`` side by side, and each by itself in the reference simulator.
-
-    In the simulator a head stays at the left end as in the layer, unless ``stays`` says otherwise.
-
-    Raises:
-        ParameterError: what :meth:`CompactMachine.embed` refuses, steps out of bounds, or ``at_once`` below 1.
-    """
-    require(steps=(steps, 0, universal.steps), at_once=(at_once, 1, None))
-    stays = universal.stays if stays is None else stays
-    exact, kept = [], []
-    parts = (part.split(at_once) for part in (tables, torch.nn.functional.pad(words, (0, steps)), places))
-    for table, tape, place in zip(*parts, strict=True):
-        runs = [simulate(*one, steps, stays) for one in zip(table, tape, place.tolist(), strict=True)]
-        letters, states = (torch.stack([getattr(run, part) for run in runs]) for part in ("letters", "states"))
-        prompt = universal.embed(table, tape[:, : words.shape[1]], place, dtype)
-        told = [
-            (read.letters == letters[:, step, : words.shape[1] + step]).all(dim=1)
-            & (read.states == states[:, step, : words.shape[1] + step]).all(dim=1)
-            for step, read in enumerate(universal.configurations(prompt, steps))
-        ]
-        exact.append(torch.stack(told, dim=1))
-        kept.append((states[:, -1] < universal.states).any(dim=1))
-    return CompactRuns(torch.cat(exact), torch.cat(kept))
-
-
-def compact_width(states: int, letters: int, word: int, steps: int) -> int:
-    """d in closed form: three rows a cell, and the rest does not grow with word or steps."""
-    return 3 * (word + steps) + letters * (2 * states + letters + 6) + 6 * states + 13
-
-
-def compact_heads_count(letters: int, word: int, steps: int) -> int:
-    """H in closed form: one head a cell, two a letter, and 13."""
-    return word + steps + 2 * letters + 13

@@ -33,40 +33,37 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead
-from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, STAY
+from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, RULE, STAY
 from attention_theory.rows import Rows
 from attention_theory.validation import require
 
 #: The tokens of work of a step, before the tape is printed.
 WORK = ("LOCATE", "READ", "PAIR", "WRITE", "LEAVE", "ARRIVE")
 
-#: The parts of a rule δ(q, a), in the order of a transition table.
-RULE = ("state", "letter", "move")
-
 
 #: Rows by name, or themselves; and what a head maps: source to key, value to destination with a weight.
-Where = str | Tensor
-Ask = tuple[Where, Where]
-Answer = tuple[Where, Where, int]
+_Where = str | Tensor
+_Ask = tuple[_Where, _Where]
+_Answer = tuple[_Where, _Where, int]
 
 
 class CompactHeads:
-    """The named rows and the heads for given bounds; the arguments are those of ``CompactMachine``.
+    """The named rows and the heads of a ``CompactMachine``, with its arguments.
 
     Raises:
         ParameterError: a bound below 1.
     """
 
-    def __init__(self, states: int, letters: int, word: int, steps: int, take_back: bool, stays: bool = False) -> None:
+    def __init__(
+        self, states: int, letters: int, word: int, steps: int, take_back: bool = True, stays: bool = False
+    ) -> None:
         require(states=(states, 1, None), letters=(letters, 1, None), word=(word, 1, None), steps=(steps, 1, None))
-        self.states, self.letters, self.cells = states, letters, word + steps
+        self.states, self.letters, self.word, self.steps, self.cells = states, letters, word, steps, word + steps
         self.take_back, self.stays = take_back, stays
         self.rows = Rows()
         self._add_rows()
-
-    def all(self) -> list[BlockHead]:
-        """Every head: ``cells + 2 * letters + 13``."""
-        return [*self._clock(), *self._memory(), *self._rules(), *self._moves(), *self._sweep()]
+        parts = (self._clock(), self._memory(), self._rules(), self._moves(), self._sweep())
+        self.heads: list[BlockHead] = [head for part in parts for head in part]
 
     def _add_rows(self) -> None:
         add = self.rows.add
@@ -120,7 +117,7 @@ class CompactHeads:
             read, old = self._rows("read letter")[letter], self._rows("letter")[letter]
             yield self._head([(read, read)], [("read state", f"pair {letter}", 1)])
             table = f"table {letter}"
-            answers: list[Answer] = [
+            answers: list[_Answer] = [
                 (f"{table} letter", "letter", 1),
                 (table, old, -1),
                 (f"{table} move", "move", 1),
@@ -141,8 +138,8 @@ class CompactHeads:
         shifted = {LEFT: (cell[1:], at[:-1]), RIGHT: (cell[:-1], at[1:]), STAY: (cell, at)}
         for move, (here, there) in shifted.items():
             row, moved = self._rows("move")[move], self._rows("moved")[move]
-            taken_back: list[Answer] = [("#", row, -1)] if self.take_back else []
-            edge: list[Answer] = [(cell[:1], at[:1], 1)] if self.stays and move == LEFT else []
+            taken_back: list[_Answer] = [("#", row, -1)] if self.take_back else []
+            edge: list[_Answer] = [(cell[:1], at[:1], 1)] if self.stays and move == LEFT else []
             yield self._head([(row, row), (moved, "#")], [(here, there, 1), *edge, *taken_back])
 
     def _sweep(self) -> Iterator[BlockHead]:
@@ -152,20 +149,20 @@ class CompactHeads:
         (sum of the other letters)``. The heads of single cells also make the row ``at`` a key.
         """
         letter = self._rows("letter")
-        printed: list[Answer] = [(letter[1:], letter[1:], 1), ("#", letter[:1], 1), (letter[1:], letter[:1], -1)]
+        printed: list[_Answer] = [(letter[1:], letter[1:], 1), ("#", letter[:1], 1), (letter[1:], letter[:1], -1)]
         yield self._head(
             [("next", "cell"), ("next", "#")], [*printed, ("head", "state", 1), ("#", "go", 1), (letter, "go", -1)]
         )
         cells, following = self._rows("cell"), self._rows("next")
         for cell, here, at in zip(cells, following, self._rows("at"), strict=True):
             known = following[following == here + 1]  # none after the last
-            follow: list[Answer] = [(letter, one, 1) for one in known]
+            follow: list[_Answer] = [(letter, one, 1) for one in known]
             yield self._head([(here, cell), (here, "#"), (at, "#")], [("#", cell, 1), (letter, cell, -1), *follow])
 
     def _rows(self, name: str) -> Int[Tensor, " block"]:
         return self.rows.indices(name)
 
-    def _head(self, asks: Sequence[Ask], answers: Sequence[Answer]) -> BlockHead:
+    def _head(self, asks: Sequence[_Ask], answers: Sequence[_Answer]) -> BlockHead:
         """One head from pairs (source, key) and (value, destination, weight); a single row goes with every other."""
         queries = [self._pairs(source, key) for source, key in asks]
         moves = [self._pairs(value, destination) for value, destination, _ in answers]
@@ -173,6 +170,6 @@ class CompactHeads:
         (source, key), (value, destination) = (torch.cat(pairs, dim=1) for pairs in (queries, moves))
         return BlockHead(source, key, value, destination, torch.cat(weights))
 
-    def _pairs(self, first: Where, second: Where) -> Int[Tensor, "2 pairs"]:
+    def _pairs(self, first: _Where, second: _Where) -> Int[Tensor, "2 pairs"]:
         rows = [self._rows(one) if isinstance(one, str) else one.reshape(-1) for one in (first, second)]
         return torch.stack(torch.broadcast_tensors(*rows))

@@ -6,6 +6,7 @@ token does not hold is the paper's ``None`` and the zero vector of the attribute
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from jaxtyping import Int, Num
@@ -18,16 +19,16 @@ from attention_theory.validation import FORMS, Form, refuse_unless, require
 #: A token as an object: letter by attribute.
 Token = dict[str, int]
 
-#: A partial function between alphabets; ``None`` stands for the identity.
-Function = Mapping[int, int] | None
+#: A partial function between alphabets; ``None`` is the identity.
+_Function = Mapping[int, int] | None
 
-#: The attribute that tells tokens apart; line 5 of Algorithm 3 writes it.
+#: The attribute that numbers tokens; line 5 of Algorithm 3 writes it.
 POSITION = "position"
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """One lookup: the last token's ``source`` asks for a ``key``; the ``value`` found is written to ``destination``.
+    """One lookup: the last token's ``source`` is a query for a ``key``; its ``value`` is written to ``destination``.
 
     Attributes:
         query: B_Q, from source letters to key letters.
@@ -38,8 +39,23 @@ class Lookup:
     key: str
     value: str
     destination: str
-    query: Function = None
-    write: Function = None
+    query: _Function = None
+    write: _Function = None
+
+    @classmethod
+    def copy(cls, offset: int, value: str, destination: str, positions: int) -> Self:
+        """The lookup by position ``obj[r+1].destination = obj[r-offset].value``.
+
+        Raises:
+            ParameterError: an offset that no position has.
+        """
+        require(offset=(offset, 0, positions - 1))
+        query = {place: place - offset for place in range(offset, positions)}
+        return cls(POSITION, POSITION, value, destination, query=query)
+
+
+class AmbiguousLookup(Exception):
+    """Two tokens answer one query, or two lookups write one attribute: the program has no single next token."""
 
 
 @dataclass(frozen=True)
@@ -64,135 +80,113 @@ class LookupProgram:
                 )
 
     @property
-    def numbered(self) -> bool:
-        return POSITION in self.alphabets
+    def rows(self) -> Rows:
+        """The rows of each attribute in an embedded token."""
+        return Rows(**self.alphabets)
+
+    def next_token(self, tokens: Sequence[Token], form: Form = "correct") -> Token:
+        """One pass of lines 4 to 16 of Algorithm 3 on objects.
+
+        ``form="printed"`` lets a lookup overwrite what another one wrote, as line 14 does; no heads do that.
+
+        Raises:
+            AmbiguousLookup: a key that two tokens hold, where the paper's lookup would return a sum; and, unless
+                printed, a second value for one attribute.
+            ParameterError: an unknown form.
+        """
+        require(form=(form, FORMS))
+        last, new = tokens[-1], Token()
+        if POSITION in self.alphabets:
+            new[POSITION] = last[POSITION] + 1
+        for lookup in self.lookups:
+            query = _apply(lookup.query, last.get(lookup.source))
+            if query is None:
+                continue
+            values = [
+                token[lookup.value] for token in tokens if token.get(lookup.key) == query and lookup.value in token
+            ]
+            if len(values) > 1 or (form == "correct" and values and lookup.destination in new):
+                raise AmbiguousLookup(f"{lookup} finds {values} at a token that holds {new}")
+            for value in values:
+                letter = _apply(lookup.write, value)
+                if letter is not None:
+                    new[lookup.destination] = letter
+        return new
+
+    def run(self, prompt: Sequence[Token], steps: int) -> list[Token]:
+        """The prompt with ``steps`` more tokens, on objects.
+
+        Raises:
+            ParameterError: steps below 0.
+        """
+        require(steps=(steps, 0, None))
+        tokens = list(prompt)
+        for _ in range(steps):
+            tokens.append(self.next_token(tokens))
+        return tokens
+
+    def heads(self, form: Form = "correct") -> list[BlockHead]:
+        """The heads that do what the program does, one per lookup (Lemma C.1).
+
+        The block ``B_Q`` is in the key rows and source columns of ``Q``, and ``B_V`` in the destination rows and value
+        columns of ``V``. ``form="printed"`` puts them where the proof says: ``V`` gets a block in the source rows and
+        key columns, ``Q`` one in the value rows and destination columns. A numbered program has one head more: the
+        last token finds itself and its position is moved on by one.
+
+        Raises:
+            ParameterError: an unknown form, or an attribute without letters.
+        """
+        require(form=(form, FORMS))
+        heads = [self._head(lookup, form) for lookup in self.lookups]
+        if POSITION in self.alphabets:
+            position = self.rows.indices(POSITION)
+            heads.append(BlockHead(source=position, key=position, value=position[:-1], destination=position[1:]))
+        return heads
+
+    def embed(self, tokens: Sequence[Token], dtype: torch.dtype = torch.int8) -> Num[Tensor, "tokens width"]:
+        """Tokens as vectors: for every attribute a one in the row of its letter."""
+        rows = self.rows
+        embedded = torch.zeros(len(tokens), rows.size, dtype=dtype)
+        for place, token in enumerate(tokens):
+            for attribute, letter in token.items():
+                embedded[place, rows[attribute][letter]] = 1
+        return embedded
+
+    def read(self, embedded: Int[Tensor, "tokens width"]) -> list[Token]:
+        """The tokens of given vectors: the inverse of :meth:`embed`.
+
+        Raises:
+            ValueError: an attribute's rows hold neither zero nor a single one.
+        """
+        tokens, rows = [Token() for _ in embedded], self.rows
+        for attribute in rows.blocks:
+            part = rows.of(embedded, attribute)
+            if ((part != 0) & (part != 1)).any() or (part.sum(dim=1) > 1).any():
+                raise ValueError(f"the rows of '{attribute}' do not hold a letter or nothing")
+            for place, letter in part.nonzero().tolist():
+                tokens[place][attribute] = letter
+        return tokens
+
+    def run_heads(self, prompt: Sequence[Token], steps: int, form: Form = "correct") -> Int[Tensor, "tokens width"]:
+        """The prompt with ``steps`` more tokens, by the heads; :meth:`read` gives the tokens."""
+        return BlockLayer(self.heads(form), self.rows.size).run(self.embed(prompt)[None], steps)[0]
+
+    def _head(self, lookup: Lookup, form: Form) -> BlockHead:
+        rows, size = self.rows, self.alphabets
+        asked_from, asked_for = _pairs(lookup.query, size[lookup.source], size[lookup.key])
+        read, written = _pairs(lookup.write, size[lookup.value], size[lookup.destination])
+        source, key = rows.indices(lookup.source)[asked_from], rows.indices(lookup.key)[asked_for]
+        value, destination = rows.indices(lookup.value)[read], rows.indices(lookup.destination)[written]
+        if form == "printed":
+            return BlockHead(source=destination, key=value, value=key, destination=source)
+        return BlockHead(source=source, key=key, value=value, destination=destination)
 
 
-class AmbiguousLookup(Exception):
-    """Two tokens answer one query, or two lookups write one attribute: the program has no single next token."""
-
-
-def next_token(program: LookupProgram, tokens: Sequence[Token], form: Form = "correct") -> Token:
-    """One pass of lines 4 to 16 of Algorithm 3 on objects.
-
-    ``form="printed"`` lets a lookup overwrite what another one wrote, as line 14 does; no heads do that.
-
-    Raises:
-        AmbiguousLookup: a key that two tokens hold, where the paper's lookup would return a sum; and, unless printed,
-            a second value for one attribute.
-        ParameterError: an unknown form.
-    """
-    require(form=(form, FORMS))
-    last, new = tokens[-1], Token()
-    if program.numbered:
-        new[POSITION] = last[POSITION] + 1
-    for lookup in program.lookups:
-        query = _apply(lookup.query, last.get(lookup.source))
-        if query is None:
-            continue
-        found = [token[lookup.value] for token in tokens if token.get(lookup.key) == query and lookup.value in token]
-        if len(found) > 1 or (form == "correct" and found and lookup.destination in new):
-            raise AmbiguousLookup(f"{lookup} finds {found} at a token that holds {new}")
-        for value in found:
-            letter = _apply(lookup.write, value)
-            if letter is not None:
-                new[lookup.destination] = letter
-    return new
-
-
-def run_program(program: LookupProgram, prompt: Sequence[Token], steps: int) -> list[Token]:
-    """The prompt with ``steps`` more tokens, by the program itself.
-
-    Raises:
-        ParameterError: steps below 0.
-    """
-    require(steps=(steps, 0, None))
-    tokens = list(prompt)
-    for _ in range(steps):
-        tokens.append(next_token(program, tokens))
-    return tokens
-
-
-def compile_program(program: LookupProgram, form: Form = "correct") -> tuple[list[BlockHead], Rows]:
-    """The heads that do what the program does, one a lookup, and the rows of each attribute (Lemma C.1).
-
-    The block ``B_Q`` stands in the key rows and source columns of ``Q``, and ``B_V`` in the destination rows and
-    value columns of ``V``. ``form="printed"`` puts them where the proof says: ``V`` gets a block in the source rows
-    and key columns, ``Q`` one in the value rows and destination columns. A numbered program gets one head more, which
-    writes the next position: the last token finds itself and its position is moved on by one.
-
-    Raises:
-        ParameterError: an unknown form, or an attribute without letters.
-    """
-    require(form=(form, FORMS))
-    rows = Rows(**program.alphabets)
-    heads = [_head(lookup, program, rows, form) for lookup in program.lookups]
-    if program.numbered:
-        position = rows.indices(POSITION)
-        heads.append(BlockHead(source=position, key=position, value=position[:-1], destination=position[1:]))
-    return heads, rows
-
-
-def embed_tokens(tokens: Sequence[Token], rows: Rows, dtype: torch.dtype = torch.int8) -> Num[Tensor, "tokens width"]:
-    """Tokens as vectors: for every attribute a one in the row of its letter."""
-    embedded = torch.zeros(len(tokens), rows.size, dtype=dtype)
-    for place, token in enumerate(tokens):
-        for attribute, letter in token.items():
-            embedded[place, rows[attribute][letter]] = 1
-    return embedded
-
-
-def read_tokens(embedded: Int[Tensor, "tokens width"], rows: Rows) -> list[Token]:
-    """The tokens that the vectors stand for.
-
-    Raises:
-        ValueError: an attribute's rows hold neither zero nor a single one.
-    """
-    tokens = [Token() for _ in embedded]
-    for attribute in rows.blocks:
-        part = rows.of(embedded, attribute)
-        if ((part != 0) & (part != 1)).any() or (part.sum(dim=1) > 1).any():
-            raise ValueError(f"the rows of '{attribute}' do not hold a letter or nothing")
-        for place, letter in part.nonzero().tolist():
-            tokens[place][attribute] = letter
-    return tokens
-
-
-def run_heads(
-    program: LookupProgram, prompt: Sequence[Token], steps: int, form: Form = "correct"
-) -> tuple[Int[Tensor, "tokens width"], Rows]:
-    """The prompt with ``steps`` more tokens, by the program's heads; read them with :func:`read_tokens`."""
-    heads, rows = compile_program(program, form)
-    return BlockLayer(heads, rows.size).run(embed_tokens(prompt, rows)[None], steps)[0], rows
-
-
-def copy(offset: int, value: str, destination: str, positions: int) -> Lookup:
-    """``obj[r+1].destination = obj[r-offset].value``: a lookup by position.
-
-    Raises:
-        ParameterError: an offset that no position has.
-    """
-    require(offset=(offset, 0, positions - 1))
-    query = {place: place - offset for place in range(offset, positions)}
-    return Lookup(POSITION, POSITION, value, destination, query=query)
-
-
-def _apply(function: Function, letter: int | None) -> int | None:
+def _apply(function: _Function, letter: int | None) -> int | None:
     return letter if function is None or letter is None else function.get(letter)
 
 
-def _pairs(function: Function, domain: int, image: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+def _pairs(function: _Function, domain: int, image: int) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
     """The graph of a function as two lists of letters; the identity reaches as far as the smaller alphabet."""
     graph = {letter: letter for letter in range(min(domain, image))} if function is None else function
     return torch.tensor(list(graph.keys())), torch.tensor(list(graph.values()))
-
-
-def _head(lookup: Lookup, program: LookupProgram, rows: Rows, form: Form) -> BlockHead:
-    size = program.alphabets
-    asked_from, asked_for = _pairs(lookup.query, size[lookup.source], size[lookup.key])
-    read, written = _pairs(lookup.write, size[lookup.value], size[lookup.destination])
-    source, key = rows.indices(lookup.source)[asked_from], rows.indices(lookup.key)[asked_for]
-    value, destination = rows.indices(lookup.value)[read], rows.indices(lookup.destination)[written]
-    if form == "printed":
-        return BlockHead(source=destination, key=value, value=key, destination=source)
-    return BlockHead(source=source, key=key, value=value, destination=destination)

@@ -1,7 +1,6 @@
 """Linear attention as a recurrence: all that a layer knows of its tokens is ``G = Σ z z^T``.
 
-``Σ_h V_h Z (Z^T Q_h z_n) = Σ_h V_h G Q_h z_n``: a new token adds to G, and what it costs does not grow
-with the number of tokens before it.
+The cost of a token, ``Σ_h V_h G Q_h z_n``, does not grow with the number of tokens before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,16 +9,15 @@ import torch
 from jaxtyping import Int, Num
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import BlockHead
+from attention_theory.linear_attention.machines.block_heads import BlockHead, follow
 from attention_theory.validation import require, require_shape, require_some
 
 
 class RecurrentLayer:
     """One layer of block heads (Eq. 2), run autoregressively (Eqs. 21-22) on its memory G, exactly.
 
-    Only the entries ``G[value, key]`` that some head reads are kept. A *path* is one entry of a query matrix with one
-    of the same head's value matrix, ``source -> key, value -> destination``; a token costs as many operations as
-    paths start at its non-zero entries, whatever the width.
+    Only the entries ``G[value, key]`` of rows that some head reads are kept. A *path* is one entry of a query matrix
+    with one of the same head's value matrix, ``source -> key, value -> destination``.
 
     Raises:
         ParameterError: a width below 1, or no head.
@@ -87,7 +85,7 @@ class RecurrentLayer:
         self, memory: Num[Tensor, "batch places"], sequence: Tensor, row: Tensor, amount: Tensor
     ) -> Num[Tensor, "batch width"]:
         """Σ over the paths that start at the token's entries: weight · G[value, key] · entry, into the destination."""
-        entry, path = _follow(self._paths_of, row)
+        entry, path = follow(self._paths_of, row)
         sequence = sequence[entry]
         found = memory[sequence, self._place[path]] * self._weight[path].to(memory.dtype) * amount[entry]
         token = torch.zeros(len(memory) * self.width, dtype=memory.dtype, device=memory.device)
@@ -100,7 +98,7 @@ class RecurrentLayer:
         keyed, valued = self._key_of[row] >= 0, self._value_of[row] >= 0
         keys, values = self._key_of[row[keyed]], self._value_of[row[valued]]
         keys_of = torch.bincount(sequence[keyed], minlength=len(memory))
-        value, key = _follow(keys_of, sequence[valued])
+        value, key = follow(keys_of, sequence[valued])
         place = values[value] * len(self._keys) + keys[key]
         memory[sequence[valued][value], place] += amount[valued][value] * amount[keyed][key]
 
@@ -118,14 +116,3 @@ def _entries(
     """Sequence, row and amount of everything that is not zero, by sequence."""
     sequence, row = token.nonzero(as_tuple=True)
     return sequence, row, token[sequence, row]
-
-
-def _follow(
-    count: Int[Tensor, " groups"], group: Int[Tensor, " items"]
-) -> tuple[Int[Tensor, " found"], Int[Tensor, " found"]]:
-    """For lists sorted by group, ``count`` long each: every item with all members of its group."""
-    start = count.cumsum(0) - count
-    many = count[group]
-    item = torch.arange(len(group), device=group.device).repeat_interleave(many)
-    first = many.cumsum(0) - many
-    return item, start[group][item] + torch.arange(len(item), device=item.device) - first[item]

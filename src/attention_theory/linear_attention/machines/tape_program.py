@@ -15,15 +15,15 @@ from attention_theory.linear_attention.machines.turing import LEFT, RIGHT
 from attention_theory.validation import FORMS, Each, Form, require
 
 #: Tokens of a block: the copies, the two lookups, and the cell that is returned.
-BLOCK = 4
+_BLOCK = 4
 
 #: What Algorithm 7 has wrong as printed, by name: two slips and a branch that is missing.
-BranchFault = Literal["both tests say L", "letter read from the table", "no branch for other cells"]
-BRANCH_FAULTS: tuple[BranchFault, ...] = get_args(BranchFault)
+_BranchFault = Literal["both tests say L", "letter read from the table", "no branch for other cells"]
+BRANCH_FAULTS: tuple[_BranchFault, ...] = get_args(_BranchFault)
 
 #: What Algorithm 6 has wrong as printed, by name.
-CopyFault = Literal["copies read s0", "offsets count tokens"]
-COPY_FAULTS: tuple[CopyFault, ...] = get_args(CopyFault)
+_CopyFault = Literal["copies read s0", "offsets count tokens"]
+COPY_FAULTS: tuple[_CopyFault, ...] = get_args(_CopyFault)
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Cell:
     state: int | None = None
 
 
-def new_cell(
+def _new_cell(
     table: Int[Tensor, "states letters 3"],
     left: Cell | None,
     here: Cell,
     right: Cell | None,
     form: Form = "correct",
-    faults: Collection[BranchFault] = BRANCH_FAULTS,
+    faults: Collection[_BranchFault] = BRANCH_FAULTS,
 ) -> Cell:
     """Algorithm 7: what a cell holds after the step, from itself and its neighbours (``None`` beyond the window).
 
@@ -81,11 +81,11 @@ def new_tape(
     table: Int[Tensor, "states letters 3"],
     tape: Sequence[Cell],
     form: Form = "correct",
-    faults: Collection[BranchFault] = BRANCH_FAULTS,
+    faults: Collection[_BranchFault] = BRANCH_FAULTS,
 ) -> list[Cell]:
-    """Algorithm 7 at every cell of the window, in the form of :func:`new_cell`."""
+    """Algorithm 7 at every cell of the window, in the form of :func:`_new_cell`."""
     return [
-        new_cell(
+        _new_cell(
             table,
             tape[cell - 1] if cell > 0 else None,
             tape[cell],
@@ -102,7 +102,7 @@ def run_blocks(
     tape: Sequence[Cell],
     steps: int,
     form: Form = "correct",
-    faults: Collection[CopyFault] = COPY_FAULTS,
+    faults: Collection[_CopyFault] = COPY_FAULTS,
 ) -> list[list[Cell]]:
     """Algorithm 6: all tapes from step 0 on, written as tokens behind the prompt, one block of four a cell.
 
@@ -131,18 +131,18 @@ def run_blocks(
             return source[place] if 0 <= place < len(source) else Cell()
         if step == 0:
             return tape[cell]
-        start = window + BLOCK * ((step - 1) * window + cell)
-        return source[start] if source is loaded else source[start + BLOCK - 1]
+        start = window + _BLOCK * ((step - 1) * window + cell)
+        return source[start] if source is loaded else source[start + _BLOCK - 1]
 
     for step in range(steps):
         for now in range(window):
             left = copy(step, now - 1) if now > 0 else None
             right = copy(step, now + 1) if now + 1 < window else None
             here = copy(step, now)
-            loaded += [here] + [Cell()] * (BLOCK - 1)
-            written = Cell() if here.letter is None else new_cell(table, left, here, right)
-            returned += [Cell()] * (BLOCK - 1) + [written]
-        tapes.append(returned[-BLOCK * window + BLOCK - 1 :: BLOCK])
+            loaded += [here] + [Cell()] * (_BLOCK - 1)
+            written = Cell() if here.letter is None else _new_cell(table, left, here, right)
+            returned += [Cell()] * (_BLOCK - 1) + [written]
+        tapes.append(returned[-_BLOCK * window + _BLOCK - 1 :: _BLOCK])
     return tapes
 
 

@@ -1,14 +1,15 @@
 """Turing machines: written as text, run on a window of tape, decided (the definitions of Section 5).
 
-The tape is a window of fixed length. A head that leaves it is lost: no cell holds a state from then on. So it is in
-Algorithm 7, where no cell takes the state over. In textbooks a head that would leave on the left stays: ``stays=True``.
+The tape is a window of fixed length. A head that leaves it is lost, as in Algorithm 7: no cell holds a state from then
+on. In textbooks a head that would leave on the left stays: ``stays=True``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attention_theory.listings import program_lines
@@ -19,7 +20,10 @@ from attention_theory.validation import Each, ParameterError, refuse_unless, req
 MOVES = "LRS"
 LEFT, RIGHT, STAY = range(3)
 
-Verdict = Literal["accept", "reject", "undecided"]
+#: The parts of a rule δ(q, a), in the order of a transition table.
+RULE = ("state", "letter", "move")
+
+_Verdict = Literal["accept", "reject", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,18 @@ class Machine:
     letters: str
     table: Int[Tensor, "states letters 3"]
 
+    def decide(self, word: str, window: int, steps: int, start: int = 0) -> _Verdict:
+        """Whether the machine accepts or rejects the word within the steps, from cell ``start`` of the window on."""
+        run = simulate(self.table, write_tape(self, word, window, start), start, steps)
+        last = int(run.states[-1].min())
+        if last < len(self.states) and self.states[last] in ("accept", "reject"):
+            return "accept" if self.states[last] == "accept" else "reject"
+        return "undecided"
+
 
 @dataclass(frozen=True)
 class Configurations:
-    """What a machine's tape holds after 0, 1, 2, ... steps.
+    """The tape of a machine after 0, 1, 2, ... steps.
 
     Attributes:
         letters: the letter of every cell.
@@ -133,7 +145,7 @@ def simulate(
     stays: bool = False,
     start: int = 0,
 ) -> Configurations:
-    """The reference: the machine by itself, one step after another, started in state ``start`` at cell ``head``.
+    """The reference: one step after another, started in state ``start`` at cell ``head``.
 
     With ``stays`` a head in the first cell that moves left stays there; else it is lost.
 
@@ -162,13 +174,48 @@ def simulate(
     return Configurations(torch.tensor(letters, device=tape.device), torch.tensor(states, device=tape.device))
 
 
-def decide(machine: Machine, word: str, window: int, steps: int, start: int = 0) -> Verdict:
-    """Whether the machine accepts or rejects the word within the steps; ``undecided`` where neither has happened."""
-    run = simulate(machine.table, write_tape(machine, word, window, start), start, steps)
-    last = int(run.states[-1].min())
-    if last < len(machine.states) and machine.states[last] in ("accept", "reject"):
-        return "accept" if machine.states[last] == "accept" else "reject"
-    return "undecided"
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of machines in a layer, compared with the simulator.
+
+    Attributes:
+        exact: by machine and step, whether every letter and every state is the simulator's.
+        kept: whether the machine's head is on the tape to the end.
+    """
+
+    exact: Bool[Tensor, "machines times"]
+    kept: Bool[Tensor, " machines"]
+
+    @property
+    def machines(self) -> int:
+        """The number of machines that are exact at every step."""
+        return int(self.exact.all(dim=1).sum())
+
+
+def compare_with_simulator(
+    configurations: Iterable[Configurations],
+    tables: Int[Tensor, "machines states letters 3"],
+    tapes: Int[Tensor, "machines window"],
+    places: Int[Tensor, " machines"],
+    steps: int,
+    stays: bool = False,
+) -> Comparison:
+    """Run each machine in :func:`simulate`, and compare with what a layer wrote.
+
+    Args:
+        configurations: after 0, 1, 2, ... steps, a row for each machine; of the first cells where it has fewer.
+        tables, tapes, places: the machines, their tapes and heads.
+        steps: the number of steps.
+        stays: as in :func:`simulate`.
+    """
+    runs = [simulate(*one, steps, stays) for one in zip(tables, tapes, places.tolist(), strict=True)]
+    letters, states = (torch.stack([getattr(run, part) for run in runs]) for part in ("letters", "states"))
+    exact = [
+        (read.letters == letters[:, step, : read.letters.shape[1]]).all(dim=1)
+        & (read.states == states[:, step, : read.letters.shape[1]]).all(dim=1)
+        for step, read in enumerate(configurations)
+    ]
+    return Comparison(torch.stack(exact, dim=1), (states[:, -1] < tables.shape[1]).any(dim=1))
 
 
 def random_tables(machines: int, states: int, letters: int, seed: Seed) -> Int[Tensor, "machines states letters 3"]:

@@ -3,21 +3,26 @@
 Smaller heads, within the sizes of Lemma 2.2, are in :mod:`.compact`.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import torch
-from jaxtyping import Bool, Int, Num
+from jaxtyping import Int, Num
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
-from attention_theory.linear_attention.machines.turing import MOVES, Configurations, simulate
-from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, RULE, UniversalHeads
-from attention_theory.validation import Form, require, require_shape
+from attention_theory.linear_attention.machines.turing import (
+    MOVES,
+    RULE,
+    Comparison,
+    Configurations,
+    compare_with_simulator,
+)
+from attention_theory.linear_attention.machines.universal_heads import BLOCK, EMIT, UniversalHeads
+from attention_theory.linear_attention.model.rounding import read_letter
+from attention_theory.validation import require, require_shape
 
 
-class UniversalMachine:
+class UniversalMachine(UniversalHeads):
     """One set of heads that runs every machine within its bounds (Algorithms 6 and 7, repaired).
 
     Args:
@@ -29,22 +34,6 @@ class UniversalMachine:
         form: ``printed`` writes nothing for the state of a cell without the head, as Algorithm 7 does, where the
             correct form has a letter "no state". Nothing is read as no state, and cannot be looked up afterwards.
     """
-
-    def __init__(
-        self,
-        states: int,
-        letters: int,
-        window: int,
-        steps: int,
-        working_rows: Literal["private", "shared"] = "private",
-        form: Form = "correct",
-    ) -> None:
-        self._plan = UniversalHeads(states, letters, window, steps, working_rows, form)
-        self.form = form
-        self.states, self.letters, self.window, self.steps = states, letters, window, steps
-        self.prompt_tokens, self.tokens = self._plan.prompt_tokens, self._plan.tokens
-        self.rows = self._plan.rows
-        self.heads = self._plan.all()
 
     @property
     def width(self) -> int:
@@ -93,7 +82,7 @@ class UniversalMachine:
         return self.layer.run(prompt, self.tokens - self.prompt_tokens)
 
     def read(self, history: Num[Tensor, "machines tokens width"], step: int) -> Configurations:
-        """What the tokens say that the tapes hold after ``step`` steps: the last token of each cell's block.
+        """The tapes after ``step`` steps, read from the last token of each cell's block.
 
         One row a machine; a letter or state that is not exactly one 1 among zeros reads as -1. In the printed form
         nothing at all in the rows of the state reads as no state.
@@ -102,77 +91,47 @@ class UniversalMachine:
             ParameterError: a step outside 0 to the machine's steps.
         """
         require(step=(step, 0, self.steps))
-        return self.read_cells(history[:, [self._plan.place(step, cell, EMIT) for cell in range(self.window)]])
+        return self.read_cells(history[:, [self.place(step, cell, EMIT) for cell in range(self.window)]])
 
     def read_cells(self, tokens: Num[Tensor, "machines window width"]) -> Configurations:
         """Letter and state of given tokens, as :meth:`read`."""
         state = self.rows.of(tokens, "state")
-        told = _letter(state)
+        number = read_letter(state)
         if self.form == "printed":
-            told = torch.where((state == 0).all(dim=-1), self.states, told)
-        return Configurations(_letter(self.rows.of(tokens, "letter")), told)
+            number = torch.where((state == 0).all(dim=-1), self.states, number)
+        return Configurations(read_letter(self.rows.of(tokens, "letter")), number)
 
     def read_tables(self, prompt: Num[Tensor, "machines tokens width"]) -> Int[Tensor, "machines states letters 3"]:
         """The transition tables back from a prompt: the inverse of the first part of :meth:`embed`."""
         columns = prompt[:, : self.states]
         rules = [
-            torch.stack([_letter(self.rows.of(columns, f"table {letter} {part}")) for part in RULE], dim=-1)
+            torch.stack([read_letter(self.rows.of(columns, f"table {letter} {part}")) for part in RULE], dim=-1)
             for letter in range(self.letters)
         ]
         return torch.stack(rules, dim=2)
 
+    def compare(
+        self,
+        tables: Int[Tensor, "machines states letters 3"],
+        tapes: Int[Tensor, "machines window"],
+        places: Int[Tensor, " machines"],
+        dtype: torch.dtype = torch.int8,
+    ) -> tuple[Comparison, Num[Tensor, "machines tokens width"]]:
+        """Run all machines in the layer and in the simulator; also returns all tokens."""
+        history = self.run(self.embed(tables, tapes, places, dtype))
+        runs = (self.read(history, step) for step in range(self.steps + 1))
+        return compare_with_simulator(runs, tables, tapes, places, self.steps), history
 
-@dataclass(frozen=True)
-class MachineRuns:
-    """What the layer wrote for several machines, and how it compares with the simulator.
+    @staticmethod
+    def width_formula(states: int, letters: int, window: int, steps: int) -> int:
+        """d in closed form: Θ(window · steps · letters · (letters + states))."""
+        rule = states + letters + len(MOVES)
+        tokens = states + window + BLOCK * window * steps
+        shared = tokens + states + letters * rule + letters + states + 1
+        neighbour = 2 * letters + (states + 1) + letters * rule + rule
+        return shared + window * steps * (3 * neighbour + 2 * (states + 1) + letters)
 
-    Attributes:
-        history: all tokens.
-        exact: by machine and step, whether every letter and every state is the simulator's.
-    """
-
-    history: Num[Tensor, "machines tokens width"]
-    exact: Bool[Tensor, "machines times"]
-
-    @property
-    def machines(self) -> int:
-        """The number of machines that are exact at every step."""
-        return int(self.exact.all(dim=1).sum())
-
-
-def compare_with_simulator(
-    universal: UniversalMachine,
-    tables: Int[Tensor, "machines states letters 3"],
-    tapes: Int[Tensor, "machines window"],
-    places: Int[Tensor, " machines"],
-    dtype: torch.dtype = torch.int8,
-) -> MachineRuns:
-    """Run all machines in the layer and each by itself in the reference simulator, and compare every configuration."""
-    history = universal.run(universal.embed(tables, tapes, places, dtype))
-    runs = [simulate(*one, universal.steps) for one in zip(tables, tapes, places.tolist(), strict=True)]
-    exact = []
-    for step in range(universal.steps + 1):
-        read = universal.read(history, step)
-        letters = torch.stack([run.letters[step] for run in runs])
-        states = torch.stack([run.states[step] for run in runs])
-        exact.append((read.letters == letters).all(dim=1) & (read.states == states).all(dim=1))
-    return MachineRuns(history, torch.stack(exact, dim=1))
-
-
-def width_formula(states: int, letters: int, window: int, steps: int) -> int:
-    """d in closed form: Θ(window · steps · letters · (letters + states))."""
-    rule = states + letters + len(MOVES)
-    tokens = states + window + BLOCK * window * steps
-    shared = tokens + states + letters * rule + letters + states + 1
-    neighbour = 2 * letters + (states + 1) + letters * rule + rule
-    return shared + window * steps * (3 * neighbour + 2 * (states + 1) + letters)
-
-
-def heads_formula(letters: int, window: int, steps: int) -> int:
-    """H in closed form: one for the position, 25 + 3 · letters a block, less 4 a step at the ends of the window."""
-    return 1 + window * steps * (25 + 3 * letters) - 4 * steps
-
-
-def _letter(block: Num[Tensor, "... letters"]) -> Int[Tensor, "..."]:
-    is_letter = ((block == 0) | (block == 1)).all(dim=-1) & (block.sum(dim=-1) == 1)
-    return torch.where(is_letter, block.argmax(dim=-1), -1)
+    @staticmethod
+    def heads_formula(letters: int, window: int, steps: int) -> int:
+        """H in closed form: one for the position, 25 + 3 · letters for each block, less 4 for each step."""
+        return 1 + window * steps * (25 + 3 * letters) - 4 * steps

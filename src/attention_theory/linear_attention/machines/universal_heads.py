@@ -8,9 +8,8 @@ the machine is then a *block* of four tokens:
 * SELECT picks from each column the rule for the letter under the head;
 * EMIT writes the cell's new letter and state (Algorithm 7, as corrected in ``tape_program``).
 
-A block's working rows are its own, as in the paper. At a fixed table the layer is linear in the last token; a
-condition on letter *and* state compares the last token with itself, and what earlier blocks left in the same rows would
-answer as well.
+The working rows of each block are private, as in the paper: a condition on letter *and* state compares the last token
+with itself, and entries of earlier blocks in the same rows would answer as well.
 """
 
 from collections.abc import Iterator
@@ -21,22 +20,19 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead
-from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, STAY
+from attention_theory.linear_attention.machines.turing import LEFT, MOVES, RIGHT, RULE, STAY
 from attention_theory.rows import Rows
 from attention_theory.validation import FORMS, Form, require
 
 #: The tokens of a block.
-LOAD, LOOKUP, SELECT, EMIT = range(4)
+_LOAD, _LOOKUP, _SELECT, EMIT = range(4)
 BLOCK = 4
-
-#: The parts of a rule δ(q, a), in the order of a transition table.
-RULE = ("state", "letter", "move")
 
 _NEIGHBOURS = {"left": -1, "here": 0, "right": 1}
 
 
 class UniversalHeads:
-    """The named rows and the heads for given bounds; the arguments are those of ``UniversalMachine``.
+    """The named rows and the heads of a ``UniversalMachine``, with its arguments.
 
     Raises:
         ParameterError: a bound below 1, or an unknown kind of working rows.
@@ -48,23 +44,21 @@ class UniversalHeads:
         letters: int,
         window: int,
         steps: int,
-        working_rows: Literal["private", "shared"],
-        form: Form,
+        working_rows: Literal["private", "shared"] = "private",
+        form: Form = "correct",
     ) -> None:
         require(states=(states, 1, None), letters=(letters, 1, None), window=(window, 1, None), steps=(steps, 1, None))
         require(working_rows=(working_rows, {"private", "shared"}), form=(form, FORMS))
         self.states, self.letters, self.window, self.steps = states, letters, window, steps
-        self._working_rows, self._form = working_rows, form
+        self._working_rows, self.form = working_rows, form
         self.prompt_tokens = states + window
         self.tokens = self.prompt_tokens + BLOCK * window * steps
         self.rows = Rows()
         self._add_shared_rows()
         for block in self._names():
             self._add_working_rows(block)
-
-    def all(self) -> list[BlockHead]:
-        """Every head once. Blocks that share their working rows share the heads that do not ask for a position."""
-        return list({_matrices(head): head for head in self._each()}.values())
+        # Every head once: blocks that share their working rows share the heads without a position.
+        self.heads: list[BlockHead] = list({_matrices(head): head for head in self._each()}.values())
 
     def _each(self) -> Iterator[BlockHead]:
         """One head for the position, then those of each block."""
@@ -75,9 +69,9 @@ class UniversalHeads:
             for cell in range(self.window):
                 block = names[((step - 1) * self.window + cell) % len(names)]
                 yield from self._load(block, step, cell)
-                yield from self._lookup(block, self._at(step, cell, LOAD))
-                yield from self._select(block, self._at(step, cell, LOOKUP))
-                yield from self._emit(block, self._at(step, cell, SELECT))
+                yield from self._lookup(block, self._at(step, cell, _LOAD))
+                yield from self._select(block, self._at(step, cell, _LOOKUP))
+                yield from self._emit(block, self._at(step, cell, _SELECT))
 
     def place(self, step: int, cell: int, token: int) -> int:
         """The number of the token that holds a cell after ``step`` steps, or does the work of its block."""
@@ -122,7 +116,7 @@ class UniversalHeads:
         return self.rows.indices("position")[place : place + 1]
 
     def _load(self, block: str, step: int, cell: int) -> Iterator[BlockHead]:
-        now = self.place(step, cell, LOAD) - 1
+        now = self.place(step, cell, _LOAD) - 1
         asking = self.rows.indices("position")[now : now + 1]
         for side, offset in _NEIGHBOURS.items():
             if 0 <= cell + offset < self.window:
@@ -158,7 +152,7 @@ class UniversalHeads:
         arrivals = {"left": moves["left"][RIGHT], "right": moves["right"][LEFT], "here": moves["here"][STAY]}
         for side, move in arrivals.items():
             yield BlockHead(move, move, rows(f"{block} {side} chosen state"), state[:-1])
-        if self._form == "correct":  # empty before, or left just now, and nobody arrives
+        if self.form == "correct":  # empty before, or left just now, and nobody arrives
             yield BlockHead(here, here, empty, none)
             for move in (moves["here"][LEFT], moves["here"][RIGHT]):
                 yield BlockHead(move, move, move, none)
@@ -171,6 +165,6 @@ class UniversalHeads:
 
 
 def _matrices(head: BlockHead) -> tuple[tuple[int, ...], ...]:
-    """What tells one head's matrices from another's."""
+    """The matrices of a head, as a key."""
     rows = (head.source, head.key, head.value, head.destination)
     return (*(tuple(part.tolist()) for part in rows), (head.weight,))

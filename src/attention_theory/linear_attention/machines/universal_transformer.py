@@ -16,7 +16,7 @@ from attention_theory.validation import require
 
 @dataclass(frozen=True)
 class TuringRun:
-    """What the layer wrote; every list begins with the start and has an entry for each step after it.
+    """The tokens of a run; every list begins with the start and has an entry for each step after it.
 
     Attributes:
         trace: all tokens, those of the prompt first.

@@ -39,26 +39,3 @@ def autoregress(
         tokens = torch.cat([tokens, appended[..., None, :]], dim=-2)
         previous = output
     return tokens
-
-
-def history_entry(
-    tokens: Num[Tensor, "... longer width"], prompt_tokens: int, step: int
-) -> Num[Tensor, "... tokens width"]:
-    """CH^t(Z) = Z^t: the first n + t tokens of a whole run, of which every entry of the history is a part.
-
-    Raises:
-        ParameterError: a prompt or a step that the run does not have.
-    """
-    require(prompt_tokens=(prompt_tokens, 1, tokens.shape[-2]))
-    require(step=(step, 0, tokens.shape[-2] - prompt_tokens))
-    return tokens[..., : prompt_tokens + step, :]
-
-
-def last_tokens(tokens: Num[Tensor, "... tokens width"], count: int) -> Num[Tensor, "... count width"]:
-    """The last ``count`` tokens, which the paper writes as Z[: -count].
-
-    Raises:
-        ParameterError: a count below 1, or more tokens than there are.
-    """
-    require(count=(count, 1, tokens.shape[-2]))
-    return tokens[..., -count:, :]

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.linear_attention.model.mhla import causal_gram, gram
+from attention_theory.linear_attention.model.mhla import gram
 from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 
@@ -49,21 +49,17 @@ def pairs(width: int, device: torch.device | str = "cpu") -> tuple[Int[Tensor, "
     return torch.cat([above[0], same]), torch.cat([above[1], same])
 
 
-def certificate_features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... psi"]:
+def certificate_features(
+    tokens: Float[Tensor, "... tokens width"], is_causal: bool = False
+) -> Float[Tensor, "... psi"]:
     """The feature vector H(Z) of Algorithm 2, one entry for each pair {j, k} and each l, l fastest (Eqs. 43, 44).
+
+    With ``is_causal`` it is that of every prefix, ``(..., tokens, psi)``: position t has seen tokens 1 to t.
 
     Raises:
         ParameterError: no token.
     """
     refuse_unless(tokens.shape[-2] > 0, f"tokens must be at least one, got shape {list(tokens.shape)}")
-    return _distinct(gram(tokens), tokens[..., -1, :])
-
-
-def causal_certificate_features(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens psi"]:
-    """H of every prefix: position t holds the features of tokens 1 to t."""
-    return _distinct(causal_gram(tokens), tokens)
-
-
-def _distinct(products: Float[Tensor, "... width width"], last: Float[Tensor, "... width"]) -> Float[Tensor, "... psi"]:
+    products, last = gram(tokens, is_causal), tokens if is_causal else tokens[..., -1, :]
     j, k = pairs(last.shape[-1], last.device)
     return (products[..., j, k, None] * last[..., None, :]).flatten(-2)

@@ -3,20 +3,20 @@
 from typing import Any, Self
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 
-from attention_theory.attention_block import AttentionBlock, hidden_from
+from attention_theory.attention_block import AttentionBlock
 from attention_theory.layers import attention_weights, causal_mask
 from attention_theory.linear_attention.model.mhla import Heads, gram
 from attention_theory.validation import refuse_unless, require
 
 #: Tokens of a chunk: within it a causal query meets every token, before it the sum of their outer products.
-CHUNK = 32
+_CHUNK = 32
 
 #: Up to so many tokens are one chunk, as the sums of several would take longer than the scores that they save.
-ONE_CHUNK = 64
+_ONE_CHUNK = 64
 
 
 class LinearAttention(AttentionBlock):
@@ -40,7 +40,7 @@ class LinearAttention(AttentionBlock):
         out_features: the features of an output; ``embed_dim`` unless given.
         is_causal: a token looks at itself and those before it (Section 6.1), or at all of them (Eq. 1).
         last_token: give the output at the last token alone, which sees all others (Eq. 2): the last one that
-            ``key_padding_mask`` does not hide.
+            ``key_padding_mask`` does not hide. There are then neither ``attn_mask`` nor weights.
 
     Raises:
         ParameterError: a number below 1.
@@ -87,27 +87,18 @@ class LinearAttention(AttentionBlock):
         nn.init.uniform_(self.values, -bound, bound)
         nn.init.uniform_(self.queries, -bound, bound)
 
-    def forward(
-        self,
-        x: Float[Tensor, "... tokens embed_dim"],
-        key_padding_mask: Shaped[Tensor, "... tokens"] | None = None,
-        attn_mask: Shaped[Tensor, "... tokens tokens"] | None = None,
-        need_weights: bool = False,
-    ) -> Any:
-        """As in every :class:`.AttentionBlock`; with ``last_token`` there are neither ``attn_mask`` nor weights."""
+    def _mix(self, x: Tensor, hidden: Bool[Tensor, "... #queries tokens"] | None, need_weights: bool) -> Any:
         if not self.last_token:
-            return super().forward(x, key_padding_mask, attn_mask, need_weights)
+            return super()._mix(x, hidden, need_weights)
         refuse_unless(
-            attn_mask is None and not need_weights,
+            not need_weights and (hidden is None or hidden.shape[-2] == 1),
             "attn_mask must be None and need_weights False with last_token=True, where there is one query",
         )
-        self._check(x)
-        hidden = hidden_from(key_padding_mask)
-        if hidden is None or key_padding_mask is None:
+        if hidden is None:
             return self._read(gram(x), x[..., -1:, :]).squeeze(-2)
         seen = x.masked_fill(hidden.mT, 0.0)
         position = torch.arange(x.shape[-2], device=x.device)
-        last = (position * ~key_padding_mask).argmax(-1)[..., None, None]
+        last = (position * ~hidden).argmax(-1)[..., None]
         query = seen.gather(-2, last.expand(*x.shape[:-2], 1, x.shape[-1]))
         return self._read(gram(seen), query).squeeze(-2)
 
@@ -123,8 +114,8 @@ class LinearAttention(AttentionBlock):
         seen = tokens if hidden is None else tokens.masked_fill(hidden[..., 0, :, :].mT, 0.0)
         if self.is_causal:
             # A compiler may see the length as a symbol.
-            is_short = not torch.compiler.is_compiling() and tokens.shape[-2] <= ONE_CHUNK
-            read = scored_read if is_short else chunked_read
+            is_short = not torch.compiler.is_compiling() and tokens.shape[-2] <= _ONE_CHUNK
+            read = _scored_read if is_short else _chunked_read
             return self._write(read(self._ask(tokens), seen)), None
         return self._read(gram(seen), tokens), None
 
@@ -170,14 +161,14 @@ class LinearAttention(AttentionBlock):
         )
 
 
-def chunked_read(
-    queries: Float[Tensor, "... rows width"], tokens: Float[Tensor, "... tokens width"], chunk: int = CHUNK
+def _chunked_read(
+    queries: Float[Tensor, "... rows width"], tokens: Float[Tensor, "... tokens width"], chunk: int = _CHUNK
 ) -> Float[Tensor, "... rows width"]:
     """``G_i q`` for every query of token ``i``, with ``G_i`` the Gram matrix of the tokens up to ``i``.
 
     Within a chunk each query meets every token up to its own; the chunks before are in a running sum of their Gram
-    matrices. Time is linear in the tokens, and no Gram matrix of a single token is formed. What overflows or is not
-    a number reaches no earlier query.
+    matrices. Time is linear in the tokens, and no Gram matrix of a single token is formed. A token that is not
+    finite reaches no earlier query.
 
     Args:
         queries: the queries of the first token, of the second, ..., as many for each.
@@ -194,13 +185,13 @@ def chunked_read(
         queries, tokens = (pad(queries, (0, 0, 0, heads * filler)), pad(tokens, (0, 0, 0, filler)))
     asked, pieces = queries.unflatten(-2, (-1, heads * chunk)), tokens.unflatten(-2, (-1, chunk))
     before = pad(gram(pieces).cumsum(-3)[..., :-1, :, :], (0, 0, 0, 0, 1, 0))
-    return (asked @ before).add_(scored_read(asked, pieces)).flatten(-3, -2)[..., :rows, :]
+    return (asked @ before).add_(_scored_read(asked, pieces)).flatten(-3, -2)[..., :rows, :]
 
 
-def scored_read(
+def _scored_read(
     queries: Float[Tensor, "... rows width"], tokens: Float[Tensor, "... tokens width"]
 ) -> Float[Tensor, "... rows width"]:
-    """:func:`chunked_read` by every score of a query and a token, as one chunk."""
+    """Read as :func:`_chunked_read` does, by every score of a query and a token, as one chunk."""
     later = ~causal_mask(tokens.shape[-2], tokens.device)
     later = later.repeat_interleave(queries.shape[-2] // tokens.shape[-2], 0)
     return torch.where(later, 0.0, queries @ tokens.mT) @ tokens

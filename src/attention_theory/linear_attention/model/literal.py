@@ -1,4 +1,4 @@
-"""Definitions and algorithms written out to the letter: slow forms, to set beside the fast ones."""
+"""Definitions and algorithms written out to the letter: slow forms, the references for the fast ones."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from attention_theory.validation import Form
 
 
 def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"], asking: int = -1) -> Float[Tensor, " out"]:
-    """Eq. 2 as a sum of single products over heads, tokens and features; with ``asking``, a column of Eq. 1."""
+    """The output of Eq. 2 as a sum of products over heads, tokens and features; ``asking`` picks a column of Eq. 1."""
     n, width = tokens.shape
     output = tokens.new_zeros(heads.out)
     for h, token, j in product(range(heads.count), range(n), range(width)):
@@ -26,7 +26,7 @@ def mhla_by_sums(heads: Heads, tokens: Float[Tensor, "tokens width"], asking: in
 
 
 def cubic_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, "width width_squared"]:
-    """Algorithm 8, loop by loop."""
+    """The features of Algorithm 8, loop by loop."""
     width = tokens.shape[1]
     features = tokens.new_zeros(width, width * width)
     for j, k, last in product(range(width), repeat=3):
@@ -34,36 +34,16 @@ def cubic_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tens
     return features
 
 
-def certificate_features_by_loops(tokens: Float[Tensor, "tokens width"]) -> Float[Tensor, " psi"]:
-    """Algorithm 2, loop by loop."""
-    width = tokens.shape[1]
-    features = []
-    for j in range(width):
-        for k in range(j + 1, width):
-            features += [(tokens[:, j] * tokens[:, k]).sum() * tokens[-1, last] for last in range(width)]
-    for j in range(width):
-        features += [tokens[:, j].square().sum() * tokens[-1, last] for last in range(width)]
-    return torch.stack(features)
-
-
-def block_design(
-    tokens: Float[Tensor, "batch tokens width"], out: int, form: Form = "correct"
-) -> Float[Tensor, "batch out out_width width_squared"]:
-    """The matrices X_{i,a}: the feature matrix in the a-th block of rows, zeros elsewhere (Eq. 9)."""
-    features = cubic_features(tokens, form)
-    batch, width, columns = features.shape
-    design = features.new_zeros(batch, out, out, width, columns)
-    for a in range(out):
-        design[:, a, a] = features
-    return design.flatten(2, 3)
-
-
 def literal_regression(
     tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "batch out"], form: Form = "correct"
 ) -> Float[Tensor, "out_width width_squared"]:
-    """The minimiser Ŵ of Eq. 10 that has the least norm, by least squares in all its entries at once."""
-    out, width = labels.shape[-1], tokens.shape[-1]
-    design = block_design(tokens, out, form).flatten(2).flatten(0, 1)
+    """The minimiser Ŵ of Eq. 10 of smallest norm, by least squares in all its entries at once.
+
+    The matrix X_{i,a} of Eq. 9 has the features in the a-th block of rows, and zeros elsewhere.
+    """
+    features, out, width = cubic_features(tokens, form).flatten(1), labels.shape[-1], tokens.shape[-1]
+    blocks = torch.eye(out, dtype=features.dtype, device=features.device)
+    design = torch.einsum("ac,if->iacf", blocks, features).flatten(2).flatten(0, 1)
     solution = least_squares(design, labels.flatten()[:, None])
     return solution.reshape(out * width, width * width)
 

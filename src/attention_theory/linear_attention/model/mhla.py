@@ -63,14 +63,11 @@ def random_heads(
     return Heads(scale * values, scale * queries)
 
 
-def gram(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... width width"]:
-    """The inner products ``<z_j, z_k>`` of the feature rows of Z: the Gram matrix Z Zᵀ."""
+def gram(tokens: Float[Tensor, "... tokens width"], is_causal: bool = False) -> Float[Tensor, "... width width"]:
+    """The Gram matrix Z Zᵀ, which holds ``<z_j, z_k>`` for all feature rows of Z; or that of every prefix of Z."""
+    if is_causal:
+        return (tokens[..., :, None] * tokens[..., None, :]).cumsum(dim=-3)
     return tokens.mT @ tokens
-
-
-def causal_gram(tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens width width"]:
-    """The Gram matrix of the tokens up to each position, by a running sum of their outer products."""
-    return (tokens[..., :, None] * tokens[..., None, :]).cumsum(dim=-3)
 
 
 def mhla(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... out"]:
@@ -83,24 +80,16 @@ def mhla(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tenso
     return _read(heads, gram(tokens), tokens[..., -1, :])
 
 
-def mhla_every_token(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens out"]:
-    """The output at every token, each looking at all of them, ``Σ_h V_h Z (Zᵀ Q_h Z)`` (Eq. 1).
+def mhla_every_token(
+    heads: Heads, tokens: Float[Tensor, "... tokens width"], is_causal: bool = False
+) -> Float[Tensor, "... tokens out"]:
+    """The output at every token, ``Σ_h V_h Z (Zᵀ Q_h Z)`` (Eq. 1); causal, Eq. 2 on every prefix (Section 6.1).
 
     Raises:
         ParameterError: no token, or tokens of another width than the heads.
     """
     _refuse_other_tokens(heads, tokens)
-    return _read(heads, gram(tokens)[..., None, :, :], tokens)
-
-
-def mhla_causal(heads: Heads, tokens: Float[Tensor, "... tokens width"]) -> Float[Tensor, "... tokens out"]:
-    """The output at every token, each looking at itself and those before it: Eq. 2 on every prefix (Section 6.1).
-
-    Raises:
-        ParameterError: no token, or tokens of another width than the heads.
-    """
-    _refuse_other_tokens(heads, tokens)
-    return _read(heads, causal_gram(tokens), tokens)
+    return _read(heads, gram(tokens, is_causal=True) if is_causal else gram(tokens)[..., None, :, :], tokens)
 
 
 def stack_lengths(sequences: Sequence[Float[Tensor, "_tokens width"]]) -> Float[Tensor, "batch tokens width"]:

@@ -19,22 +19,19 @@ def head_matrix(heads: Heads) -> Float[Tensor, "... out_width width_squared"]:
     return heads.values.flatten(-2).mT @ heads.queries.flatten(-2)
 
 
-def coefficients(heads: Heads, form: Form = "correct") -> Float[Tensor, "... out psi"]:
-    """p(Θ): the coefficients of the model in the features H(Z) of Algorithm 2 (Eqs. 41, 42).
+def coefficients(
+    model: Heads | Float[Tensor, "... out_width width_squared"], form: Form = "correct"
+) -> Float[Tensor, "... out psi"]:
+    """The coefficients p(Θ) of a model in the features H(Z) of Algorithm 2 (Eqs. 41, 42), or those of a matrix W.
 
-    ``form="printed"`` follows Eq. 16 to the letter, which counts the terms with j = k twice.
+    Entry ({j, k}, l) of row a is ``W[a j, k l] + W[a k, j l]``, or ``W[a j, j l]`` if j = k. ``form="printed"`` follows
+    Eq. 16 to the letter, which counts the terms with j = k twice.
 
     Raises:
-        ParameterError: an unknown form.
+        ParameterError: an unknown form, or a matrix of another shape.
     """
     require(form=(form, FORMS))
-    return coefficients_of_matrix(head_matrix(heads), form)
-
-
-def coefficients_of_matrix(
-    matrix: Float[Tensor, "... out_width width_squared"], form: Form = "correct"
-) -> Float[Tensor, "... out psi"]:
-    """p of any matrix W: entry ({j, k}, l) of row a is ``W[a j, k l] + W[a k, j l]``, or ``W[a j, j l]`` if j = k."""
+    matrix = head_matrix(model) if isinstance(model, Heads) else model
     width = _width(matrix)
     blocks = matrix.unflatten(-1, (width, width)).unflatten(-3, (-1, width))  # (..., a, j, k, l)
     j, k = pairs(width, matrix.device)
@@ -45,15 +42,15 @@ def coefficients_of_matrix(
 
 
 def lift(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out_width width_squared"]:
-    """The matrix W with given coefficients that is symmetric in j and k: of all such matrices the one of least norm.
+    """The matrix W with given coefficients that is symmetric in j and k: the one of smallest norm.
 
     Raises:
-        ParameterError: coefficients of another number than the width asks for.
+        ParameterError: coefficients of another number than the features of the width.
     """
     j, k = pairs(width, row.device)
     require_shape(row=(row, (..., len(j) * width)))
-    share = torch.where(j == k, 1.0, 0.5).to(row.dtype)
-    halves = row.unflatten(-1, (len(j), width)) * share[:, None]
+    fraction = torch.where(j == k, 1.0, 0.5).to(row.dtype)
+    halves = row.unflatten(-1, (len(j), width)) * fraction[:, None]
     blocks = row.new_zeros(*row.shape[:-1], width, width, width)
     blocks[..., j, k, :] = halves
     blocks[..., k, j, :] = halves

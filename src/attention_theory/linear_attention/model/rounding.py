@@ -3,24 +3,29 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from torch import Tensor
 
 from attention_theory.validation import refuse_unless, require
 
 
 def round_letter(vectors: Float[Tensor, "... letters"]) -> Float[Tensor, "... letters"]:
-    """The unit vector of the largest entry, as printed. It always returns some letter, even for the zero vector."""
+    """The unit vector of the largest entry, the paper's rounding; some letter even for the zero vector."""
     return torch.nn.functional.one_hot(vectors.argmax(dim=-1), vectors.shape[-1]).to(vectors.dtype)
+
+
+def read_letter(vectors: Num[Tensor, "... letters"]) -> Int[Tensor, "..."]:
+    """The letter of each unit vector, and -1 for every other vector."""
+    is_unit = ((vectors == 0) | (vectors == 1)).all(dim=-1) & (vectors.sum(dim=-1) == 1)
+    return torch.where(is_unit, vectors.argmax(dim=-1), -1)
 
 
 def round_token(
     tokens: Float[Tensor, "... width"], blocks: Sequence[Int[Tensor, " _rows"]], threshold: float = 0.5
 ) -> Float[Tensor, "... width"]:
-    """Each attribute by itself: the letter of its largest entry, or nothing if that is below the threshold.
+    """The letter of the largest entry of each attribute, or nothing if that entry is below the threshold.
 
-    An error of squared norm below 1/4 is always undone at the threshold 1/2: it moves no entry by 1/2 or more. Without
-    the empty token, for :func:`round_letter`, 1/2 is enough, as it takes two entries to change the order.
+    At the threshold 1/2 an error of squared norm below 1/4 is always undone; :func:`round_letter` undoes one below 1/2.
 
     Args:
         tokens: outputs of a layer.
@@ -41,8 +46,7 @@ def round_token(
 def worst_error(letters: int, squared_norm: float, true: int | None, wrong: int) -> Float[Tensor, " letters"]:
     """The error of given squared norm that brings rounding closest to a mistake.
 
-    It takes from the true letter and gives to the wrong one in equal parts; where the token is empty (``true`` is
-    ``None``) it gives all to the wrong one.
+    It moves the true and the wrong letter by equal parts, or the wrong one alone where the token is empty (``None``).
 
     Raises:
         ParameterError: the wrong letter is the true one, or not a letter.

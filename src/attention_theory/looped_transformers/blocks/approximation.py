@@ -12,7 +12,7 @@ from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
-class Partition:
+class _Partition:
     """Intervals ``[edges[i], edges[i + 1])`` and the value that a function of steps takes in each."""
 
     edges: Float[Tensor, " edges"]
@@ -34,7 +34,7 @@ class Partition:
         return (left - right.double()) @ self.values
 
 
-def reciprocal_partition(error: float, least: float, most: float) -> Partition:
+def reciprocal_partition(error: float, least: float, most: float) -> _Partition:
     """Lemma 17: from ``least`` on, an interval that begins at a ends at a(1 + error a), until ``most`` is covered.
 
     Raises:
@@ -45,10 +45,10 @@ def reciprocal_partition(error: float, least: float, most: float) -> Partition:
     while edges[-1] < most:
         edges.append(edges[-1] * (1 + error * edges[-1]))
     knots = torch.tensor(edges, dtype=torch.float64)
-    return Partition(knots, 1 / knots[:-1])
+    return _Partition(knots, 1 / knots[:-1])
 
 
-def root_partition(error: float, most: float) -> Partition:
+def root_partition(error: float, most: float) -> _Partition:
     """Lemma 19: intervals from i² error² to (i + 1)² error², where the root is taken as i error.
 
     Raises:
@@ -57,7 +57,7 @@ def root_partition(error: float, most: float) -> Partition:
     require(error=(error, 1e-6, 1.0), most=(most, 1e-9, None))
     count = _intervals(error, most)
     steps = torch.arange(count + 1, dtype=torch.float64) * error
-    return Partition(steps**2, steps[:-1])
+    return _Partition(steps**2, steps[:-1])
 
 
 def reciprocal_sigmoids(
@@ -68,7 +68,7 @@ def reciprocal_sigmoids(
     Args:
         error: wanted on [least, most].
         least, most: the ends of the interval.
-        first_knot: where the first sigmoid rises; ``least / 2`` unless given. At ``least`` itself, as the print has it,
+        first_knot: where the first sigmoid rises; ``least / 2`` unless given. At ``least`` itself, as in the paper,
             half of 1/least is missing there.
         sharpness: slope times the gap to the nearer knot.
 
@@ -94,13 +94,36 @@ def root_sigmoids(error: float, most: float, sharpness: float = 60.0) -> Sigmoid
     return sharp_steps(knots, torch.full_like(knots, error), sharpness)
 
 
-def mirrored(function: SigmoidSum) -> SigmoidSum:
-    """``f(x) - f(-x)``: carries an approximation of 1/x to the negative side with twice the terms (Theorem 4)."""
-    return SigmoidSum(
-        torch.cat([function.slopes, -function.slopes]),
-        torch.cat([function.shifts, function.shifts]),
-        torch.cat([function.heights, -function.heights]),
-    )
+#: K, the integral at x = 1: 4 sqrt(π) (1 - 2^1.5) ζ(-1/2).
+ROOT_INTEGRAL = 2.694872955431031
+
+
+def root_at_scales(terms: int, most: float, error: float) -> SigmoidSum:
+    """A sum of ``terms`` sigmoids for the square root on [0, most], with slopes in a geometric sequence (Corollary 9).
+
+    Not in the paper, whose Lemma 20 takes sqrt(C)/ε steps. The root is an integral over all slopes, ``sqrt(x) =
+    1/K ∫ (2 sigmoid(w x) - 1) w^(-3/2) dw``; for ``w = e^s`` the trapezoidal rule needs about log²(C/ε) terms.
+
+    The slopes run over all w that matter: below the smallest the integrand is at most ``most / 2 sqrt(w)``, above the
+    largest ``w^(-3/2)``, and each part left out is a quarter of ``error``. The last sigmoid has slope 0: it is 1/2
+    throughout and takes off the constant.
+
+    Args:
+        terms: m, at least 3.
+        most: C, positive.
+        error: the two parts left out come to half of this; what is left of it is for the trapezoidal rule.
+
+    Raises:
+        ParameterError: a parameter out of its range.
+    """
+    require(terms=(terms, 3, None), most=(most, 1e-9, None), error=(error, 1e-9, None))
+    quarter = error * ROOT_INTEGRAL / 4
+    least_slope, largest_slope = (quarter / most) ** 2, (2 / quarter) ** 2
+    s = torch.linspace(math.log(least_slope), math.log(largest_slope), terms - 1, dtype=torch.float64)
+    slopes = s.exp()
+    heights = 2 * (s[1] - s[0]) * slopes.rsqrt() / ROOT_INTEGRAL
+    slopes = torch.cat([slopes, slopes.new_zeros(1)])
+    return SigmoidSum(slopes, torch.zeros_like(slopes), torch.cat([heights, -heights.sum()[None]]))
 
 
 def _intervals(error: float, most: float) -> int:

@@ -79,7 +79,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Fit:
+class _Fit:
     """A sum of ``terms`` elements of the dictionary with coefficients ``gamma``, and how far it is from its target."""
 
     gamma: Float[Tensor, " terms"]
@@ -94,7 +94,7 @@ def greedy_fit(
     tau: float,
     constant: float,
     shifts: int = 201,
-) -> Fit:
+) -> _Fit:
     """The relaxed greedy approximation of Barron's proof, with the best step each time.
 
     Each step moves from the sum so far towards the one element ``±2C sigmoid(tau(±x + b))`` that the residual leans on
@@ -128,7 +128,7 @@ def greedy_fit(
         sign = 1.0 if best < len(sigmoids) else -1.0
         gamma = [(1 - share) * value for value in gamma] + [2 * constant * share * sign]
     error = target - now
-    return Fit(
+    return _Fit(
         torch.tensor(gamma, dtype=x.dtype, device=x.device),
         error.square().mean().sqrt().item(),
         error.abs().max().item(),

@@ -1,8 +1,8 @@
 """Function blocks and their common format (Definition 1, Section I).
 
-A block finds A in the first ``d`` columns of its own ``d`` rows and B in the next ``d``; after its layers f(A, B) lies
+A block finds A in the first ``d`` columns of its ``d`` rows and B in the next ``d``; after its layers f(A, B) lies
 in the ``d`` columns after those. Some fixed rows, the *template*, tell a column where it stands. The same declarations
-serve a block by itself (:func:`run_block`) and inside the FLEQ machine.
+serve a block alone (:func:`run_block`) and inside the FLEQ machine.
 """
 
 import math
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
-from attention_theory.rows import Combination, Rows, combine, moves
+from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import require
 
 #: Closes a unit through a row that is exactly 0 in the open columns, so that it costs the open ones no digits.
@@ -24,22 +24,47 @@ CLOSED = -1e9
 
 @dataclass(frozen=True)
 class BlockSetting:
-    """What a block has to know of its surroundings.
+    """The surroundings of a block.
 
     Attributes:
         size: ``d``.
         columns: of the whole state, all of which take part in every softmax.
-        temperature: the factor on the scores. It is global, so blocks that need a soft attention divide by it.
+        inverse_temperature: the factor on the scores. It is global, so blocks that need a soft attention divide by it.
     """
 
     size: int
     columns: int
-    temperature: float
+    inverse_temperature: float
 
     @property
     def bits(self) -> int:
         """Of a position within ``d`` columns."""
         return max(1, math.ceil(math.log2(self.size)))
+
+    @property
+    def template(self) -> dict[str, int]:
+        """The sizes of the rows that all blocks share.
+
+        ``index`` and ``group`` number the first d² columns as d groups of d; ``in a``, ``in b`` and ``in out`` are the
+        index again, but only in the columns of A, of B and of the result; the rows of one bit mark columns.
+        """
+        codes = dict.fromkeys(("index", "group", "in a", "in b", "in out"), self.bits)
+        return codes | dict.fromkeys(("not a", "not b", "not out", "first", "not first", "scratch"), 1)
+
+    def fill(self, state: Float[Tensor, "... columns rows"], rows: Rows) -> None:
+        """Write the shared rows into the first columns of a state."""
+        size, square = self.size, self.size**2
+        code = sign_code(size, self.bits, device=state.device)
+        rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
+        rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
+        for place, name in enumerate(("a", "b", "out")):
+            own = slice(place * size, (place + 1) * size)
+            rows.of(state, f"in {name}")[..., own, :] = code
+            rows.of(state, f"not {name}")[...] = 1
+            rows.of(state, f"not {name}")[..., own, :] = 0
+        rows.of(state, "not first")[..., 1:, :] = 1
+        rows.of(state, "first")[..., 0, :] = 1
+        rows.of(state, "scratch")[..., : scratch_columns(size), :] = 1
 
 
 class FunctionBlock(ABC):
@@ -69,55 +94,12 @@ class FunctionBlock(ABC):
 
     @abstractmethod
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
-        """What the block is to compute."""
-
-
-def template_sizes(setting: BlockSetting) -> dict[str, int]:
-    """The rows that all blocks share.
-
-    ``index`` and ``group`` number the first d² columns as d groups of d; ``in a``, ``in b`` and ``in out`` are the
-    index again, but only in the columns of A, of B and of the result; the rows of one bit mark columns.
-    """
-    codes = dict.fromkeys(("index", "group", "in a", "in b", "in out"), setting.bits)
-    marks = dict.fromkeys(("not a", "not b", "not out", "first", "not first", "scratch"), 1)
-    return codes | marks
+        """The function that the block computes."""
 
 
 def scratch_columns(size: int) -> int:
     """``s``: 4d for the product, d² for the transpose; at least 3d in the paper, more where a block needs them."""
     return max(4 * size, size * size)
-
-
-def fill_template(state: Float[Tensor, "... columns rows"], rows: Rows, setting: BlockSetting) -> None:
-    """Write the shared rows into the first columns of a state."""
-    size, square = setting.size, setting.size**2
-    code = sign_code(size, setting.bits, device=state.device)
-    rows.of(state, "index")[..., :square, :] = code.repeat(size, 1)
-    rows.of(state, "group")[..., :square, :] = code.repeat_interleave(size, 0)
-    for place, name in enumerate(("a", "b", "out")):
-        own = slice(place * size, (place + 1) * size)
-        rows.of(state, f"in {name}")[..., own, :] = code
-        rows.of(state, f"not {name}")[...] = 1
-        rows.of(state, f"not {name}")[..., own, :] = 0
-    rows.of(state, "not first")[..., 1:, :] = 1
-    rows.of(state, "first")[..., 0, :] = 1
-    rows.of(state, "scratch")[..., : scratch_columns(size), :] = 1
-
-
-def gated_move(
-    layer: Layer,
-    source: int,
-    target: int,
-    gates: Combination,
-    closed: float = 0.0,
-    gain: float = 1.0,
-) -> None:
-    """Add ``gain * source`` into ``target`` in the columns where ``gates + closed`` is 0.
-
-    Where that is below ``-|source|`` both units are silent.
-    """
-    for sign in (1.0, -1.0):
-        layer.unit("move", {source: sign, **gates}, {target: sign * gain}, bias=closed)
 
 
 def copy_to_result(layer: Layer, source: list[int], target: list[int], place: str, rows: Rows) -> None:
@@ -126,8 +108,8 @@ def copy_to_result(layer: Layer, source: list[int], target: list[int], place: st
 
 
 @dataclass(frozen=True)
-class BlockRun:
-    """A block that ran by itself.
+class _BlockRun:
+    """A block that ran alone.
 
     Attributes:
         result: f(A, B) as found in its columns.
@@ -146,37 +128,37 @@ def run_block(
     block: FunctionBlock,
     a: Float[Tensor, "... d d"],
     b: Float[Tensor, "... d d"],
-    temperature: float = 40.0,
+    inverse_temperature: float = 40.0,
     columns: int | None = None,
     spare: int = 0,
-) -> BlockRun:
-    """Run a block by itself on a batch of operands.
+) -> _BlockRun:
+    """Run a block alone on a batch of operands.
 
     Args:
         block: the function block.
         a, b: operands, zero-padded to d by d; leading dimensions are a batch.
-        temperature: factor on the scores, above 0.
+        inverse_temperature: factor on the scores, above 0.
         columns: what the block is told the number of columns is; the true number unless given.
         spare: columns added that hold nothing.
 
     Raises:
-        ParameterError: a temperature that is not positive, a negative number of spare columns.
+        ParameterError: an inverse temperature that is not positive, a negative number of spare columns.
     """
-    require(temperature=(temperature, 1e-6, None), spare=(spare, 0, None))
+    require(inverse_temperature=(inverse_temperature, 1e-6, None), spare=(spare, 0, None))
     size = a.shape[-1]
     count = scratch_columns(size) + spare
-    setting = BlockSetting(size, count if columns is None else columns, temperature)
-    rows = Rows(**{block.name: size}, **block.sizes(setting), **template_sizes(setting))
+    setting = BlockSetting(size, count if columns is None else columns, inverse_temperature)
+    rows = Rows(**{block.name: size}, **block.sizes(setting), **setting.template)
     layers = [Layer(rows, f"{block.name} {stage + 1}") for stage in range(block.depth)]
     for stage, layer in enumerate(layers):
         block.declare(layer, stage, setting)
     machine = LoopedTransformer(rows, layers, device=a.device)
     state = torch.zeros(*a.shape[:-2], count, rows.size, dtype=torch.float64, device=a.device)
-    fill_template(state, rows, setting)
+    setting.fill(state, rows)
     block.fill(state, rows, setting)
     data = rows.of(state, block.name)
     data[..., :size, :] = a.mT
     if block.reads_second:
         data[..., size : 2 * size, :] = b.mT
-    state = machine.cycle(state, temperature)
-    return BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)
+    state = machine.cycle(state, inverse_temperature)
+    return _BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)

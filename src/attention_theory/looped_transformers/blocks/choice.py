@@ -11,7 +11,6 @@ from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
     copy_to_result,
-    gated_move,
 )
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination
@@ -22,7 +21,7 @@ class ChoiceBlock(FunctionBlock):
     """``sum_i c[j, i] sigmoid(a[j, i] · x + b[j, i])`` in three layers and m heads; the second operand e_j chooses j.
 
     The first operand holds x in its first column, the second e_j in its first column and nothing beside it. Layer 1
-    moves e_j to rows of its own. So its column is the only one with a key: head i takes a[j, i] and the bias out of it,
+    moves e_j to separate rows. So its column is the only one with a key: head i takes a[j, i] and the bias out of it,
     linearly, and c[j, i] as the value; the column of x asks. Layer 3 copies the sum into the result. Since keys and
     values are linear in the selector, one that is no e_j mixes the parameters of the functions, not their values; its
     entries have to add up to 1, since the count of the columns rides on them too.
@@ -65,21 +64,24 @@ class ChoiceBlock(FunctionBlock):
         (total,), (kept,) = rows[f"{self.name} sum"], rows[f"{self.name} kept"]
         if stage == 0:
             for source, target in zip(data, selector, strict=False):
-                gated_move(layer, source, target, {rows["not b"][0]: CLOSED})
+                layer.gated_move(source, target, {rows["not b"][0]: CLOSED})
         elif stage == 1:
             self._sigmoids(layer, setting)
-            gated_move(layer, total, kept, {rows["not first"][0]: CLOSED})
+            layer.gated_move(total, kept, {rows["not first"][0]: CLOSED})
             layer.clear([total, *selector])
         else:
             copy_to_result(layer, [kept], [total], "a", rows)
-            gated_move(layer, total, data[0], {rows["not out"][0]: CLOSED})
+            layer.gated_move(total, data[0], {rows["not out"][0]: CLOSED})
             layer.clear([total, kept])
 
     def _sigmoids(self, layer: Layer, setting: BlockSetting) -> None:
         rows = layer.rows
         selector, (total,), (first,) = rows[f"{self.name} selector"], rows[f"{self.name} sum"], rows["first"]
         queries: list[Combination] = [{row: 1.0} for row in rows[self.name][: self.a.shape[2]]]
-        biased = torch.cat([self.a, (self.b + math.log(setting.columns - 1))[..., None]], dim=-1) / setting.temperature
+        biased = (
+            torch.cat([self.a, (self.b + math.log(setting.columns - 1))[..., None]], dim=-1)
+            / setting.inverse_temperature
+        )
         for term in range(self.a.shape[1]):
             keys = [_chosen(selector, entry) for entry in biased[:, term].mT]
             layer.head("sigmoid", keys, [*queries, {first: 1.0}], [(_chosen(selector, self.c[:, term]), total)])

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum
 from attention_theory.looped_transformers.fleq.language import on_first_entry
 from attention_theory.looped_transformers.machine.layers import Layer
@@ -14,17 +14,17 @@ from attention_theory.rows import Combination, Rows, moves
 from attention_theory.validation import refuse_unless
 
 #: Closes the columns beside the one of the result; it has to exceed the sum, and costs its own rounding error.
-GATE = 1e3
+_GATE = 1e3
 
 
 class ColumnSumBlock(FunctionBlock):
     """A sum of sigmoids of a number by one head in two layers: column i makes term i, and m columns make m terms.
 
     Only the first column has a key: x, and 1 for the shift. Column i asks with the slope and the shift of term i, which
-    are fixed entries of its own, and so puts the weight sigmoid(slope_i x + shift_i) on the first; with n columns the
-    shift carries ``log(n - 1)``. Its ReLU layer multiplies by height_i, which it knows from the column's code. In the
-    second layer all columns are attended to alike, and n times their mean is the sum. (In Corollary 2 the columns hold
-    copies of x; here the keys do not need them.)
+    are fixed entries of the column, and so puts the weight sigmoid(slope_i x + shift_i) on the first; with n columns
+    the shift carries ``log(n - 1)``. Its ReLU layer multiplies by height_i, which it knows from the column's code. In
+    the second layer all columns are attended to alike, and n times their mean is the sum. In Corollary 2 the columns
+    hold copies of x; here the keys do not need them.
 
     Args:
         name: of the block, and of its function in programs. Its operand is a number: zeros beside the first entry.
@@ -72,15 +72,15 @@ class ColumnSumBlock(FunctionBlock):
         slope, shift, weight, total = (rows[f"{self.name} {part}"][0] for part in ("slope", "shift", "weight", "sum"))
         if stage == 0:
             _, _, of_slopes, of_shifts = self._scales(setting)
-            keys = [{entry: of_slopes / setting.temperature}, {first: of_shifts / setting.temperature}]
+            keys = [{entry: of_slopes / setting.inverse_temperature}, {first: of_shifts / setting.inverse_temperature}]
             layer.head("sigmoids", keys, [{slope: 1.0}, {shift: 1.0}], moves([first], [weight]))
             self._heights(layer)
             layer.clear([weight])
         else:
             layer.head("sum", [{}], [{}], moves([total], [weight], setting.columns))
             first_code = sign_code(setting.size, setting.bits, device="cpu")[0].tolist()
-            gates = {row: GATE * bit for row, bit in zip(rows["in out"], first_code, strict=True)}
-            gated_move(layer, weight, entry, gates, closed=-GATE * setting.bits)
+            gates = {row: _GATE * bit for row, bit in zip(rows["in out"], first_code, strict=True)}
+            layer.gated_move(weight, entry, gates, closed=-_GATE * setting.bits)
             layer.clear([weight, total])
 
     def _heights(self, layer: Layer) -> None:

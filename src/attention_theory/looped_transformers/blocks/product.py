@@ -12,16 +12,15 @@ from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
     copy_to_result,
-    gated_move,
 )
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows, moves
 from attention_theory.validation import FORMS, Form, require
 
 #: Silences the columns whose values are of the order exp(C).
-FAR_CLOSED = -1e25
+_FAR_CLOSED = -1e25
 
-Product = Literal["ab", "ba", "bb", "aa"]
+_Product = Literal["ab", "ba", "bb", "aa"]
 
 
 class ProductBlock(FunctionBlock):
@@ -36,7 +35,7 @@ class ProductBlock(FunctionBlock):
         slope: c, above 0.
         height: C, from 0 on.
         two_sided: a second head at -c takes the square of c z away: error c² z³/6 rather than c z²/2.
-        kept: the operand whose rows of the Gram matrix are kept (``D_d`` in print, always A there).
+        kept: the operand whose rows of the Gram matrix are kept (``D_d``, always A in the paper).
         form: ``printed`` puts the Gram matrix into the rows of ones. One product is right then, the next is not.
 
     Raises:
@@ -48,7 +47,7 @@ class ProductBlock(FunctionBlock):
     def __init__(
         self,
         name: str = "mul",
-        product: Product = "ab",
+        product: _Product = "ab",
         slope: float = 1e-7,
         height: float = 40.0,
         two_sided: bool = False,
@@ -89,14 +88,14 @@ class ProductBlock(FunctionBlock):
         ones, identity = rows[f"{self.name} ones"], rows[f"{self.name} identity"]
         kept = identity[:size] if self.left == "a" else identity[size:]
         landing = ones[:size] if self.form == "printed" else gram
-        keys = [{row: 1 / setting.temperature} for row in [*data, *ones, *identity]]
+        keys = [{row: 1 / setting.inverse_temperature} for row in [*data, *ones, *identity]]
         scale = 2 * size * math.exp(self.height)
         for sign in (1.0, -1.0) if self.two_sided else (1.0,):
             queries = [{row: sign * self.slope} for row in data]
             queries += [{row: self.height} for row in identity] + [{row: 1.0} for row in ones]
             layer.head(f"gram {sign:+.0f}", keys, queries, moves(kept, landing, sign * scale))
         gain, shift = (0.5, 0.0) if self.two_sided else (1.0, -1.0)
-        closed = {rows[f"not {self.right}"][0]: FAR_CLOSED}
+        closed = {rows[f"not {self.right}"][0]: _FAR_CLOSED}
         for source, row in zip(landing, gram, strict=True):
             for sign in (1.0, -1.0):
                 less_one = dict.fromkeys(identity, sign * shift)  # in the columns of A and B one of these rows is 1
@@ -109,7 +108,7 @@ class ProductBlock(FunctionBlock):
         data, gram, moved = rows[self.name], rows[f"{self.name} gram"], rows[f"{self.name} moved"]
         copy_to_result(layer, list(gram), list(moved), self.right, rows)
         for source, target in zip(moved, data, strict=True):
-            gated_move(layer, source, target, {rows["not out"][0]: CLOSED})
+            layer.gated_move(source, target, {rows["not out"][0]: CLOSED})
         layer.clear([*gram, *moved])
 
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:

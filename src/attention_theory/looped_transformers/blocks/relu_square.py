@@ -1,6 +1,5 @@
-"""The square by ReLU networks of one input, wide or deep, beside which Appendix J.4 puts attention."""
+"""The square by ReLU networks of one input, wide or deep, with which Appendix J.4 compares attention."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -36,6 +35,76 @@ class ReluNetwork:
         weight, bias = self.layers[-1]
         return (state @ weight.to(x).mT + bias.to(x))[..., 0]
 
+    @classmethod
+    def wide_square(cls, units: int) -> "ReluNetwork":
+        """x² on [0, 1] up to ``1 / 8 units²`` in one hidden layer: a polygon of as many pieces, half its error lower.
+
+        Raises:
+            ParameterError: fewer than one unit.
+        """
+        require(units=(units, 1, None))
+        rises = torch.full((units,), 2 / units, dtype=torch.float64)
+        rises[0] = 1 / units
+        kinks = torch.arange(units, dtype=torch.float64) / units
+        hidden = torch.ones(units, 1, dtype=torch.float64), -kinks
+        return cls((hidden, (rises[None], torch.tensor([-1 / (8 * units**2)], dtype=torch.float64))))
+
+    @classmethod
+    def deep_square(cls, depth: int) -> "ReluNetwork":
+        """x² on [0, 1] up to ``1 / 8 4^depth`` with three units in a layer.
+
+        The tent ``g = 2 relu(t) - 4 relu(t - 1/2)``, s times over, has 2^s pieces; taking ``g/4^s`` off the polygon of
+        2^(s - 1) pieces gives the next. Two units make the tent, the third hands the polygon on.
+
+        Raises:
+            ParameterError: fewer than one layer.
+        """
+        require(depth=(depth, 1, None))
+        layers = [_layer([[1.0], [1.0], [1.0]], [0.0, -0.5, 0.0])]
+        for s in range(1, depth):
+            polygon = [-2 / 4**s, 4 / 4**s, 1.0]
+            layers.append(_layer([[2.0, -4.0, 0.0], [2.0, -4.0, 0.0], polygon], [0.0, -0.5, 0.0]))
+        layers.append(_layer([[-2 / 4**depth, 4 / 4**depth, 1.0]], [-1 / (8 * 4**depth)]))
+        return cls(tuple(layers))
+
+    @classmethod
+    def zigzag(cls, units: int, depth: int) -> "ReluNetwork":
+        """A line that runs to and fro between 0 and 1, with ``units^depth`` pieces on [0, 1].
+
+        Raises:
+            ParameterError: fewer than two units or one layer.
+        """
+        require(units=(units, 2, None), depth=(depth, 1, None))
+        turns = [float(units)] + [2.0 * units * (-1) ** k for k in range(1, units)]
+        kinks = [-k / units for k in range(units)]
+        layers = [_layer([[1.0]] * units, kinks)]
+        layers += [_layer([turns] * units, kinks) for _ in range(depth - 1)]
+        return cls((*layers, _layer([turns], [0.0])))
+
+    def distance_to_square(self, parts: int) -> float:
+        """The largest ``|f(x) - x²|`` on a grid of [0, 1] with ``parts`` parts.
+
+        It is the largest on [0, 1] if the grid holds all kinks and the places where the slope of a piece is that of x²;
+        for :meth:`wide_square` and :meth:`deep_square` that is so with twice as many parts as pieces.
+
+        Raises:
+            ParameterError: fewer than one part.
+        """
+        require(parts=(parts, 1, None))
+        x = torch.arange(parts + 1, dtype=torch.float64) / parts
+        return (self(x) - x**2).abs().max().item()
+
+    def pieces(self, parts: int) -> int:
+        """The linear pieces on [0, 1], if all kinks lie on the grid of ``parts`` parts.
+
+        Raises:
+            ParameterError: fewer than one part.
+        """
+        require(parts=(parts, 1, None))
+        x = torch.arange(parts + 1, dtype=torch.float64) / parts
+        slopes = self(x).diff() * parts
+        return 1 + int((slopes.diff().abs() > 1e-6 * slopes.abs().max()).sum())
+
 
 def least_distance(width: int, depth: int) -> float:
     """The distance below which no such network comes to x² on [0, 1]: ``1 / 8 (w + 1)^2L``.
@@ -47,88 +116,6 @@ def least_distance(width: int, depth: int) -> float:
     """
     require(width=(width, 1, None), depth=(depth, 1, None))
     return 1 / (8 * (width + 1) ** (2 * depth))
-
-
-def wide_square(units: int) -> ReluNetwork:
-    """x² on [0, 1] up to ``1 / 8 units²`` in one hidden layer: a polygon of as many pieces, half its error lower.
-
-    Raises:
-        ParameterError: fewer than one unit.
-    """
-    require(units=(units, 1, None))
-    rises = torch.full((units,), 2 / units, dtype=torch.float64)
-    rises[0] = 1 / units
-    kinks = torch.arange(units, dtype=torch.float64) / units
-    hidden = torch.ones(units, 1, dtype=torch.float64), -kinks
-    return ReluNetwork((hidden, (rises[None], torch.tensor([-1 / (8 * units**2)], dtype=torch.float64))))
-
-
-def deep_square(depth: int) -> ReluNetwork:
-    """x² on [0, 1] up to ``1 / 8 4^depth`` with three units in a layer.
-
-    The tent ``g = 2 relu(t) - 4 relu(t - 1/2)``, s times over, has 2^s pieces; taking ``g/4^s`` off the polygon of
-    2^(s - 1) pieces gives the next. Two units make the tent, the third hands the polygon on.
-
-    Raises:
-        ParameterError: fewer than one layer.
-    """
-    require(depth=(depth, 1, None))
-    layers = [_layer([[1.0], [1.0], [1.0]], [0.0, -0.5, 0.0])]
-    for s in range(1, depth):
-        polygon = [-2 / 4**s, 4 / 4**s, 1.0]
-        layers.append(_layer([[2.0, -4.0, 0.0], [2.0, -4.0, 0.0], polygon], [0.0, -0.5, 0.0]))
-    layers.append(_layer([[-2 / 4**depth, 4 / 4**depth, 1.0]], [-1 / (8 * 4**depth)]))
-    return ReluNetwork(tuple(layers))
-
-
-def zigzag(units: int, depth: int) -> ReluNetwork:
-    """A line that runs to and fro between 0 and 1, with ``units^depth`` pieces on [0, 1].
-
-    Raises:
-        ParameterError: fewer than two units or one layer.
-    """
-    require(units=(units, 2, None), depth=(depth, 1, None))
-    turns = [float(units)] + [2.0 * units * (-1) ** k for k in range(1, units)]
-    kinks = [-k / units for k in range(units)]
-    layers = [_layer([[1.0]] * units, kinks)]
-    layers += [_layer([turns] * units, kinks) for _ in range(depth - 1)]
-    return ReluNetwork((*layers, _layer([turns], [0.0])))
-
-
-def distance_to_square(network: ReluNetwork, parts: int) -> float:
-    """The largest ``|f(x) - x²|`` on a grid of [0, 1] with ``parts`` parts.
-
-    It is the largest on [0, 1] if the grid holds all kinks and the places where the slope of a piece is that of x²;
-    for :func:`wide_square` and :func:`deep_square` that is so with twice as many parts as pieces.
-
-    Raises:
-        ParameterError: fewer than one part.
-    """
-    require(parts=(parts, 1, None))
-    x = torch.arange(parts + 1, dtype=torch.float64) / parts
-    return (network(x) - x**2).abs().max().item()
-
-
-def pieces(network: ReluNetwork, parts: int) -> int:
-    """The linear pieces on [0, 1], if all kinks lie on the grid of ``parts`` parts.
-
-    Raises:
-        ParameterError: fewer than one part.
-    """
-    require(parts=(parts, 1, None))
-    x = torch.arange(parts + 1, dtype=torch.float64) / parts
-    slopes = network(x).diff() * parts
-    return 1 + int((slopes.diff().abs() > 1e-6 * slopes.abs().max()).sum())
-
-
-def fewest_layers(width: int, error: float) -> int:
-    """The least L for which ``(w + 1)^L`` pieces can come within ``error`` of x² on [0, 1].
-
-    Raises:
-        ParameterError: fewer than one unit, or an error outside (0, 1/8].
-    """
-    require(width=(width, 1, None), error=(error, 1e-300, 0.125))
-    return max(1, math.ceil(-math.log(8 * error) / (2 * math.log(width + 1)) - 1e-9))
 
 
 def _layer(weight: list[list[float]], bias: list[float]) -> tuple[Tensor, Tensor]:

@@ -13,14 +13,13 @@ from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
     copy_to_result,
-    gated_move,
 )
-from attention_theory.looped_transformers.fleq.language import column_sigmoid, on_first_entry, row_sigmoid
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS, on_first_entry
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, moves
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
-GATE = 1e3
+_GATE = 1e3
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,14 @@ class SigmoidSum:
     @property
     def terms(self) -> int:
         return len(self.slopes)
+
+    def mirrored(self) -> "SigmoidSum":
+        """``f(x) - f(-x)``: carries an approximation of 1/x to the negative side with twice the terms (Theorem 4)."""
+        return SigmoidSum(
+            torch.cat([self.slopes, -self.slopes]),
+            torch.cat([self.shifts, self.shifts]),
+            torch.cat([self.heights, -self.heights]),
+        )
 
 
 class SigmoidSumBlock(FunctionBlock):
@@ -64,16 +71,16 @@ class SigmoidSumBlock(FunctionBlock):
         (first,), (not_first,), (scratch,) = rows["first"], rows["not first"], rows["scratch"]
         (total,), (kept,), entry = rows[f"{self.name} sum"], rows[f"{self.name} kept"], rows[self.name][0]
         if stage == 0:
-            keys = [{first: 1 / setting.temperature}] * 2
+            keys = [{first: 1 / setting.inverse_temperature}] * 2
             terms = (self.function.slopes, self.function.shifts, self.function.heights)
             for slope, shift, height in zip(*(term.tolist() for term in terms), strict=True):
                 queries = [{entry: slope}, {scratch: shift + math.log(setting.columns - 1)}]
                 layer.head("sigmoid", keys, queries, [({first: height}, total)])
-            gated_move(layer, total, kept, {not_first: CLOSED})
+            layer.gated_move(total, kept, {not_first: CLOSED})
             layer.clear([total])
         else:
             copy_to_result(layer, [kept], [total], "a", rows)
-            gated_move(layer, total, entry, {rows["not out"][0]: CLOSED})
+            layer.gated_move(total, entry, {rows["not out"][0]: CLOSED})
             layer.clear([total, kept])
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
@@ -83,7 +90,7 @@ class SigmoidSumBlock(FunctionBlock):
 class RowSigmoidBlock(FunctionBlock):
     """The sigmoid of every entry of a row by a single head, two layers.
 
-    Not in the paper, which loops over the entries: with the d numbers in d columns each column asks for itself.
+    Not in the paper, which loops over the entries: with the d numbers in d columns each column queries with its number.
     """
 
     name = "rowsigmoid"
@@ -99,21 +106,21 @@ class RowSigmoidBlock(FunctionBlock):
         (weight,), (moved,) = rows["rowsigmoid weight"], rows["rowsigmoid moved"]
         if stage == 0:
             queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
-            layer.head("sigmoid", [{first: 1 / setting.temperature}] * 2, queries, moves([first], [weight]))
+            layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         else:
             copy_to_result(layer, [weight], [moved], "a", rows)
-            gated_move(layer, moved, entry, {rows["not out"][0]: CLOSED})
+            layer.gated_move(moved, entry, {rows["not out"][0]: CLOSED})
             layer.clear([weight, moved])
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
-        return row_sigmoid(a, b)
+        return FUNCTIONS["rowsigmoid"](a, b)
 
 
 class ColumnSigmoidBlock(FunctionBlock):
     """The sigmoid of every entry of a column by a single head, three layers: line 4 of Algorithm 15.
 
-    The entries lie in one column, which can ask for one number only. So every column of A gets one of them, asks for
-    itself (Lemma 11), and the result's first column takes the sum.
+    The entries lie in one column, which can query with one number only. So every column of A gets one of them, queries
+    with it (Lemma 11), and the result's first column takes the sum.
     """
 
     name = "sigmoid"
@@ -131,7 +138,7 @@ class ColumnSigmoidBlock(FunctionBlock):
         data, copy, (entry,) = rows[self.name], rows["sigmoid copy"], rows["sigmoid entry"]
         layer.head("first column", [{rows["first"][0]: 1.0}], [{rows["scratch"][0]: 2.0}], moves(data, copy))
         for place, row in enumerate(copy):
-            gated_move(layer, row, entry, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
+            layer.gated_move(row, entry, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
         layer.clear([*copy, *data])
 
     def _ask(self, layer: Layer, setting: BlockSetting) -> None:
@@ -139,9 +146,9 @@ class ColumnSigmoidBlock(FunctionBlock):
         (first,), (scratch,), (entry,) = rows["first"], rows["scratch"], rows["sigmoid entry"]
         (weight,) = rows["sigmoid copy"][:1]
         queries = [{entry: 1.0}, {scratch: math.log(setting.columns - 1)}]
-        layer.head("sigmoid", [{first: 1 / setting.temperature}] * 2, queries, moves([first], [weight]))
+        layer.head("sigmoid", [{first: 1 / setting.inverse_temperature}] * 2, queries, moves([first], [weight]))
         for place, row in enumerate(rows[self.name]):
-            gated_move(layer, weight, row, self._in_column(layer, place, "a", setting), -GATE * setting.bits)
+            layer.gated_move(weight, row, self._in_column(layer, place, "a", setting), -_GATE * setting.bits)
         layer.clear([weight, entry])
 
     def _gather(self, layer: Layer, setting: BlockSetting) -> None:
@@ -150,17 +157,17 @@ class ColumnSigmoidBlock(FunctionBlock):
         keys, queries = [{rows["not a"][0]: -1.0}], [{rows["scratch"][0]: 2.0}]
         layer.head("sum over a", keys, queries, moves(data, copy, setting.size))
         for source, target in zip(copy, data, strict=True):
-            gated_move(layer, source, target, self._in_column(layer, 0, "out", setting), -GATE * setting.bits)
+            layer.gated_move(source, target, self._in_column(layer, 0, "out", setting), -_GATE * setting.bits)
         layer.clear(copy)
 
     def _in_column(self, layer: Layer, place: int, where: str, setting: BlockSetting) -> Combination:
         """Gates that are open in column number ``place`` of A or of the result."""
         code = sign_code(setting.size, setting.bits, device="cpu")[place].tolist()
-        gates: Combination = {row: GATE * bit for row, bit in zip(layer.rows["index"], code, strict=True)}
+        gates: Combination = {row: _GATE * bit for row, bit in zip(layer.rows["index"], code, strict=True)}
         return gates | {layer.rows[f"not {where}"][0]: CLOSED}
 
     def reference(self, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
-        return column_sigmoid(a, b)
+        return FUNCTIONS["sigmoid"](a, b)
 
 
 def sharp_steps(knots: Float[Tensor, " m"], heights: Float[Tensor, " m"], sharpness: float) -> SigmoidSum:

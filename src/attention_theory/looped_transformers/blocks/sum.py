@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, BlockSetting, FunctionBlock, gated_move
+from attention_theory.looped_transformers.blocks.base import CLOSED, BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, require
@@ -15,7 +15,7 @@ from attention_theory.validation import FORMS, Form, require
 class SumBlock(FunctionBlock):
     """A + B or A - B: one head fetches A into the columns of the result, the other ±B.
 
-    A single head does too: a column of the result that asks for both its columns gets their mean, and twice that is the
+    A single head does too: a column of the result that matches both its columns gets their mean, and twice that is the
     sum. For a difference a layer before it turns the sign of B.
 
     Args:
@@ -40,7 +40,7 @@ class SumBlock(FunctionBlock):
         data, result = rows[self.name], rows[f"{self.name} result"]
         if stage < self.depth - 1:
             for row in data:
-                gated_move(layer, row, row, {rows["not b"][0]: CLOSED}, gain=-2.0)
+                layer.gated_move(row, row, {rows["not b"][0]: CLOSED}, gain=-2.0)
             return
         if self.heads == 1:
             keys = combine(rows["in a"], rows["in b"])
@@ -50,7 +50,7 @@ class SumBlock(FunctionBlock):
                 f"{self.name} {place}", combine(rows[f"in {place}"]), combine(rows["in out"]), moves(data, result, sign)
             )
         for source, target in zip(result, data, strict=True):
-            gated_move(layer, source, target, {rows["not out"][0]: CLOSED})
+            layer.gated_move(source, target, {rows["not out"][0]: CLOSED})
         layer.clear(result)
 
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
@@ -62,11 +62,11 @@ def sum_in_four_steps(
     b: Float[Tensor, " pairs"],
     sign: float = 1.0,
     form: Form = "correct",
-    temperature: float = 40.0,
+    inverse_temperature: float = 40.0,
 ) -> Float[Tensor, " pairs"]:
     """The proof of Lemma 15 as it stands, a layer for each of its four transformations: what the last column holds.
 
-    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a row of its own, layer 3 brings it into column 1 by
+    Three columns hold a, b and 0. Layers 1 and 2 set b apart in a separate row, layer 3 brings it into column 1 by
     the pointer there, and layer 4 carries what is in column 1 to the column that its other pointer names. ``printed``
     has one pointer for both, to the last column; a second one, to the column of b, is the repair.
 
@@ -78,15 +78,15 @@ def sum_in_four_steps(
     (data,), (work,), (fetched,) = rows["data"], rows["work"], rows["fetched"]
     copy, part, gather, carry = layers = [Layer(rows, name) for name in ("copy", "part", "gather", "carry")]
     not_first, not_last = ({rows[name][0]: CLOSED} for name in ("not first", "not last"))
-    gated_move(copy, data, work, {})
+    copy.gated_move(data, work, {})
     for source, gate in ((data, {rows["not first"][0]: -CLOSED}), (work, not_first)):  # the first: open but in column 1
-        gated_move(part, source, source, gate, closed=CLOSED if source == data else 0.0, gain=-1.0)
+        part.gated_move(source, source, gate, closed=CLOSED if source == data else 0.0, gain=-1.0)
     reads = rows["pointer" if form == "printed" else "second"]
     gather.head("by pointer", combine(rows["code"]), combine(reads), moves([work], [fetched]))
-    gated_move(gather, fetched, data, not_first, gain=sign)
+    gather.gated_move(fetched, data, not_first, gain=sign)
     gather.clear([fetched])
     carry.head("to the pointed", combine(rows["pointer"]), combine(rows["code"]), moves([data], [fetched]))
-    gated_move(carry, fetched, data, not_last)
+    carry.gated_move(fetched, data, not_last)
     carry.clear([fetched])
     state = torch.zeros(len(a), 3, rows.size, dtype=torch.float64, device=a.device)
     codes = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64, device=a.device)
@@ -94,5 +94,5 @@ def sum_in_four_steps(
     rows.of(state, "pointer")[:, 0], rows.of(state, "second")[:, 0] = codes[2], codes[1]
     rows.of(state, "not first")[:, 1:], rows.of(state, "not last")[:, :2] = 1.0, 1.0
     rows.of(state, "data")[:, 0, 0], rows.of(state, "data")[:, 1, 0] = a, b
-    state = LoopedTransformer(rows, layers, device=a.device).cycle(state, temperature)
+    state = LoopedTransformer(rows, layers, device=a.device).cycle(state, inverse_temperature)
     return rows.of(state, "data")[:, 2, 0].to(a.dtype)

@@ -6,13 +6,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.encodings import sign_code
-from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, gated_move
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: Closes a unit by a code that does not match; it has to exceed the data.
-GATE = 1e3
+_GATE = 1e3
 
 
 class TransposeBlock(FunctionBlock):
@@ -80,13 +80,13 @@ def _row_of_group(layer: Layer, source: range, target: range, setting: BlockSett
     """In group i, row i of ``source`` into ``target``; of the two the one of a single row stands for all d."""
     codes, group = sign_code(setting.size, setting.bits, device="cpu"), layer.rows["group"]
     for place, code in enumerate(codes.tolist()):
-        gates = {row: GATE * bit for row, bit in zip(group, code, strict=True)}
+        gates = {row: _GATE * bit for row, bit in zip(group, code, strict=True)}
         from_row, to_row = source[place % len(source)], target[place % len(target)]
-        gated_move(layer, from_row, to_row, gates, closed=-GATE * setting.bits)
+        layer.gated_move(from_row, to_row, gates, closed=-_GATE * setting.bits)
 
 
 def transpose_in_groups(
-    matrix: Float[Tensor, "d d"], temperature: float = 20.0, form: Form = "correct"
+    matrix: Float[Tensor, "d d"], inverse_temperature: float = 20.0, form: Form = "correct"
 ) -> tuple[Float[Tensor, "d groups d"], LoopedTransformer]:
     """Lemma 13 on its own input: A in the first of d groups of d columns, its transpose in every group at the end.
 
@@ -95,19 +95,19 @@ def transpose_in_groups(
 
     Args:
         matrix: A, at least 2 by 2.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         form: ``printed`` lets the permuted vector be added to the row that it came from, which leaves A + A^T.
 
     Returns:
         The groups, each a d by d matrix (the middle axis counts them), and the machine.
 
     Raises:
-        ParameterError: an unknown form, a matrix of side 1, a temperature that is not positive.
+        ParameterError: an unknown form, a matrix of side 1, an inverse temperature that is not positive.
     """
     size = len(matrix)
-    require(temperature=(temperature, 1e-6, None), form=(form, FORMS))
+    require(inverse_temperature=(inverse_temperature, 1e-6, None), form=(form, FORMS))
     refuse_unless(size >= 2, f"matrix must have a side of at least 2, got shape {list(matrix.shape)}")
-    setting = BlockSetting(size, size**2, temperature)
+    setting = BlockSetting(size, size**2, inverse_temperature)
     rows = Rows(matrix=size, work=size, index=setting.bits, group=setting.bits)
     data, work = rows["matrix"], rows["work"]
     vectorise, permute, gather = (Layer(rows, name) for name in ("vectorise", "permute", "gather"))
@@ -121,7 +121,7 @@ def transpose_in_groups(
     permute.clear(work)
     _sum_over_groups(gather, data, work, setting)
     for source, target in zip(work, data, strict=True):
-        gated_move(gather, source, target, {})
+        gather.gated_move(source, target, {})
     gather.clear([*work, *data])
     machine = LoopedTransformer(rows, [vectorise, permute, gather], matrix.dtype, matrix.device)
     codes = sign_code(size, setting.bits, matrix.dtype, matrix.device)
@@ -129,23 +129,26 @@ def transpose_in_groups(
     rows.of(state, "matrix")[0] = matrix.mT
     rows.of(state, "index")[...] = codes
     rows.of(state, "group")[...] = codes[:, None]
-    state = machine.cycle(state.flatten(0, 1), temperature)
+    state = machine.cycle(state.flatten(0, 1), inverse_temperature)
     return rows.of(state, "matrix").unflatten(0, (size, size)).permute(2, 0, 1), machine
 
 
 #: The value weight of Table 1's layer in 21 rows. The old entry stays in with the weight 1/M, rounding errors with M.
-LARGE = 2.0**26
+_LARGE = 2.0**26
 
 
 def transpose_vectorised(
-    matrix: Float[Tensor, "... side side"], temperature: float = 20.0, spare_row: bool = True, form: Form = "correct"
+    matrix: Float[Tensor, "... side side"],
+    inverse_temperature: float = 20.0,
+    spare_row: bool = True,
+    form: Form = "correct",
 ) -> tuple[Float[Tensor, "... side side"], LoopedTransformer]:
     """Table 1: one layer, one head, the side² entries as columns with the codes of their two indices.
 
     Args:
         matrix: square, of any side.
-        temperature: factor on the scores.
-        spare_row: move the entries by a row of their own. Without it, on the printed number of rows, they are fetched
+        inverse_temperature: factor on the scores.
+        spare_row: move the entries by a separate row. Without it, on the printed number of rows, they are fetched
             with the large weight M, and the sum with the entry that is there is divided by M.
         form: ``printed`` fetches them with weight 1 and without a spare row, which leaves A + A^T.
 
@@ -161,20 +164,20 @@ def transpose_vectorised(
     exact = spare_row and form == "correct"
     rows = Rows(value=1, **({"moved": 1} if exact else {}), own=bits, other=bits)
     target = rows["moved"] if exact else rows["value"]
-    weight = 1.0 if exact or form == "printed" else LARGE
+    weight = 1.0 if exact or form == "printed" else _LARGE
     layer = Layer(rows, "permute")
     layer.head("permute", combine(rows["own"]), combine(rows["other"]), moves(rows["value"], target, weight))
     if exact:
         layer.clear(rows["value"])
-        gated_move(layer, target[0], rows["value"][0], {})
+        layer.gated_move(target[0], rows["value"][0], {})
         layer.clear(target)
     elif form == "correct":
-        gated_move(layer, target[0], target[0], {}, gain=1 / LARGE - 1)
+        layer.gated_move(target[0], target[0], {}, gain=1 / _LARGE - 1)
     machine = LoopedTransformer(rows, [layer], matrix.dtype, matrix.device)
     codes = sign_code(side**2, bits, matrix.dtype, matrix.device)
     state = matrix.new_zeros(*matrix.shape[:-2], side**2, rows.size)
     rows.of(state, "value")[..., 0] = matrix.flatten(-2)
     rows.of(state, "own")[...] = codes
     rows.of(state, "other")[...] = codes.reshape(side, side, bits).transpose(0, 1).flatten(0, 1)
-    state = machine.cycle(state, temperature)
+    state = machine.cycle(state, inverse_temperature)
     return rows.of(state, "value")[..., 0].reshape(matrix.shape), machine

@@ -9,13 +9,11 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import (
-    FIELDS,
     FUNCTIONS,
     FleqProgram,
     FleqRun,
     Function,
     Instruction,
-    execute,
     interpret,
 )
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
@@ -23,10 +21,10 @@ from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require, require_some
 
 #: The variables of a random program: matrices, and integers for flags.
-MATRICES, INTEGERS = ("x", "y", "z"), ("s", "t")
+_MATRICES, _INTEGERS = ("x", "y", "z"), ("s", "t")
 
 #: Moves of a pointer by d cells for which a random program has empty cells behind its matrices.
-MOVES = 16
+_MOVES = 16
 
 
 def random_fleq_program(functions: Sequence[str], instructions: int, size: int, seed: Seed) -> FleqProgram:
@@ -52,16 +50,16 @@ def random_fleq_program(functions: Sequence[str], instructions: int, size: int, 
     labels = [f"l{place}" for place in range(instructions)] + ["end"]
     lines = []
     for label in labels[:-1]:
-        count = pick(INTEGERS)
-        a, b, c = pick(MATRICES), pick(MATRICES), pick(MATRICES)
+        count = pick(_INTEGERS)
+        a, b, c = pick(_MATRICES), pick(_MATRICES), pick(_MATRICES)
         width = pick([str(one + 1) for one in range(size)])
         work = f"{c} = {pick(functions)}({a}, {b}) width {width}"
         step = f"{count} = {pick(['add', 'sub'])}({count}, one) width 1"
-        jump = pick(["", f" if {pick(INTEGERS)} <= 0 goto {pick(labels)}"])
+        jump = pick(["", f" if {pick(_INTEGERS)} <= 0 goto {pick(labels)}"])
         lines.append(f"{label}: {pick([work, work, step])}{jump}")
-    integers = torch.randint(-3, 4, (len(INTEGERS),), generator=source).tolist()
-    matrices = normal(len(MATRICES), size, size, seed=source) / 2
-    values = dict(zip(MATRICES, matrices, strict=True)) | dict(zip(INTEGERS, map(float, integers), strict=True))
+    integers = torch.randint(-3, 4, (len(_INTEGERS),), generator=source).tolist()
+    matrices = normal(len(_MATRICES), size, size, seed=source) / 2
+    values = dict(zip(_MATRICES, matrices, strict=True)) | dict(zip(_INTEGERS, map(float, integers), strict=True))
     return assemble("\n".join([*lines, "end: halt"]), values, size)
 
 
@@ -92,22 +90,22 @@ def random_pointer_program(functions: Sequence[str], instructions: int, size: in
     working = [label for label, kind in zip(labels, kinds, strict=False) if kind == "work"]
     widths, lines = [str(one + 1) for one in range(size)], []
     for label, kind in zip(labels, kinds, strict=False):
-        jump = pick(["", f" if {pick(INTEGERS)} <= 0 goto {pick(labels)}"])
-        work = f"{pick(MATRICES)} = {pick(functions)}({pick(MATRICES)}, {pick(MATRICES)}) width {pick(widths)}{jump}"
-        count = pick(INTEGERS)
+        jump = pick(["", f" if {pick(_INTEGERS)} <= 0 goto {pick(labels)}"])
+        work = f"{pick(_MATRICES)} = {pick(functions)}({pick(_MATRICES)}, {pick(_MATRICES)}) width {pick(widths)}{jump}"
+        count = pick(_INTEGERS)
         step = f"{count} = {pick(['add', 'sub'])}({count}, one) width 1{jump}"
         changed = f"{pick(working)}.{pick(['a', 'b', 'c', 'ab', 'bc', 'abc'])}"
-        move = pick([f"advance {changed} by {pick(widths)}", f"rewind {changed} to {pick(MATRICES)}"])
+        move = pick([f"advance {changed} by {pick(widths)}", f"rewind {changed} to {pick(_MATRICES)}"])
         lines.append(f"{label}: " + {"work": work, "count": step, "move": move}[kind])
-    integers = [float(one) for one in torch.randint(-3, 4, (len(INTEGERS),), generator=source).tolist()]
-    matrices = normal(len(MATRICES), size, size, seed=source) / 2
-    values = dict(zip(INTEGERS, integers, strict=True)) | dict(zip(MATRICES, matrices, strict=True))
-    return assemble("\n".join([*lines, "end: halt"]), {**values, "spare": 0.0}, size, {"spare": MOVES * size})
+    integers = [float(one) for one in torch.randint(-3, 4, (len(_INTEGERS),), generator=source).tolist()]
+    matrices = normal(len(_MATRICES), size, size, seed=source) / 2
+    values = dict(zip(_INTEGERS, integers, strict=True)) | dict(zip(_MATRICES, matrices, strict=True))
+    return assemble("\n".join([*lines, "end: halt"]), {**values, "spare": 0.0}, size, {"spare": _MOVES * size})
 
 
 @dataclass(frozen=True)
-class FleqConformance:
-    """What a comparison found.
+class _FleqConformance:
+    """The result of a comparison.
 
     Attributes:
         programs: how many.
@@ -133,7 +131,7 @@ class FleqConformance:
 
 def fleq_conformance(
     machine: FleqMachine, programs: Sequence[FleqProgram], steps: int, limit: float = 4.0
-) -> FleqConformance:
+) -> _FleqConformance:
     """Run programs of the machine's size side by side and compare every cycle.
 
     Args:
@@ -164,7 +162,7 @@ def fleq_conformance(
             deviations[name] = max(off, deviations.get(name, 0.0))
             executed[name] += 1
             before = after
-    return FleqConformance(len(programs), wrong, cycles, deviations, dict(executed))
+    return _FleqConformance(len(programs), wrong, cycles, deviations, dict(executed))
 
 
 def _exactly(
@@ -175,8 +173,8 @@ def _exactly(
     instruction = program.code[number]
     if not isinstance(instruction, Instruction):
         return instruction.name, before
-    now = dict(zip(FIELDS, reference.pointers[place][number].tolist(), strict=True))
-    return instruction.function, execute(replace(instruction, **now), before, functions)
+    now = dict(zip("abc", reference.pointers[place][number].tolist(), strict=True))
+    return instruction.function, replace(instruction, **now).execute(before, functions)
 
 
 def _within(reference: FleqRun, limit: float) -> int:

@@ -10,7 +10,6 @@ from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.validation import Each, refuse_unless, require
 
@@ -32,7 +31,7 @@ class FrozenFleq:
         cells: columns of memory, of which the first ``3 d`` hold the assembler's ``one``, ``zero`` and ``junk``.
         instructions: the halt included.
         functions: whose blocks the machine has; ``add`` must be one of them, since the halt adds zeros.
-        temperature: factor on the scores, at least 20: below, it may go wrong.
+        inverse_temperature: factor on the scores, at least 20: below, it may go wrong.
 
     Raises:
         ParameterError: an argument out of its range, an unknown function, or one named twice.
@@ -44,23 +43,27 @@ class FrozenFleq:
         cells: int = 40,
         instructions: int = 24,
         functions: Sequence[str] = tuple(BLOCKS),
-        temperature: float = 40.0,
+        inverse_temperature: float = 40.0,
     ) -> None:
-        require(size=(size, 3, 8), instructions=(instructions, 1, 1000), temperature=(temperature, 20.0, 100.0))
+        require(
+            size=(size, 3, 8),
+            instructions=(instructions, 1, 1000),
+            inverse_temperature=(inverse_temperature, 20.0, 100.0),
+        )
         require(cells=(cells, 3 * size, 1000), functions=(Each(functions), list(BLOCKS)))
         refuse_unless(
             len(functions) == len(set(functions)) and "add" in functions,
             f"functions must be different ones and 'add' among them, got {list(functions)}",
         )
-        self.cells, self.instructions, self.temperature = cells, instructions, temperature
+        self.cells, self.instructions, self.inverse_temperature = cells, instructions, inverse_temperature
         blank = self.fitted(assemble("halt", {}, size))
-        self.machine = FleqMachine(blank, [BLOCKS[name]() for name in functions], temperature)
+        self.machine = FleqMachine(blank, [BLOCKS[name]() for name in functions], inverse_temperature)
         layout = self.machine.layout
         first = layout.first_instruction
         self.frozen = FrozenMachine(
             name="FLEQ",
             transformer=self.machine.transformer,
-            temperature=temperature,
+            inverse_temperature=inverse_temperature,
             sizes={"size": size, "cells": cells, "instructions": instructions, "functions": list(functions)}
             | {"address_bits": layout.bits, "function_bits": layout.function_bits},
             columns={
@@ -77,4 +80,4 @@ class FrozenFleq:
         Raises:
             ParameterError: a program with more cells or instructions.
         """
-        return padded(source, self.cells, self.instructions)
+        return source.padded(self.cells, self.instructions)

@@ -16,25 +16,25 @@ from torch import Tensor
 from attention_theory.validation import refuse_unless, require
 
 #: The addresses of an instruction, its pointers to data.
-FIELDS = ("a", "b", "c")
+_FIELDS = ("a", "b", "c")
 Function = Callable[[Tensor, Tensor], Tensor]
 
 
-def matrix_product(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+def _matrix_product(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
     """``A^T B``: the paper's ``f_mul`` transposes its first operand throughout (Lemma 14)."""
     return a.mT @ b
 
 
-def row_sigmoid(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+def _row_sigmoid(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
     """The sigmoid of the first row of ``a``, zeros below it. ``b`` is not used."""
     out = torch.zeros_like(a)
     out[0] = a[0].sigmoid()
     return out
 
 
-def column_sigmoid(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+def _column_sigmoid(a: Float[Tensor, "d d"], b: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
     """The sigmoid of the first column of ``a``, zeros beside it. ``b`` is not used."""
-    return row_sigmoid(a.mT, b).mT
+    return _row_sigmoid(a.mT, b).mT
 
 
 def on_first_entry(function: Callable[[Tensor], Tensor]) -> Function:
@@ -50,12 +50,12 @@ def on_first_entry(function: Callable[[Tensor], Tensor]) -> Function:
 
 #: What each function of the language computes, exactly.
 FUNCTIONS: dict[str, Function] = {
-    "mul": matrix_product,
+    "mul": _matrix_product,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "transpose": lambda a, b: a.mT,
-    "rowsigmoid": row_sigmoid,
-    "sigmoid": column_sigmoid,
+    "rowsigmoid": _row_sigmoid,
+    "sigmoid": _column_sigmoid,
     "inverse": on_first_entry(torch.reciprocal),
     "root": on_first_entry(torch.sqrt),
 }
@@ -79,6 +79,16 @@ class Instruction:
     flag: int
     target: int
     width: int
+
+    def execute(
+        self, memory: Float[Tensor, "cells d"], functions: Mapping[str, Function] = FUNCTIONS
+    ) -> Float[Tensor, "cells d"]:
+        """The memory after the instruction, exactly."""
+        a, b = (_read(memory, address, self.width) for address in (self.a, self.b))
+        result = functions[self.function](a, b)
+        after = memory.clone()
+        after[self.c : self.c + self.width] = result.mT[: self.width]
+        return after
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ class FleqProgram:
 
     Attributes:
         code: the instructions.
-        memory: the cells, one a row, ``d`` numbers each.
+        memory: the cells, each a row of ``d`` numbers.
         addresses: the first cell of each named variable.
         labels: the instruction under each label.
 
@@ -140,15 +150,48 @@ class FleqProgram:
                 to = 0 if instruction.to is None else instruction.to
                 refuse_unless(
                     instruction.instruction in computing
-                    and set() < set(instruction.fields) <= set(FIELDS)
+                    and set() < set(instruction.fields) <= set(_FIELDS)
                     and 0 <= max(to, instruction.flag) < cells,
-                    f"code must move addresses of instructions {computing} among {FIELDS} to cells up to {cells - 1}, "
+                    f"code must move addresses of instructions {computing} among {_FIELDS} to cells up to {cells - 1}, "
                     f"got {instruction} at {place}",
                 )
 
     @property
     def halt(self) -> int:
         return len(self.code) - 1
+
+    @property
+    def functions(self) -> set[str]:
+        """The functions that the instructions use."""
+        return {instruction.function for instruction in self.code if isinstance(instruction, Instruction)}
+
+    def variable(self, memory: Float[Tensor, "... cells d"], name: str) -> Float[Tensor, "... d d"]:
+        """The ``d`` by ``d`` matrix that begins at a named variable."""
+        start = self.addresses[name]
+        return memory[..., start : start + self.size, :].mT
+
+    def padded(self, cells: int, instructions: int) -> "FleqProgram":
+        """The same program with empty cells behind its memory, and idle instructions before its halt.
+
+        The weights of the machine depend on a program through these two numbers and ``d`` alone. All jumps to the halt
+        lead to the new one. A program that runs into it goes there from the first idle instruction, a cycle later.
+
+        Args:
+            cells: memory columns.
+            instructions: instruction columns, the halt included.
+
+        Raises:
+            ParameterError: fewer cells or instructions than the program has.
+        """
+        require(cells=(cells, len(self.memory), None), instructions=(instructions, len(self.code), None))
+        memory, end = self.memory.new_zeros(cells, self.size), instructions - 1
+        memory[: len(self.memory)] = self.memory
+        *body, halt = (
+            replace(one, target=end) if isinstance(one, Instruction) and one.target == self.halt else one
+            for one in self.code
+        )
+        labels = {name: end if place == self.halt else place for name, place in self.labels.items()}
+        return FleqProgram((*body, *[halt] * (instructions - len(body))), memory, self.addresses, labels)
 
     @property
     def size(self) -> int:
@@ -158,7 +201,7 @@ class FleqProgram:
 
 @dataclass(frozen=True)
 class FleqRun:
-    """What an interpreter did.
+    """The run of an interpreter or a machine.
 
     Attributes:
         counters: the program counter after each step.
@@ -178,20 +221,14 @@ class FleqRun:
         return self.memories[-1]
 
     @property
+    def largest_entry(self) -> float:
+        """The largest size of an entry of memory in any cycle: a machine's gates must exceed it (Appendix K)."""
+        return max(memory.abs().max().item() for memory in self.memories)
+
+    @property
     def executed(self) -> list[int]:
         """The instruction executed in each step."""
         return [0, *self.counters[:-1]]
-
-
-def variable(program: FleqProgram, memory: Float[Tensor, "... cells d"], name: str) -> Float[Tensor, "... d d"]:
-    """The ``d`` by ``d`` matrix that begins at a named variable."""
-    start = program.addresses[name]
-    return memory[..., start : start + program.size, :].mT
-
-
-def largest_entry(runs: Sequence[FleqRun]) -> float:
-    """The largest size of an entry of memory in any cycle: what the gates of a machine have to exceed (Appendix K)."""
-    return max(memory.abs().max().item() for run in runs for memory in run.memories)
 
 
 def addresses(code: Sequence[Instruction | PointerMove], cells: int) -> Int[Tensor, "instructions 3"]:
@@ -226,12 +263,12 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
     while counter != program.halt and len(counters) < max_steps:
         instruction = code[counter]
         if isinstance(instruction, PointerMove):
-            code[instruction.instruction] = moved(code[instruction.instruction], instruction)
+            code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
             pointers = addresses(code, len(memory))
             counter += 1
         else:
             _refuse_past_the_end(counter, instruction, len(memory))
-            memory = execute(instruction, memory, functions)
+            memory = instruction.execute(memory, functions)
             jumps = memory[instruction.flag, 0] <= 0
             counter = instruction.target if jumps else counter + 1
         counters.append(counter)
@@ -243,24 +280,12 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
 
 
 def _refuse_past_the_end(number: int, instruction: Instruction, cells: int) -> None:
-    for name in FIELDS:
+    for name in _FIELDS:
         last = getattr(instruction, name) + instruction.width
         refuse_unless(
             1 <= last <= cells,
             f"program must stay within its {cells} cells, pointer {name} of instruction {number} goes up to {last}",
         )
-
-
-def execute(
-    instruction: Instruction, memory: Float[Tensor, "cells d"], functions: Mapping[str, Function] = FUNCTIONS
-) -> Float[Tensor, "cells d"]:
-    """The memory after one instruction, exactly."""
-    a = _read(memory, instruction.a, instruction.width)
-    b = _read(memory, instruction.b, instruction.width)
-    result = functions[instruction.function](a, b)
-    after = memory.clone()
-    after[instruction.c : instruction.c + instruction.width] = result.mT[: instruction.width]
-    return after
 
 
 def _read(memory: Tensor, address: int, width: int) -> Tensor:
@@ -270,7 +295,7 @@ def _read(memory: Tensor, address: int, width: int) -> Tensor:
     return padded.mT
 
 
-def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+def _moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
     """The instruction after addresses of it were moved on, or set back.
 
     Raises:

@@ -1,7 +1,7 @@
 """Where everything lies in the input of the FLEQ transformer (Figures 5 and 7, Eq. 8): rows by name, columns by kind.
 
 Columns: scratchpad, memory cells, instructions, counted from 0; a column's address is its number in ±1 bits, least
-significant first. The scratchpad and the rest have address rows of their own, zero in the other's columns.
+significant first. The scratchpad and the rest have separate address rows, zero in the other's columns.
 """
 
 import math
@@ -16,21 +16,19 @@ from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.blocks.base import (
     BlockSetting,
     FunctionBlock,
-    fill_template,
     scratch_columns,
-    template_sizes,
 )
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction, PointerMove
-from attention_theory.looped_transformers.fleq.one_head import Copies, Heads, rows_to_copy
+from attention_theory.looped_transformers.fleq.one_head import Heads, rows_to_copy
 from attention_theory.looped_transformers.machine.codes import from_bits
 from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
 #: The fields of an instruction column, from its top.
-FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
+_FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
 
 #: The bits of the number of a function that moves pointers: whether it sets them back; then whether it moves a, b, c.
-POINTER_BITS = 4
+_POINTER_BITS = 4
 
 
 class FleqLayout:
@@ -41,14 +39,14 @@ class FleqLayout:
         cells: memory columns.
         instructions: instruction columns, the halt included.
         blocks: the function blocks, in the order of their numbers.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         heads: with ``one`` there are rows for the copies that the chosen block fills.
         pointers: with rows for the addresses of an instruction that is changed.
         pointer_rows: so many of these rows at most (for a control); for all addresses unless given.
 
     Raises:
-        ParameterError: d below 2, no cell, no instruction, a temperature that is not positive, another choice of
-            heads, or no pointer row.
+        ParameterError: d below 2, no cell, instruction or pointer row, a factor that is not positive, another
+            choice of heads.
     """
 
     def __init__(
@@ -57,24 +55,24 @@ class FleqLayout:
         cells: int,
         instructions: int,
         blocks: Sequence[FunctionBlock],
-        temperature: float,
+        inverse_temperature: float,
         heads: Heads = "one",
         pointers: bool = False,
         pointer_rows: int | None = None,
     ) -> None:
         require(size=(size, 2, None), cells=(cells, 1, None), instructions=(instructions, 1, None))
-        require(temperature=(temperature, 1e-6, None), heads=(heads, get_args(Heads)))
+        require(inverse_temperature=(inverse_temperature, 1e-6, None), heads=(heads, get_args(Heads)))
         self.size, self.cells, self.blocks = size, cells, list(blocks)
         self.scratch = scratch_columns(size)
         self.first_instruction = self.scratch + cells
         self.columns = self.first_instruction + instructions
-        self.setting = BlockSetting(size, self.columns, temperature)
+        self.setting = BlockSetting(size, self.columns, inverse_temperature)
         self.bits = math.ceil(math.log2(self.columns))
         self.function_bits = max(1, math.ceil(math.log2(len(self.blocks))))
         self.pointers = pointers
         if pointers:  # the last bit is on in the functions that move a pointer
-            self.function_bits = max(self.function_bits, POINTER_BITS) + 1
-        fields = dict.fromkeys(FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
+            self.function_bits = max(self.function_bits, _POINTER_BITS) + 1
+        fields = dict.fromkeys(_FIELDS, self.bits) | {"function": self.function_bits, "height": 1, "width": 1}
         moved = max(size, 3 * self.bits) if pointers else 3 * self.bits  # rows of a column that an instruction writes
         tall = max(size, moved + sum(fields.values()) - 3 * self.bits)
         own = {"memory": tall, "counter": self.bits, **fields, "mask a": 1, "mask b": 1, "mask c": 1}
@@ -87,14 +85,14 @@ class FleqLayout:
         inside = {block.name: size for block in self.blocks}
         for block in self.blocks:
             inside |= block.sizes(self.setting)
-        self.rows = Rows(**own, **template_sizes(self.setting), **inside)
+        self.rows = Rows(**own, **self.setting.template, **inside)
         self.copies = self._copies() if heads == "one" else {}
         #: the memory rows in which an instruction lies: its addresses, and below all that is written the rest
         self.column_rows = [*range(3 * self.bits), *range(moved, moved + sum(fields.values()) - 3 * self.bits)]
         self.codes = sign_code(2**self.bits, self.bits).flip(-1)
         self.function_codes = sign_code(2**self.function_bits, self.function_bits).flip(-1)
 
-    def _copies(self) -> dict[str, Copies]:
+    def _copies(self) -> dict[str, dict[int, int]]:
         """New rows for each block's copies of the fixed rows that it uses: by the block's name, from row to copy."""
         used = {block.name: rows_to_copy(block, self.rows, self.setting) for block in self.blocks}
         return {
@@ -105,8 +103,8 @@ class FleqLayout:
 
     def drawing(self) -> Rows:
         """All rows in their order for a picture, with small blocks that lie side by side under one name."""
-        blocks, template = [block.name for block in self.blocks], list(template_sizes(self.setting))
-        names = dict.fromkeys(FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
+        blocks, template = [block.name for block in self.blocks], list(self.setting.template)
+        names = dict.fromkeys(_FIELDS, "instruction") | dict.fromkeys(("mask a", "mask b", "mask c"), "masks")
         names |= dict.fromkeys(template, "marks") | {"not scratch": "marks", "flag": "marks"}
         sizes: dict[str, int] = {}
         for name, rows in self.rows.blocks.items():
@@ -116,9 +114,14 @@ class FleqLayout:
         return Rows(**sizes)
 
     @property
+    def pointer_rows(self) -> Sequence[int]:
+        """The rows for the addresses of an instruction that is changed; none without pointer blocks."""
+        return self.rows["pointers"] if self.pointers else []
+
+    @property
     def instruction_rows(self) -> range:
         """The rows into which an instruction is read: its fields, one below the other."""
-        first, last = self.rows[FIELDS[0]], self.rows[FIELDS[-1]]
+        first, last = self.rows[_FIELDS[0]], self.rows[_FIELDS[-1]]
         return range(first.start, last.stop)
 
     def pack(self, program: FleqProgram) -> Float[Tensor, "columns rows"]:
@@ -132,7 +135,7 @@ class FleqLayout:
         count = self.columns - self.first_instruction
         refuse_unless(len(program.code) == count, f"program must have {count} instructions, got {len(program.code)}")
         state = torch.zeros(self.columns, self.rows.size, dtype=torch.float64, device=program.memory.device)
-        fill_template(state, self.rows, self.setting)
+        self.setting.fill(state, self.rows)
         for block in self.blocks:
             block.fill(state, self.rows, self.setting)
         self.rows.of(state, "scratch address")[: self.scratch] = self.codes[: self.scratch]
@@ -161,7 +164,7 @@ class FleqLayout:
         fields["function"] = self.function_codes[names.index(instruction.function)]
         fields["height"] = self.codes.new_tensor([self.size])
         fields["width"] = self.codes.new_tensor([instruction.width])
-        return torch.cat([fields[name] for name in FIELDS])
+        return torch.cat([fields[name] for name in _FIELDS])
 
     def _move_column(self, move: PointerMove) -> Float[Tensor, " fields"]:
         """A pointer move as an instruction: c is a column of the program, and in place of a target is what is added.

@@ -12,43 +12,44 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import ColumnSigmoidBlock, RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
-from attention_theory.looped_transformers.fleq import steps
-from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, Instruction, PointerMove
+from attention_theory.looped_transformers.fleq.language import FleqProgram, FleqRun, PointerMove
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.one_head import Heads, merged_layers
+from attention_theory.looped_transformers.fleq.steps import fleq_layers
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
 from attention_theory.validation import Each, require, require_some
 
+#: Where Appendix K is wrong: the offsets of the pointers, the bound of the first mask, the sign of the write's
+#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm. And the rows
+#: of an instruction that is changed: the steps move d rows, too few where its addresses take more.
+_PLACES = ("pointers", "first mask", "write sign", "write rows", "pointer rows")
+
 #: Where an entry is larger, a run goes by the dense matrices: they say what becomes of numbers that are not finite.
-LARGEST = 1e100
+_LARGEST = 1e100
 
 
-def functions_of(program: FleqProgram) -> set[str]:
-    """The functions that a program uses."""
-    return {instruction.function for instruction in program.code if isinstance(instruction, Instruction)}
+def standard_blocks(
+    wanted: FleqProgram | Collection[str], slope: float = 1e-7, sum_heads: int = 1
+) -> list[FunctionBlock]:
+    """The blocks of functions of matrices: those that a program uses, or those named.
 
-
-def blocks_of(functions: Collection[str], slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
-    """The blocks of functions of matrices, with slope c of the product and 1 or 2 heads for a sum.
+    Args:
+        wanted: a program, which may use functions that need a block of another kind, or names.
+        slope: c of the product.
+        sum_heads: 1 or 2.
 
     Raises:
-        ParameterError: a function without a block.
+        ParameterError: a name without a block.
     """
-    blocks = _all_blocks(slope, sum_heads)
-    require(functions=(Each(list(functions)), [block.name for block in blocks]))
-    return [block for block in blocks if block.name in functions]
-
-
-def standard_blocks(program: FleqProgram, slope: float = 1e-7, sum_heads: int = 1) -> list[FunctionBlock]:
-    """The blocks of the matrix functions in a program, with slope c of the product and 1 or 2 heads for a sum."""
-    return [block for block in _all_blocks(slope, sum_heads) if block.name in functions_of(program)]
-
-
-def _all_blocks(slope: float, sum_heads: int) -> list[FunctionBlock]:
     sums = [SumBlock("add", sum_heads), SumBlock("sub", sum_heads)]
-    return [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
+    blocks = [ProductBlock(slope=slope), *sums, TransposeBlock(), RowSigmoidBlock(), ColumnSigmoidBlock()]
+    if isinstance(wanted, FleqProgram):
+        wanted = wanted.functions
+    else:
+        require(wanted=(Each(list(wanted)), [block.name for block in blocks]))
+    return [block for block in blocks if block.name in wanted]
 
 
 class FleqMachine:
@@ -59,15 +60,15 @@ class FleqMachine:
             run too.
         blocks: the function blocks; those that the program uses unless given, with sums of a single head or, for
             ``heads="several"``, of two.
-        temperature: factor on the scores.
+        inverse_temperature: factor on the scores.
         gate: the constant C of steps 2, 3 and 5; it has to exceed the data, and costs its own rounding error.
-        form: of the places where Appendix K is wrong in print, :data:`~...fleq.steps.PLACES`.
+        form: of the places where Appendix K is wrong, :data:`_PLACES`.
         constant_gate: the write's gate by a constant that is added to the data (for a control).
         cleared: ``False`` leaves the copy of the instruction at the end of a cycle (for a control).
         heads: ``one`` for Lemmas 7, 8, 9 and 23: no layer has more heads than the block that has most. ``several``
             for the plain reading of Theorem 2: the blocks' heads side by side, and three to read the operands.
         selected: ``False`` merges the blocks' heads and lets all blocks ask in every cycle (for a control).
-        pointers: with blocks that change the addresses in instructions (:mod:`~...fleq.pointer_blocks`); if the
+        pointers: with blocks that change the addresses in instructions (``pointer_blocks``); if the
             program moves pointers, unless given.
 
     Raises:
@@ -78,7 +79,7 @@ class FleqMachine:
         self,
         program: FleqProgram,
         blocks: Sequence[FunctionBlock] | None = None,
-        temperature: float = 40.0,
+        inverse_temperature: float = 40.0,
         gate: float = 1e3,
         form: Forms = "correct",
         constant_gate: bool = False,
@@ -90,17 +91,16 @@ class FleqMachine:
         require(gate=(gate, 0.0, None))
         if pointers is None:
             pointers = any(isinstance(instruction, PointerMove) for instruction in program.code)
-        printed, one_reader = printed_places(form, steps.PLACES), heads == "one"
+        printed, one_reader = printed_places(form, _PLACES), heads == "one"
         blocks = standard_blocks(program, sum_heads=1 if one_reader else 2) if blocks is None else blocks
-        self.temperature = temperature
+        self.inverse_temperature = inverse_temperature
         counts, moved = (len(program.memory), len(program.code)), program.size if "pointer rows" in printed else None
-        self.layout = FleqLayout(program.size, *counts, blocks, temperature, heads, pointers, moved)
+        self.layout = FleqLayout(program.size, *counts, blocks, inverse_temperature, heads, pointers, moved)
         self.block_depth = max(block.depth for block in blocks)
         layout = self.layout
-        layers = [steps.read_instruction(layout, printed, one_reader), steps.read_data(layout, gate, one_reader)]
-        layers += [steps.route_to_block(layout, gate), *self._block_layers(heads, selected)]
-        layers += [steps.return_result(layout, gate), steps.write_result(layout, printed, constant_gate)]
-        layers += steps.branch(layout, cleared)
+        layers = fleq_layers(
+            layout, self._block_layers(heads, selected), gate, printed, one_reader, constant_gate, cleared
+        )
         self.transformer = LoopedTransformer(layout.rows, layers, device=program.memory.device)
 
     def _block_layers(self, heads: Heads, selected: bool) -> list[Layer]:
@@ -116,16 +116,16 @@ class FleqMachine:
 
     def cycle(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """One instruction, by the matrices as they are."""
-        return self.transformer.cycle(state, self.temperature)
+        return self.transformer.cycle(state, self.inverse_temperature)
 
     def _cycle_of_a_run(self) -> Callable[[Tensor], Tensor]:
         """The same without what comes to nothing, on the CPU and as long as no sum can overflow."""
         if self.transformer.dense[0].w1.device.type != "cpu":
             return self.cycle
-        sparse = SparseLayers(self.transformer, self.temperature, self.layout.scratch)
+        sparse = SparseLayers(self.transformer, self.inverse_temperature, self.layout.scratch)
 
         def cycle(state: Tensor) -> Tensor:
-            return sparse.cycle(state) if bool(state.abs().max() < LARGEST) else self.cycle(state)
+            return sparse.cycle(state) if bool(state.abs().max() < _LARGEST) else self.cycle(state)
 
         return cycle
 
@@ -180,7 +180,7 @@ class FleqMachine:
 
 
 @dataclass(frozen=True)
-class FleqComparison:
+class _FleqComparison:
     """A run beside its reference.
 
     Attributes:
@@ -201,7 +201,7 @@ class FleqComparison:
     pointers_agree: bool = True
 
 
-def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
+def compare(run: FleqRun, reference: FleqRun) -> _FleqComparison:
     """Set a run beside the reference interpreter's, cycle by cycle."""
     agree = [ours == theirs for ours, theirs in zip(run.counters, reference.counters, strict=False)]
     same = len(run.counters) == len(reference.counters) and all(agree)
@@ -212,4 +212,4 @@ def compare(run: FleqRun, reference: FleqRun) -> FleqComparison:
         for ours, theirs in zip(run.memories[:shared], reference.memories[:shared], strict=True)
     ]
     pointers = all(map(torch.equal, run.pointers[:shared], reference.pointers[:shared]))
-    return FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations, pointers)
+    return _FleqComparison(len(run.counters), same, departure, max(deviations, default=torch.inf), deviations, pointers)

@@ -1,11 +1,9 @@
 """One head a layer: all function blocks of the FLEQ machine in the same heads (Lemmas 7, 8, 9 and 23).
 
-Theorem 2 gives every block heads of its own. But only one block has an instruction to work on, and a head can serve
-whichever it is: with the keys of all blocks one below the other the scores are the sum of the blocks' scores, and with
-their values side by side each block's result lands in its own rows. All that is needed is that the blocks which are not
-chosen ask for nothing and add nothing. Their data are zero already. What is left are fixed rows, as the marks that say
-where the result belongs: so each block gets copies of those that its queries and values use, and step 3 fills the
-copies of the chosen block only.
+Theorem 2 gives every block separate heads. But only one block has an instruction to work on: with the keys of all
+blocks one below the other and their values side by side, one head serves the block that is chosen. The others must
+query with nothing and add nothing. Their data are zero; the fixed rows that their queries and values use are not. Each
+block therefore gets copies of these, and step 3 fills the copies of the chosen block only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +12,13 @@ from typing import Literal
 
 import torch
 
-from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock, template_sizes
+from attention_theory.looped_transformers.blocks.base import BlockSetting, FunctionBlock
 from attention_theory.looped_transformers.machine.layers import Head, Layer
 from attention_theory.rows import Combination, Rows
 
 #: ``one``: the blocks share their heads, and one head reads the operands. ``several``: as in the proof of Theorem 2,
 #: where every block has its own and three heads read.
 Heads = Literal["one", "several"]
-
-#: For each fixed row that a block uses, the row that holds its copy.
-Copies = Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -38,11 +33,11 @@ def _fixed(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> _Fixed:
     state = torch.zeros(setting.columns, rows.size, dtype=torch.float64, device="cpu")
     block.fill(state, rows, setting)
     own = state.ne(0).any(0).nonzero().flatten().tolist()
-    return _Fixed(frozenset(row for name in template_sizes(setting) for row in rows[name]), frozenset(own))
+    return _Fixed(frozenset(row for name in setting.template for row in rows[name]), frozenset(own))
 
 
 def _alone(block: FunctionBlock, stage: int, rows: Rows, setting: BlockSetting) -> Layer:
-    """A block's layer by itself."""
+    """The layer of a block alone."""
     layer = Layer(rows, block.name)
     if stage < block.depth:
         block.declare(layer, stage, setting)
@@ -52,8 +47,7 @@ def _alone(block: FunctionBlock, stage: int, rows: Rows, setting: BlockSetting) 
 def rows_to_copy(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> list[int]:
     """The fixed rows through which a block asks or adds something even if it has no data.
 
-    These are all in its queries and values, and those of its own that its hidden units read. (What the units read of
-    the shared rows only closes them.)
+    These are all in its queries and values, and its private ones that its hidden units read.
     """
     fixed, used = _fixed(block, rows, setting), set[int]()
     for stage in range(block.depth):
@@ -66,7 +60,7 @@ def rows_to_copy(block: FunctionBlock, rows: Rows, setting: BlockSetting) -> lis
 
 
 def merged_layers(
-    blocks: Sequence[FunctionBlock], rows: Rows, setting: BlockSetting, copies: Mapping[str, Copies]
+    blocks: Sequence[FunctionBlock], rows: Rows, setting: BlockSetting, copies: Mapping[str, Mapping[int, int]]
 ) -> list[Layer]:
     """Step 4 with shared heads: a layer has as many as the block that has most, not as all of them together.
 
@@ -101,11 +95,11 @@ def _merge(layer: Layer, heads: Sequence[Head]) -> None:
     )
 
 
-def _through_copies(head: Head, copies: Copies) -> Head:
+def _through_copies(head: Head, copies: Mapping[int, int]) -> Head:
     """The head with its queries and values reading the copies; keys may stay, for nobody asks."""
     queries = [_renamed(query, copies) for query in head.queries]
     return Head(head.name, head.keys, queries, [(_renamed(value, copies), target) for value, target in head.values])
 
 
-def _renamed(combination: Combination, names: Copies) -> Combination:
+def _renamed(combination: Combination, names: Mapping[int, int]) -> Combination:
     return {names.get(row, row): weight for row, weight in combination.items()}

@@ -1,12 +1,12 @@
 """Instructions that change themselves: moving an address within an instruction on, and setting it back (Appendix O).
 
-The loops of Algorithms 13, 15 and 16 walk through data by rewriting an address in one of their own instructions. An
+The loops of Algorithms 13, 15 and 16 walk through data by rewriting an address in one of the program's instructions. An
 instruction is a column like any other and its code an address like any other. So a pointer move is an instruction whose
 c points to the instruction that is changed: in the first of c's columns step 2 fetches its three addresses, step 3 adds
 to those that are meant (Lemma 10), and step 6 writes them back. No layer and no head is added. What is added to the
 address, or put in its place, stands where other instructions have the target of their jump; a pointer move never jumps.
 
-All of it is in ±1 and small integers, so that at a temperature factor of 20 or more every bit is exact.
+All of it is in ±1 and small integers, so that at an inverse temperature of 20 or more every bit is exact.
 """
 
 from collections.abc import Sequence
@@ -14,24 +14,7 @@ from collections.abc import Sequence
 from attention_theory.looped_transformers.blocks.base import CLOSED
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.machine.layers import Layer
-from attention_theory.rows import Combination, moves
-
-
-def pointer_rows(layout: FleqLayout) -> Sequence[int]:
-    """The rows for the addresses of an instruction that is changed; none without pointer blocks."""
-    return layout.rows["pointers"] if layout.pointers else []
-
-
-def fetched(layout: FleqLayout) -> list[tuple[Combination, int]]:
-    """What the reading head of step 2 carries beside the data: the addresses of an instruction's column."""
-    own = pointer_rows(layout)
-    return moves(layout.rows["memory"][: len(own)], own)
-
-
-def written(layout: FleqLayout, buffer: Sequence[int]) -> list[tuple[Combination, int]]:
-    """What the head of step 6 carries beside the data: the changed addresses."""
-    own = pointer_rows(layout)
-    return moves(own, buffer[: len(own)])
+from attention_theory.rows import Combination
 
 
 def keep_signs(layer: Layer, layout: FleqLayout) -> None:
@@ -40,7 +23,7 @@ def keep_signs(layer: Layer, layout: FleqLayout) -> None:
     Where the instruction moves no pointer, the head has fetched data; rounded, they lie between -1 and 1.
     """
     (elsewhere,) = layout.rows["not out"]
-    own = pointer_rows(layout)
+    own = layout.pointer_rows
     layer.clear(own)
     for row in own:
         layer.unit("round", {row: 1.0, elsewhere: CLOSED}, {row: 2.0}, bias=0.5)
@@ -48,13 +31,13 @@ def keep_signs(layer: Layer, layout: FleqLayout) -> None:
         layer.unit("lowest value", {elsewhere: CLOSED}, {row: -1.0}, bias=1.0)
 
 
-def change(layer: Layer, layout: FleqLayout) -> None:
+def change_pointers(layer: Layer, layout: FleqLayout) -> None:
     """Step 3: keep the addresses if the instruction moves a pointer, and change those that are meant.
 
     The function's number tells: its last bit is on, its first says whether addresses are set back, and the three after
     it which ones are meant.
     """
-    own, function = pointer_rows(layout), layout.rows["function"]
+    own, function = layout.pointer_rows, layout.rows["function"]
     for row in own:
         _where(layer, {row: 1.0}, {function[-1]: -2.0}, -2.0, {row: -1.0})
     for place in range(3 if own else 0):

@@ -2,19 +2,40 @@
 
 from collections.abc import Collection, Sequence
 
-from attention_theory.looped_transformers.blocks.base import CLOSED, gated_move
-from attention_theory.looped_transformers.fleq import pointer_blocks
+from attention_theory.looped_transformers.blocks.base import CLOSED
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.pointer_blocks import change_pointers, keep_signs
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.rows import Combination, combine, moves
 
-#: Where Appendix K is wrong in print: the offsets of the pointers, the bound of the first mask, the sign of the write's
-#: second unit (as in the proof of Lemma 4), and the rows into which the write fetches, which does no harm. And the rows
-#: of an instruction that is changed: the steps move d rows, too few where its addresses take more.
-PLACES = ("pointers", "first mask", "write sign", "write rows", "pointer rows")
+
+def fleq_layers(
+    layout: FleqLayout,
+    blocks: Sequence[Layer],
+    gate: float,
+    printed: Collection[str] = (),
+    one_reader: bool = False,
+    constant_gate: bool = False,
+    cleared: bool = True,
+) -> list[Layer]:
+    """All layers of a cycle.
+
+    Args:
+        layout: of the state.
+        blocks: the layers of step 4.
+        gate: the constant C of steps 2, 3 and 5.
+        printed: the places that follow the paper.
+        one_reader: a single head reads the operands.
+        constant_gate: the write's gate is a constant that is added to the data and taken off again (for a control).
+        cleared: ``False`` leaves the copy of the instruction at the end (for a control).
+    """
+    layers = [_read_instruction(layout, printed, one_reader), _read_data(layout, gate, one_reader)]
+    layers += [_route_to_block(layout, gate), *blocks, _return_result(layout, gate)]
+    return [*layers, _write_result(layout, printed, constant_gate), *_branch(layout, cleared)]
 
 
-def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_reader: bool = False) -> Layer:
+def _read_instruction(layout: FleqLayout, printed: Collection[str], one_reader: bool) -> Layer:
     """Step 1: the instruction into every scratchpad column, then its pointers shifted and its masks made there.
 
     With ``one_reader``, not in the paper, a column keeps a single pointer to what it is to read: to a in A's columns,
@@ -32,20 +53,20 @@ def read_instruction(layout: FleqLayout, printed: Collection[str] = (), one_read
             terms, gate = [rows[name], rows["scratch address"]], rows[elsewhere][0]
             _bits_of_sum(layer, layout, terms, offset, rows["to a"], gate)
         if name == "to c" or not one_reader:
-            add_to_address(layer, layout, rows[name], rows["scratch address"], offset)
+            _add_to_address(layer, layout, rows[name], rows["scratch address"], offset)
     if one_reader:
         _lowest(layer, layout, rows["to a"])
         layer.clear([*rows["to a"], *rows["to b"]])
     for name in ("function", "to flag", "to target", "height", "width"):
         for row in rows[name]:
-            gated_move(layer, row, row, {rows["scratch"][0]: CLOSED}, gain=-1.0)
+            layer.gated_move(row, row, {rows["scratch"][0]: CLOSED}, gain=-1.0)
     for place, name in enumerate(("mask a", "mask b", "mask c")):
         upper = 2 if name == "mask a" and "first mask" in printed else place
         _mask(layer, layout, rows[name][0], place * size, upper * size)
     return layer
 
 
-def add_to_address(layer: Layer, layout: FleqLayout, address: range, other: range | None, constant: int) -> None:
+def _add_to_address(layer: Layer, layout: FleqLayout, address: range, other: range | None, constant: int) -> None:
     """``address + other + constant`` mod 2^L in the scratchpad columns, zero elsewhere (Lemma 10, three terms)."""
     terms = [address] if other is None else [address, other]
     _bits_of_sum(layer, layout, terms, constant, address, layout.rows["not scratch"][0])
@@ -98,7 +119,7 @@ def _mask(layer: Layer, layout: FleqLayout, mask: int, lower: int, upper: int) -
     layer.unit("mask", {scratch: 1.0}, {mask: -1.0})
 
 
-def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Layer:
+def _read_data(layout: FleqLayout, gate: float, one_reader: bool) -> Layer:
     """Step 2, Eqs. (12) and (13): three heads fetch a, b and c; the masks keep each in its own columns.
 
     No column wants more than one of the three, so with the pointer of ``one_reader`` a single head does. With pointer
@@ -107,32 +128,33 @@ def read_data(layout: FleqLayout, gate: float, one_reader: bool = False) -> Laye
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "2 read data")
     data, names = rows["data"], "ab" if layout.pointers else "abc"
-    changed = pointer_blocks.fetched(layout)
+    own = layout.pointer_rows
+    changed = moves(rows["memory"][: len(own)], own)
     if one_reader:
         fetched = data[size : 2 * size]
         values = [*moves(rows["memory"][:size], fetched), *changed]
         layer.head("data", combine(rows["address"]), combine(rows["to a"]), values)
         masks = {rows[f"mask {name}"][0]: gate for name in names}  # at most one of them is 1
         for source, row in zip(fetched, data[:size], strict=True):
-            gated_move(layer, source, row, masks, closed=-gate)
+            layer.gated_move(source, row, masks, closed=-gate)
     for place, name in enumerate("" if one_reader else "abc"):
         target = data[place * size : (place + 1) * size]
         values = [*moves(rows["memory"][:size], target), *(changed if name == "c" else [])]
         layer.head(f"data {name}", combine(rows["address"]), combine(rows[f"to {name}"]), values)
         for source, row in zip(target, data[:size], strict=True) if name in names else ():
-            gated_move(layer, source, row, {rows[f"mask {name}"][0]: gate}, closed=-gate)
+            layer.gated_move(source, row, {rows[f"mask {name}"][0]: gate}, closed=-gate)
     layer.clear(data)
     for row in rows["to c"]:
-        gated_move(layer, row, row, {rows["mask c"][0]: gate}, closed=-gate)
+        layer.gated_move(row, row, {rows["mask c"][0]: gate}, closed=-gate)
     layer.clear(rows["to c"])
-    pointer_blocks.keep_signs(layer, layout)
+    keep_signs(layer, layout)
     return layer
 
 
-def route_to_block(layout: FleqLayout, gate: float) -> Layer:
+def _route_to_block(layout: FleqLayout, gate: float) -> Layer:
     """Step 3: the operands into the rows of the block that the instruction names; the counter's bits are rounded.
 
-    Where blocks share their heads the chosen one gets copies of the fixed rows that it uses, too.
+    Where blocks share their heads the chosen one gets copies also of the fixed rows that it uses.
     """
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "3 to the block")
@@ -141,11 +163,11 @@ def route_to_block(layout: FleqLayout, gate: float) -> Layer:
         gates = masks | _chosen(layout, number, gate)
         closed = -gate * (1 + layout.function_bits)
         for source, target in zip(rows["data"][:size], rows[block.name], strict=True):
-            gated_move(layer, source, target, gates, closed)
+            layer.gated_move(source, target, gates, closed)
         for source, target in layout.copies.get(block.name, {}).items():
-            gated_move(layer, source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
-    round_signs(layer, rows["counter"])
-    pointer_blocks.change(layer, layout)
+            layer.gated_move(source, target, _chosen(layout, number, gate), -gate * layout.function_bits)
+    correct(layer, rows["counter"])
+    change_pointers(layer, layout)
     return layer
 
 
@@ -155,16 +177,7 @@ def _chosen(layout: FleqLayout, number: int, gate: float) -> Combination:
     return {row: gate * bit for row, bit in zip(layout.rows["function"], code, strict=True)}
 
 
-def round_signs(layer: Layer, block: Sequence[int]) -> None:
-    """To -1, 0 or 1 whatever is within a quarter of it (Appendix G, step 6)."""
-    for row in block:
-        for bias, gain in ((0.75, 2.0), (0.25, -2.0), (-0.25, 2.0), (-0.75, -2.0)):
-            layer.unit("round", {row: 1.0}, {row: gain}, bias=bias)
-        layer.constant({row: -1.0})
-    layer.clear(block)
-
-
-def return_result(layout: FleqLayout, gate: float) -> Layer:
+def _return_result(layout: FleqLayout, gate: float) -> Layer:
     """Step 5: the result of the chosen block into the data rows of c's columns."""
     rows, size = layout.rows, layout.size
     layer = Layer(rows, "5 from the block")
@@ -177,7 +190,7 @@ def return_result(layout: FleqLayout, gate: float) -> Layer:
     return layer
 
 
-def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gate: bool = False) -> Layer:
+def _write_result(layout: FleqLayout, printed: Collection[str], constant_gate: bool) -> Layer:
     """Step 6: memory takes over the result at address c (Lemma 4); the blocks are emptied.
 
     With ``constant_gate`` (for a control) the gate is a constant that is added to the data and taken off again.
@@ -188,9 +201,10 @@ def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gat
     into_data = "write rows" in printed
     buffer = data[:size] if into_data else rows["buffer"]
     written = memory[: len(buffer)]
+    own = layout.pointer_rows
     match = combine(rows["to c"], rows["address"])
     values = [*moves(written, buffer), *moves(data[:size], buffer[:size])]
-    layer.head("write", match, match, [*values, *pointer_blocks.written(layout, buffer)])
+    layer.head("write", match, match, [*values, *moves(own, buffer[: len(own)])])
     second = 1.0 if "write sign" in printed else -1.0
     closing, bias = {rows["scratch"][0]: CLOSED}, 0.0
     if constant_gate:
@@ -198,14 +212,14 @@ def write_result(layout: FleqLayout, printed: Collection[str] = (), constant_gat
     for source, target in zip(buffer, written, strict=True):
         layer.unit("write", {source: 2.0, target: -2.0, **closing}, {target: 1.0}, bias=bias)
         layer.unit("write", {source: -2.0, target: 2.0, **closing}, {target: second}, bias=bias)
-    layer.clear([*rows["buffer"], *data, *pointer_blocks.pointer_rows(layout)])
+    layer.clear([*rows["buffer"], *data, *own])
     for block in layout.blocks:
         layer.clear(rows[block.name])
         layer.clear(list(layout.copies.get(block.name, {}).values()))
     return layer
 
 
-def branch(layout: FleqLayout, cleared: bool = True) -> list[Layer]:
+def _branch(layout: FleqLayout, cleared: bool) -> list[Layer]:
     """Step 7: read the flag cell, make a bit of it, add 1 to the counter, choose the next instruction. Four layers.
 
     Without ``cleared`` (for a control) the copy of the instruction stays, and the next one is added to it.
@@ -214,14 +228,14 @@ def branch(layout: FleqLayout, cleared: bool = True) -> list[Layer]:
     (flag,), (scratch,) = rows["flag"], rows["scratch"]
     read = Layer(rows, "7a read flag")
     read.head("flag", combine(rows["address"]), combine(rows["to flag"]), moves(rows["memory"][:1], [flag]))
-    gated_move(read, flag, flag, {scratch: CLOSED}, gain=-1.0)
+    read.gated_move(flag, flag, {scratch: CLOSED}, gain=-1.0)
     bit = Layer(rows, "7b flag to a bit")
     bit.unit("1", {scratch: 1.0}, {flag: 1.0})
     bit.unit("- x", {flag: 1.0}, {flag: -1.0})
     bit.unit("+ x - 1", {flag: 1.0, scratch: -1.0}, {flag: 1.0})
     bit.clear([flag])
     count = Layer(rows, "7c counter + 1")
-    add_to_address(count, layout, rows["counter"], None, 1)
+    _add_to_address(count, layout, rows["counter"], None, 1)
     select = Layer(rows, "7d next instruction")
     for here, target in zip(rows["counter"], rows["to target"], strict=True):
         select.unit("next", {here: 1.0, flag: -1.0}, {here: 2.0})

@@ -8,12 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import Value, assemble, with_inputs
-from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
-from attention_theory.looped_transformers.fleq.machine import FleqMachine, blocks_of, functions_of
+from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.fleq.machine import FleqMachine, standard_blocks
 from attention_theory.looped_transformers.fleq.one_head import Heads
-from attention_theory.looped_transformers.fleq.padding import padded
-from attention_theory.looped_transformers.machine.module import LoopedModule
-from attention_theory.looped_transformers.machine.run import MachineRun, follow
+from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
 
 
 class FleqTransformer(LoopedModule):
@@ -57,8 +55,8 @@ class FleqTransformer(LoopedModule):
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        names = functions_of(program) if functions is None else functions
-        blocks = blocks_of(names, sum_heads=1 if heads == "one" else 2)
+        names = program.functions if functions is None else functions
+        blocks = standard_blocks(names, sum_heads=1 if heads == "one" else 2)
         machine = FleqMachine(program, blocks, inverse_temperature, gate, heads=heads)
         super().__init__((layer.module() for layer in machine.transformer.dense), inverse_temperature)
         self.program, self.functions, self.layout = program, [block.name for block in blocks], machine.layout
@@ -114,12 +112,12 @@ class FleqTransformer(LoopedModule):
             return self.layout.counter(state), self.layout.memory(state)
 
         def name(memory: Tensor) -> dict[str, Any]:
-            return {key: variable(source, memory, key) for key in source.addresses}
+            return {key: source.variable(memory, key) for key in source.addresses}
 
-        return follow(self, self.load(source), read, name, source.halt, steps)
+        return self._follow(self.load(source), read, name, source.halt, steps)
 
     def _fitted(self, source: FleqProgram) -> FleqProgram:
-        return padded(source, self.layout.cells, self.layout.columns - self.layout.first_instruction)
+        return source.padded(self.layout.cells, self.layout.columns - self.layout.first_instruction)
 
     def extra_repr(self) -> str:
         return (

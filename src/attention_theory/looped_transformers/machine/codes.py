@@ -13,7 +13,7 @@ def to_bits(
     """Bit ``k`` of an integer as +1 or -1; negative integers in two's complement, as if of unlimited length.
 
     With it an address is ``to_bits(i, L)`` (Appendix B.1) and a number ``to_bits(x, N)`` (Appendix F.3: the last bit,
-    ``b_N``, is +1 where the number is negative). What does not fit is taken modulo ``2**bits``.
+    ``b_N``, is +1 where the number is negative). The rest is taken modulo ``2**bits``.
 
     Raises:
         ParameterError: numbers that are not integers, or bits outside 1 to 62.
@@ -52,7 +52,7 @@ def from_bits(code: Float[Tensor, "... bits"], signed: bool = False, form: Form 
 
 
 def address_bits(columns: int) -> int:
-    """``L``, the bits that give each of ``columns`` columns a code of its own.
+    """``L``, the bits that give each of ``columns`` columns a different code.
 
     Raises:
         ParameterError: no column.
@@ -67,21 +67,9 @@ def position_codes(
     """The codes of columns 0, 1, 2, ... (Appendix B.1).
 
     Raises:
-        ParameterError: more columns than codes. Two columns of one code cannot be told apart.
+        ParameterError: more columns than codes. Two columns of one code look the same.
     """
     bits = address_bits(columns) if bits is None else bits
     if columns > 2**bits:
         raise ParameterError(f"columns must be an integer from 1 to {2**bits} with {bits} address bits, got {columns}")
     return to_bits(torch.arange(columns, device=device), bits)
-
-
-def softmax_law(bits: int, temperature: float) -> float:
-    """The weight that a code gives to itself when all ``2**bits`` codes are there: ``(1 + exp(-2 λ)) ** -L``.
-
-    The scores of two codes are ``L - 2 Hamming``; the sum over all codes is a product over their bits.
-
-    Raises:
-        ParameterError: no bit, or a negative temperature.
-    """
-    require(bits=(bits, 1, None), temperature=(temperature, 0.0, None))
-    return (1 + torch.tensor(-2 * temperature, dtype=torch.float64).exp()).pow(-bits).item()

@@ -4,6 +4,7 @@ Slow: for states of some dozen columns. Only the units and heads as declared are
 """
 
 from collections.abc import Sequence
+from copy import copy
 from decimal import Context, Decimal, localcontext
 
 import torch
@@ -14,53 +15,52 @@ from attention_theory.looped_transformers.machine.layers import Head, Layer
 from attention_theory.rows import Combination
 from attention_theory.validation import refuse_unless, require
 
-#: A column of the state: its entries that are not zero, by row. Most are zero.
-Column = dict[int, Decimal]
+#: A column of a state: its entries that are not zero, by row. Most are zero.
+_Column = dict[int, Decimal]
 
 _ZERO = Decimal(0)
 
 
-def columns_of(state: Float[Tensor, "columns rows"]) -> list[Column]:
-    """A state as decimals, exactly."""
-    return [{row: Decimal(value) for row, value in enumerate(column) if value} for column in state.tolist()]
+class DecimalState:
+    """A state as decimals, exactly.
 
-
-def state_of(columns: Sequence[Column], rows: int) -> Float[Tensor, "columns rows"]:
-    """The nearest state in float64."""
-    return torch.tensor(
-        [[float(column.get(row, _ZERO)) for row in range(rows)] for column in columns],
-        dtype=torch.float64,
-        device="cpu",
-    )
-
-
-def distance(columns: Sequence[Column], state: Float[Tensor, "columns rows"]) -> float:
-    """The largest distance of an entry from that of a state, taken before anything is rounded."""
-    return max(
-        float(abs(column.get(row, _ZERO) - Decimal(value)))
-        for column, values in zip(columns, state.tolist(), strict=True)
-        for row, value in enumerate(values)
-    )
-
-
-def in_decimals(
-    layers: Sequence[Layer], columns: Sequence[Column], temperature: Decimal, digits: int = 60
-) -> list[Column]:
-    """Some layers, one after the other, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
-
-    Raises:
-        ParameterError: digits below 16, or a temperature below 0.
+    Args:
+        state: in float64.
     """
-    require(digits=(digits, 16, 1000))
-    refuse_unless(temperature >= 0, f"temperature must be at least 0, got {temperature}")
-    state = [dict(column) for column in columns]
-    with localcontext(Context(prec=digits)):
-        for layer in layers:
-            state = _feed_forward(layer, _attend(layer.heads, state, temperature))
-    return state
+
+    def __init__(self, state: Float[Tensor, "columns rows"]) -> None:
+        self.rows = state.shape[1]
+        self.columns = [{row: Decimal(value) for row, value in enumerate(column) if value} for column in state.tolist()]
+
+    def after(self, layers: Sequence[Layer], inverse_temperature: Decimal, digits: int = 60) -> "DecimalState":
+        """The state after some layers, eqs. (1a) and (1b), in decimal floating point of ``digits`` digits.
+
+        Raises:
+            ParameterError: digits below 16, or an inverse temperature below 0.
+        """
+        require(digits=(digits, 16, 1000))
+        refuse_unless(inverse_temperature >= 0, f"inverse_temperature must be at least 0, got {inverse_temperature}")
+        result = copy(self)
+        with localcontext(Context(prec=digits)):
+            for layer in layers:
+                result.columns = _feed_forward(layer, _attend(layer.heads, result.columns, inverse_temperature))
+        return result
+
+    def nearest(self) -> Float[Tensor, "columns rows"]:
+        """The nearest state in float64."""
+        entries = [[float(column.get(row, _ZERO)) for row in range(self.rows)] for column in self.columns]
+        return torch.tensor(entries, dtype=torch.float64, device="cpu")
+
+    def distance(self, state: Float[Tensor, "columns rows"]) -> float:
+        """The largest distance of an entry from that of a state, taken before anything is rounded."""
+        return max(
+            float(abs(column.get(row, _ZERO) - Decimal(value)))
+            for column, values in zip(self.columns, state.tolist(), strict=True)
+            for row, value in enumerate(values)
+        )
 
 
-def _attend(heads: Sequence[Head], state: Sequence[Column], temperature: Decimal) -> list[Column]:
+def _attend(heads: Sequence[Head], state: Sequence[_Column], inverse_temperature: Decimal) -> list[_Column]:
     result = [dict(column) for column in state]
     for head in heads:
         keys = [_all_of(head.keys, column) for column in state]
@@ -69,7 +69,7 @@ def _attend(heads: Sequence[Head], state: Sequence[Column], temperature: Decimal
         for column, query in zip(result, queries, strict=True):
             scores = [sum((a * b for a, b in zip(key, query, strict=True)), _ZERO) for key in keys]
             best = max(scores)
-            weights = [(temperature * (score - best)).exp() for score in scores]
+            weights = [(inverse_temperature * (score - best)).exp() for score in scores]
             total = sum(weights, _ZERO)
             for weight, entries in zip(weights, values, strict=True):
                 for value, target in entries:
@@ -78,7 +78,7 @@ def _attend(heads: Sequence[Head], state: Sequence[Column], temperature: Decimal
     return result
 
 
-def _feed_forward(layer: Layer, state: Sequence[Column]) -> list[Column]:
+def _feed_forward(layer: Layer, state: Sequence[_Column]) -> list[_Column]:
     result = [dict(column) for column in state]
     for old, new in zip(state, result, strict=True):
         for unit in layer.units:
@@ -89,14 +89,14 @@ def _feed_forward(layer: Layer, state: Sequence[Column]) -> list[Column]:
     return result
 
 
-def _put(column: Column, outputs: Combination, amount: Decimal) -> None:
+def _put(column: _Column, outputs: Combination, amount: Decimal) -> None:
     for row, weight in outputs.items():
         column[row] = column.get(row, _ZERO) + Decimal(weight) * amount
 
 
-def _all_of(combinations: Sequence[Combination], column: Column) -> list[Decimal]:
+def _all_of(combinations: Sequence[Combination], column: _Column) -> list[Decimal]:
     return [_of(combination, column) for combination in combinations]
 
 
-def _of(combination: Combination, column: Column) -> Decimal:
+def _of(combination: Combination, column: _Column) -> Decimal:
     return sum((Decimal(weight) * column[row] for row, weight in combination.items() if row in column), _ZERO)

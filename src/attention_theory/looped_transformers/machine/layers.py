@@ -1,4 +1,4 @@
-"""Layers declared by named heads and named ReLU units; the dense matrices of eqs. (1a) and (1b) come out and are run.
+"""Layers declared by named heads and named ReLU units; the dense matrices of eqs. (1a) and (1b) made of them.
 
 layer = Layer(rows, "read")
 pointer = combine(rows["pointer"], rows["encoding"])
@@ -6,7 +6,7 @@ layer.head("fetch", keys=pointer, queries=pointer, values=moves(rows["memory"], 
 layer.unit("copy", {buffer: 2.0, indicator: 10.0}, {target: 1.0}, bias=-10.0)
 layer.clear(rows["buffer"])
 machine = LoopedTransformer(rows, [layer, ...])
-state = machine.cycle(state, temperature=30.0)
+state = machine.cycle(state, inverse_temperature=30.0)
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,17 +14,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.layers import Rule
-from attention_theory.looped_transformers.machine.module import (
-    HeadModule,
-    LayerModule,
-    LoopedModule,
-    Part,
-    nonzero_rows,
-)
+from attention_theory.looped_transformers.machine.module import LayerModule, LoopedModule
 from attention_theory.rows import Combination, Rows
 from attention_theory.validation import refuse_unless, require
 
@@ -64,12 +58,6 @@ class DenseHead:
     query: Float[Tensor, "k rows"]
     value: Float[Tensor, "rows rows"]
 
-    @cached_property
-    def narrow(self) -> tuple[Part, Part, Part, Int[Tensor, " written"]]:
-        """Key, query and value without their zero columns, and the rows to which the head adds anything."""
-        written = nonzero_rows(self.value)
-        return Part.of(self.key), Part.of(self.query), Part.of(self.value[written]), written
-
 
 @dataclass(frozen=True)
 class DenseLayer:
@@ -89,35 +77,29 @@ class DenseLayer:
     w2: Float[Tensor, "rows hidden"]
     b2: Float[Tensor, " rows"]
 
-    @cached_property
-    def narrow(self) -> tuple[Part, Float[Tensor, "written hidden"], Int[Tensor, " written"]]:
-        """W1 without its zero columns, W2 without its zero rows, and the rows that W2 writes."""
-        written = nonzero_rows(self.w2)
-        return Part.of(self.w1), self.w2[written], written
-
     def module(self) -> LayerModule:
         """The layer as a torch module, with its own weights."""
-        heads = [HeadModule(*head.narrow, len(head.value)) for head in self.heads]
-        return LayerModule(heads, *self.narrow, self.b1, self.b2)
+        heads = [(head.key, head.query, head.value) for head in self.heads]
+        return LayerModule(heads, self.w1, self.b1, self.w2, self.b2)
 
     @cached_property
     def _executed(self) -> LayerModule:
         return self.module()
 
     def attend(
-        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
-        """Eq. (1a): every column attends to every column; ``temperature`` multiplies the scores."""
-        return self._executed.attend(state, temperature, rule)
+        """Eq. (1a): every column attends to every column; ``inverse_temperature`` multiplies the scores."""
+        return self._executed.attend(state, inverse_temperature, rule)
 
     def feed_forward(self, state: Float[Tensor, "... columns rows"]) -> Float[Tensor, "... columns rows"]:
         """Eq. (1b), given the result of eq. (1a)."""
         return self._executed.feed_forward(state)
 
     def __call__(
-        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
-        return self.feed_forward(self.attend(state, temperature, rule))
+        return self.feed_forward(self.attend(state, inverse_temperature, rule))
 
 
 @dataclass
@@ -170,6 +152,14 @@ class Layer:
             self.unit(name, {row: 1.0}, {row: -1.0})
             self.unit(name, {row: -1.0}, {row: 1.0})
 
+    def gated_move(self, source: int, target: int, gates: Combination, closed: float = 0.0, gain: float = 1.0) -> None:
+        """Add ``gain * source`` into ``target`` in the columns where ``gates + closed`` is 0.
+
+        Where that is below ``-|source|`` both units are silent.
+        """
+        for sign in (1.0, -1.0):
+            self.unit("move", {source: sign, **gates}, {target: sign * gain}, bias=closed)
+
     @cached_property
     def dense(self) -> DenseLayer:
         """The matrices, in float64 on the CPU. Declare everything first: they are made once."""
@@ -206,11 +196,11 @@ class LoopedTransformer:
         self.dense = [_cast(layer.dense, dtype, device) for layer in layers]
 
     def cycle(
-        self, state: Float[Tensor, "... columns rows"], temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """One pass through all layers. States of many programs may be stacked in the leading dimensions."""
         for layer in self.dense:
-            state = layer(state, temperature, rule)
+            state = layer(state, inverse_temperature, rule)
         return state
 
     def module(self, inverse_temperature: float, rule: Rule = "softmax") -> LoopedModule:
@@ -233,7 +223,7 @@ class LoopedTransformer:
             yield from (layer.w1, layer.b1, layer.w2, layer.b2)
 
     def run(
-        self, state: Float[Tensor, "... columns rows"], cycles: int, temperature: float, rule: Rule = "softmax"
+        self, state: Float[Tensor, "... columns rows"], cycles: int, inverse_temperature: float, rule: Rule = "softmax"
     ) -> Float[Tensor, "... columns rows"]:
         """``cycles`` passes.
 
@@ -242,7 +232,7 @@ class LoopedTransformer:
         """
         require(cycles=(cycles, 0, None))
         for _ in range(cycles):
-            state = self.cycle(state, temperature, rule)
+            state = self.cycle(state, inverse_temperature, rule)
         return state
 
 

@@ -1,4 +1,4 @@
-"""What the assemblers of both languages share: lines with labels and comments, and names that must be known."""
+"""Parts of the assemblers of both languages: lines with labels and comments, and names that must be known."""
 
 import difflib
 import re
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from attention_theory.listings import program_lines
 
-Place = TypeVar("Place")
+_Place = TypeVar("_Place")
 
 
 class AssemblyError(ValueError):
@@ -42,8 +42,8 @@ def refuse_twice(number: int, kind: str, name: str, known: Collection[str]) -> N
         raise AssemblyError(f"line {number}: {kind} '{name}' is given twice")
 
 
-def find(number: int, kind: str, name: str, places: Mapping[str, Place]) -> Place:
-    """What a name stands for.
+def find(number: int, kind: str, name: str, places: Mapping[str, _Place]) -> _Place:
+    """The meaning of a name.
 
     Raises:
         AssemblyError: an unknown name; the message has the known one that is nearest to it.
@@ -79,6 +79,6 @@ def side_by_side(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _aligned(line: str) -> str:
-    """Labels in a column of their own, without comments."""
+    """Labels in a separate column, without comments."""
     label, colon, statement = line.partition("#")[0].strip().rpartition(":")
     return f"{label + colon:8s}{statement.strip()}".rstrip()

@@ -4,11 +4,12 @@ Of each matrix the columns are kept that are not zero, and the rows of the state
 the rows by a look-up. Weights are buffers: ``state_dict`` has them, an optimizer leaves them alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from torch import Tensor, nn
 
 from attention_theory.layers import Rule, attention
@@ -16,34 +17,31 @@ from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
-class Part:
-    """The columns of a matrix that are not zero, and the rows of the state that they read.
+class MachineRun:
+    """A compiled machine's run; every list begins with the start and has an entry for each cycle after it.
 
-    Most of a layer's matrices are zero, since it has to do with a few of the rows.
+    Attributes:
+        trace: the states.
+        counters: the number of the instruction that comes next.
+        memories: the contents of the memory cells.
+        memory: the memory at the end, by the names that the program gives to its cells.
+        halted: whether the last instruction was reached.
     """
 
-    matrix: Float[Tensor, "outputs read"]
-    read: Int[Tensor, " read"]
+    trace: Float[Tensor, "times tokens features"]
+    counters: Int[Tensor, " times"]
+    memories: Num[Tensor, "times ..."]
+    memory: dict[str, Any]
+    halted: bool
 
-    @classmethod
-    def of(cls, matrix: Float[Tensor, "outputs rows"]) -> "Part":
-        read = nonzero_rows(matrix.mT)
-        return cls(matrix[:, read].contiguous(), read)
-
-
-def nonzero_rows(matrix: Float[Tensor, "rows others"]) -> Int[Tensor, " nonzero"]:
-    """The numbers of the rows that hold anything but zeros."""
-    return matrix.ne(0).any(1).nonzero().flatten()
+    @property
+    def steps(self) -> int:
+        """The instructions executed, without the halt."""
+        return len(self.counters) - 1
 
 
-class HeadModule(nn.Module):
-    """One head of eq. (1a): what it adds to the state.
-
-    Args:
-        key, query, value: its matrices without their zero columns, ``value`` without its zero rows too.
-        written: the rows to which the head adds anything.
-        size: the rows of a state.
-    """
+class _HeadModule(nn.Module):
+    """The amount that one head of eq. (1a) adds to the state, by its matrices ``key``, ``query`` and ``value``."""
 
     key: Tensor
     key_rows: Tensor
@@ -53,12 +51,14 @@ class HeadModule(nn.Module):
     value_rows: Tensor
     place: Tensor
 
-    def __init__(self, key: Part, query: Part, value: Part, written: Int[Tensor, " written"], size: int) -> None:
+    def __init__(self, key: Tensor, query: Tensor, value: Tensor) -> None:
         super().__init__()
-        for name, part in (("key", key), ("query", query), ("value", value)):
-            self.register_buffer(name, part.matrix.mT)
-            self.register_buffer(f"{name}_rows", part.read)
-        self.register_buffer("place", _places(written, size))
+        written = _nonzero_rows(value)
+        for name, matrix in (("key", key), ("query", query), ("value", value[written])):
+            narrow, read = _narrow(matrix)
+            self.register_buffer(name, narrow)
+            self.register_buffer(f"{name}_rows", read)
+        self.register_buffer("place", _places(written, len(value)))
 
     def forward(
         self, state: Float[Tensor, "... columns rows"], inverse_temperature: float, rule: Rule
@@ -73,11 +73,11 @@ class LayerModule(nn.Module):
     """One layer, eqs. (1a) and (1b).
 
     Args:
-        heads: of the layer.
-        inner: W1 without its zero columns.
-        outer: W2 without its zero rows.
-        written: the rows that W2 writes.
-        b1, b2: the constants.
+        heads: key, query and value matrix of each head.
+        w1: (hidden, rows).
+        b1: (hidden,).
+        w2: (rows, hidden).
+        b2: (rows,).
     """
 
     w1: Tensor
@@ -89,22 +89,23 @@ class LayerModule(nn.Module):
 
     def __init__(
         self,
-        heads: Iterable[HeadModule],
-        inner: Part,
-        outer: Float[Tensor, "written hidden"],
-        written: Int[Tensor, " written"],
+        heads: Iterable[tuple[Tensor, Tensor, Tensor]],
+        w1: Float[Tensor, "hidden rows"],
         b1: Float[Tensor, " hidden"],
+        w2: Float[Tensor, "rows hidden"],
         b2: Float[Tensor, " rows"],
     ) -> None:
         super().__init__()
-        self.heads = nn.ModuleList(heads)
+        self.heads = nn.ModuleList(_HeadModule(*matrices) for matrices in heads)
         self.has_units = len(b1) > 0
         self.has_constants = bool(b2.any())
         if self.has_units:
-            self.register_buffer("w1", inner.matrix.mT)
-            self.register_buffer("w1_rows", inner.read)
+            narrow, read = _narrow(w1)
+            written = _nonzero_rows(w2)
+            self.register_buffer("w1", narrow)
+            self.register_buffer("w1_rows", read)
             self.register_buffer("b1", b1)
-            self.register_buffer("w2", outer.mT)
+            self.register_buffer("w2", w2[written].mT)
             self.register_buffer("place", _places(written, len(b2)))
         if self.has_constants:
             self.register_buffer("b2", b2)
@@ -158,8 +159,48 @@ class LoopedModule(nn.Module):
         """A state in the type of the weights, and where they lie."""
         return state.to(next(weights for weights in self.buffers() if weights.is_floating_point()))
 
+    def _follow(
+        self,
+        state: Float[Tensor, "tokens features"],
+        read: Callable[[Tensor], tuple[int, Tensor]],
+        name: Callable[[Tensor], dict[str, Any]],
+        end: int,
+        steps: int,
+    ) -> MachineRun:
+        """Run until the counter is at the end, or for so many cycles.
+
+        Args:
+            state: at the start.
+            read: the counter and the memory of a state.
+            name: the memory by names.
+            end: the number of the last instruction, which halts.
+            steps: at most.
+
+        Raises:
+            ParameterError: steps below 0.
+        """
+        require(steps=(steps, 0, None))
+        states, seen = [state], [read(state)]
+        while len(states) <= steps and seen[-1][0] != end:
+            states.append(self(states[-1]))
+            seen.append(read(states[-1]))
+        counters, memories = zip(*seen, strict=True)
+        named, halted = name(memories[-1]), counters[-1] == end
+        return MachineRun(torch.stack(states), torch.tensor(counters), torch.stack(memories), named, halted)
+
     def extra_repr(self) -> str:
         return f"inverse_temperature={self.inverse_temperature}, rule={self.rule!r}"
+
+
+def _nonzero_rows(matrix: Float[Tensor, "rows others"]) -> Int[Tensor, " nonzero"]:
+    """The numbers of the rows that hold anything but zeros."""
+    return matrix.ne(0).any(1).nonzero().flatten()
+
+
+def _narrow(matrix: Float[Tensor, "outputs rows"]) -> tuple[Float[Tensor, "read outputs"], Int[Tensor, " read"]]:
+    """The transpose of a matrix without its zero columns, and the rows of the state that it reads."""
+    read = _nonzero_rows(matrix.mT)
+    return matrix[:, read].contiguous().mT, read
 
 
 def _places(written: Int[Tensor, " written"], size: int) -> Int[Tensor, " rows"]:

@@ -1,7 +1,4 @@
-"""Rounding an integer in one real row: a staircase of ReLU units, in one layer or digit by digit in several.
-
-What Step 6 of Appendix G does for the three values -1, 0 and 1, for all integers of N bits.
-"""
+"""Rounding by ReLU units: to -1, 0 and 1 (Appendix G, Step 6), and an integer in one real row to the nearest."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -10,7 +7,27 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.validation import require
 
 
-def digits_of(bits: int, stages: int) -> list[int]:
+def correct(layer: Layer, rows: Sequence[int], margin: float = 0.25) -> None:
+    """Put the nearest of -1, 0 and 1 in place of every value within ``margin`` of it, in every column.
+
+    Two ramps of width ``1 - 2 margin``, one about -1/2 and one about 1/2: four units a row, and two for the residual.
+
+    Args:
+        margin: the paper's ε, above 0 and below 1/2; at 1/4 the slope is 2 and every step is exact in floating point.
+
+    Raises:
+        ParameterError: a margin outside (0, 1/2).
+    """
+    require(margin=(margin, 1e-6, 0.499))
+    slope = 1 / (1 - 2 * margin)
+    for row in rows:
+        for sign, bias in ((1.0, 1 - margin), (-1.0, margin), (1.0, -margin), (-1.0, margin - 1)):
+            layer.unit("correct", {row: 1.0}, {row: sign * slope}, bias)
+        layer.constant({row: -1.0})
+    layer.clear(rows, "residual")
+
+
+def _digits_of(bits: int, stages: int) -> list[int]:
     """How many bits each stage takes, the leading ones first: as even as can be, the longer digits last.
 
     Raises:
@@ -37,7 +54,7 @@ def round_integer(layers: Sequence[Layer], value: int, rest: int, bits: int) -> 
     Raises:
         ParameterError: no layer, or more layers than bits.
     """
-    digits = digits_of(bits, len(layers))
+    digits = _digits_of(bits, len(layers))
     places = [bits - taken for taken in accumulate(digits)]
     for number, (layer, digit, place) in enumerate(zip(layers, digits, places, strict=True)):
         first, last = number == 0, number == len(layers) - 1

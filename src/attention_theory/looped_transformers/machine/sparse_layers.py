@@ -4,11 +4,8 @@ Most entries of a machine's weights and of its state are zero, and in most layer
 cycle looks at the numbers at hand and leaves out what these say is nothing, for any state, as the layers would have it:
 
 - Columns in which a ReLU layer reads the same get the same added, once; and a column in which it reads what it read in
-  the cycle before gets what it got then. Where every unit reads and writes one row (the rounding of Step 6) the same
-  goes for single entries.
-- A head need not answer a column where nobody listens: where the rows that it fills are cleared by the layer's own
-  units, and the gates of all other units that read them stay closed whatever the head says. An answer is a mean of
-  values, so the largest entry of the state bounds it.
+  the cycle before gets what it got then. Where every unit reads and writes one row (the rounding of Step 6), entries 0,
+  1 and -1 that the units leave alone are skipped.
 - Columns that ask the same question get the same answer, once; and as long as the queries and keys of all columns but
   the first few, the scratchpad, are those of the cycle before, so is what these columns see in each other: where that
   is one column each, as far as float64 can tell, it is copied.
@@ -19,8 +16,8 @@ at the end of a cycle the states are equal bit for bit.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,12 +25,11 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer, LoopedTransformer
-from attention_theory.looped_transformers.machine.module import Part
+from attention_theory.looped_transformers.machine.layers import DenseLayer, LoopedTransformer
 from attention_theory.validation import ParameterError, require
 
-Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+_Array = NDArray[np.float64]
+_Places = NDArray[np.int64]
 
 
 class SparseLayers:
@@ -41,29 +37,29 @@ class SparseLayers:
 
     Args:
         machine: its layers.
-        temperature: multiplies the scores.
+        inverse_temperature: multiplies the scores.
         scratch: how many columns, from the first on, change in most cycles; the others are expected to stay.
 
     Raises:
-        ParameterError: a temperature below 0, no scratchpad, or a machine of another type or on another device.
+        ParameterError: an inverse temperature below 0, no scratchpad, or a machine that is not float64 on the CPU.
     """
 
-    def __init__(self, machine: LoopedTransformer, temperature: float, scratch: int = 1) -> None:
-        require(temperature=(temperature, 0.0, None), scratch=(scratch, 1, None))
+    def __init__(self, machine: LoopedTransformer, inverse_temperature: float, scratch: int = 1) -> None:
+        require(inverse_temperature=(inverse_temperature, 0.0, None), scratch=(scratch, 1, None))
         example = machine.dense[0].w1
         if example.dtype != torch.float64 or example.device.type != "cpu":
             raise ParameterError(f"the machine must be float64 on the CPU, got {example.dtype} on {example.device}")
         self._layers = [
-            ([_Head(head, temperature, scratch) for head in layer.heads], _Listeners.of(layer), _Units(layer, scratch))
+            ([_Head(head, inverse_temperature, scratch) for head in layer.module().heads], _Units(layer, scratch))
             for layer in machine.dense
         ]
 
     def cycle(self, state: Float[Tensor, "*programs columns rows"]) -> Float[Tensor, "*programs columns rows"]:
         """One pass through all layers; the state given is left as it is."""
         values = state.reshape(-1, *state.shape[-2:]).numpy().copy()
-        for heads, listeners, units in self._layers:
-            if heads:
-                _attend(values, heads, listeners)
+        for heads, units in self._layers:
+            for head, added in [(head, head(values)) for head in heads]:
+                values[..., head.target] += added
             units(values)
         return torch.from_numpy(values).reshape(state.shape)
 
@@ -75,20 +71,16 @@ _UNSEEN = 1e-20
 class _Head:
     """The matrices of one head without their zeros."""
 
-    def __init__(self, head: DenseHead, temperature: float, scratch: int) -> None:
+    def __init__(self, head: Any, inverse_temperature: float, scratch: int) -> None:
         self.scratch = scratch
-        key, query, value, written = head.narrow
-        self.key, self.query, self.value = _Narrow(key), _Narrow(query, temperature), _Narrow(value)
-        self.written = _places(written)
-        self.target = _range_of(self.written)
-        #: A mean of the values is at most so many times the largest entry that they read.
-        self.gain = float(np.abs(self.value.matrix).sum(axis=0).max(initial=0.0))
+        self.key = _Narrow(head.key, head.key_rows)
+        self.query = _Narrow(head.query, head.query_rows, inverse_temperature)
+        self.value = _Narrow(head.value, head.value_rows)
+        self.target = _range_of(np.flatnonzero(head.place.numpy() < head.value.shape[1]))
         self.known = _Known(np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), scratch)
 
-    def __call__(self, state: Array, columns: Places | None) -> Array:
-        """What the head adds in its rows of the columns asked for."""
-        if columns is not None:
-            return self._of_few(state, columns)
+    def __call__(self, state: _Array) -> _Array:
+        """The amount that the head adds in its rows, for every column."""
         keys, values = self.key(state), self.value(state)
         queries, scratch = self.query(state), self.scratch
         if _alike(queries, scratch):
@@ -102,20 +94,11 @@ class _Head:
             self.known.fill(answers[:, scratch:], queries, keys, values)
         return answers
 
-    def bound(self, state: Array) -> float:
-        """What no answer of the head exceeds."""
-        return self.gain * _largest(state[..., self.value.read])
-
-    def _of_few(self, state: Array, columns: Places) -> Array:
-        """For a few columns: the key's matrix goes to them, and the value's to their means, not to all columns."""
-        asked = _times(self.query(state[:, columns]), self.key.matrix.T)
-        return _times(_mean(asked, state[..., self.key.read], state[..., self.value.read]), self.value.matrix)
-
 
 class _Known:
     """How much all columns but the scratchpad's attend to each other: it stays as long as their queries and keys do."""
 
-    def __init__(self, queries: Array, keys: Array, scratch: int) -> None:
+    def __init__(self, queries: _Array, keys: _Array, scratch: int) -> None:
         self.scratch = scratch
         self.queries, self.keys = queries[:, scratch:].copy(), keys[:, scratch:].copy()
         if queries.size:
@@ -126,17 +109,17 @@ class _Known:
             self.total = self.weights.sum(axis=-1, keepdims=True)
             self.partner = self._partners()
 
-    def _partners(self) -> Places | None:
+    def _partners(self) -> _Places | None:
         """The one column that each column sees, where all others together weigh less than rounding; else nothing."""
         alone = np.count_nonzero(self.weights > _UNSEEN) == self.total.size  # the largest weight of a column is 1
         return self.weights.argmax(axis=-1) if alone else None
 
-    def holds(self, queries: Array, keys: Array) -> bool:
+    def holds(self, queries: _Array, keys: _Array) -> bool:
         """Whether they are what they were."""
         scratch = self.scratch
         return np.array_equal(self.queries, queries[:, scratch:]) and np.array_equal(self.keys, keys[:, scratch:])
 
-    def fill(self, means: Array, queries: Array, keys: Array, values: Array) -> None:
+    def fill(self, means: _Array, queries: _Array, keys: _Array, values: _Array) -> None:
         """Write the softmax means of all columns but the scratchpad's, which they look at as well."""
         others, seen = values[:, self.scratch :], values[:, : self.scratch]
         scores = queries[:, self.scratch :] @ keys[:, : self.scratch].swapaxes(-1, -2)
@@ -156,118 +139,37 @@ class _Known:
         means[programs, columns] = mixed / (old * total + new.sum(axis=-1, keepdims=True))
 
 
-def _alike(rows: Array, scratch: int) -> bool:
+def _alike(rows: _Array, scratch: int) -> bool:
     """Whether all columns but the scratchpad's hold the same."""
     return bool((rows[:, scratch + 1 :] == rows[:, scratch : scratch + 1]).all())
-
-
-def _largest(entries: Array) -> float:
-    """The largest absolute value."""
-    return max(float(entries.max(initial=0.0)), -float(entries.min(initial=0.0)))
 
 
 class _Narrow:
     """A matrix that reads some rows of a state."""
 
-    def __init__(self, part: Part, factor: float = 1.0) -> None:
-        self.read = _range_of(_places(part.read))
-        self.matrix = np.ascontiguousarray(factor * part.matrix.numpy().T)
+    def __init__(self, matrix: Tensor, read: Tensor, factor: float = 1.0) -> None:
+        self.read = _range_of(read.numpy())
+        self.matrix = np.ascontiguousarray(factor * matrix.numpy())
         self.copies = np.array_equal(self.matrix, np.eye(*self.matrix.shape))
 
-    def __call__(self, state: Array) -> Array:
-        rows: Array = state[..., self.read]
+    def __call__(self, state: _Array) -> _Array:
+        rows: _Array = state[..., self.read]
         return rows if self.copies else _times(rows, self.matrix)
 
 
-def _times(rows: Array, matrix: Array) -> Array:
+def _times(rows: _Array, matrix: _Array) -> _Array:
     """``rows @ matrix`` as a single product of matrices."""
     return rows.reshape(-1, rows.shape[-1]).dot(matrix).reshape(*rows.shape[:-1], matrix.shape[1])
 
 
-def _mean(queries: Array, keys: Array, values: Array) -> Array:
+def _mean(queries: _Array, keys: _Array, values: _Array) -> _Array:
     """The softmax means of the values."""
     scores = queries @ keys.swapaxes(-1, -2)
     scores -= scores.max(axis=-1, keepdims=True)
     weights = np.exp(scores, out=scores)
-    result: Array = weights @ values
+    result: _Array = weights @ values
     result /= weights.sum(axis=-1, keepdims=True)
     return result
-
-
-@dataclass(frozen=True)
-class _Listeners:
-    """Who reads what a layer's heads have written, apart from the units that clear it.
-
-    Attributes:
-        filled: the rows that the heads write.
-        gates: rows that the other units read beside them, and their weights: ``state[gates] @ matrix + bias``.
-        reach: for each of these units, how much a bound on the filled rows can add to its input.
-    """
-
-    filled: Places | slice
-    gates: Places
-    matrix: Array
-    bias: Array
-    reach: Array
-
-    @classmethod
-    def of(cls, layer: DenseLayer) -> "_Listeners | None":
-        """Nothing where some filled row is not cleared."""
-        w1, w2, b1 = layer.w1.numpy(), layer.w2.numpy(), layer.b1.numpy()
-        filled = np.zeros(w1.shape[1], dtype=bool)
-        for head in layer.heads:
-            filled[_places(head.narrow[3])] = True
-        reading = w1[:, filled].any(axis=1)
-        clearing = _clearing(w1, b1, w2) & reading
-        cleared = np.zeros_like(filled)
-        for row in np.flatnonzero(filled):
-            signs = {(w1[unit, row], w2[row, unit]) for unit in np.flatnonzero(clearing & (w1[:, row] != 0))}
-            others = (w2[row] != 0) & ~clearing
-            cleared[row] = signs == {(1.0, -1.0), (-1.0, 1.0)} and not others.any() and layer.b2[row] == 0
-        if not cleared[filled].all():
-            return None
-        gated = reading & ~clearing
-        gates = np.flatnonzero(w1[gated][:, ~filled].any(axis=0))
-        gates = np.flatnonzero(~filled)[gates]
-        matrix = np.ascontiguousarray(w1[gated][:, gates].T)
-        return cls(
-            _range_of(np.flatnonzero(filled)), gates, matrix, b1[gated], np.abs(w1[gated][:, filled]).sum(axis=1)
-        )
-
-    def columns(self, state: Array, largest: float) -> Places | None:
-        """The columns where some gate may open, if no filled row can exceed ``largest``; nothing for half or more."""
-        most = self.bias + largest * self.reach
-        gates = state[..., self.gates]
-        looked_at = gates.any(axis=(0, 2)) if bool((most <= 0).all()) else np.ones(state.shape[1], dtype=bool)
-        open_ones = np.flatnonzero(looked_at)
-        inputs = _times(gates[:, open_ones], self.matrix)
-        inputs += most
-        open_ones = open_ones[~(inputs <= 0).all(axis=(0, 2))]
-        return open_ones if len(open_ones) < state.shape[1] // 2 else None
-
-
-def _clearing(w1: Array, b1: Array, w2: Array) -> NDArray[np.bool_]:
-    """Units that read one row at weight 1 or -1 and take it away again, without a bias."""
-    alone = ((w1 != 0).sum(axis=1) == 1) & ((w2 != 0).sum(axis=0) == 1) & (b1 == 0)
-    row, into = np.abs(w1).argmax(axis=1), np.abs(w2).argmax(axis=0)
-    units = np.arange(len(b1))
-    return alone & (row == into) & (np.abs(w1[units, row]) == 1) & (w2[into, units] == -w1[units, row])
-
-
-def _attend(state: Array, heads: list[_Head], listeners: _Listeners | None) -> None:
-    """Eq. (1a), in place, in the columns where it matters."""
-    columns = None
-    if listeners is not None:
-        largest = _largest(state[..., listeners.filled]) + sum(head.bound(state) for head in heads)
-        columns = listeners.columns(state, largest)
-        if columns is not None and not len(columns):
-            return
-    added = [head(state, columns) for head in heads]
-    for head, one in zip(heads, added, strict=True):
-        if columns is None:
-            state[..., head.target] += one
-        else:
-            state[:, columns[:, None], head.written] += one
 
 
 class _Units:
@@ -292,7 +194,7 @@ class _Units:
         constants[[row for rows in alike.values() for row in rows]] = 0
         self.others = _SharedRows(w1[shared], b1[shared], w2[:, shared], constants, scratch)
 
-    def __call__(self, state: Array) -> None:
+    def __call__(self, state: _Array) -> None:
         self.others(state)  # it reads rows that the others change, and changes none of theirs
         for run in self.cleared:
             state[..., run] = 0
@@ -307,7 +209,7 @@ _CLEAR = ((1.0, 0.0, -1.0), (-1.0, 0.0, 1.0))
 class _SharedRows:
     """Units as matrices, in the columns that read anything new."""
 
-    def __init__(self, w1: Array, b1: Array, w2: Array, b2: Array, scratch: int) -> None:
+    def __init__(self, w1: _Array, b1: _Array, w2: _Array, b2: _Array, scratch: int) -> None:
         self.scratch = scratch
         self.read = np.flatnonzero(w1.any(axis=0))
         self.written = np.flatnonzero(w2.any(axis=1) | (b2 != 0))
@@ -317,7 +219,7 @@ class _SharedRows:
         self.known, self.added = np.zeros((0, 0)), np.zeros((0, 0))
         self.adds: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
-    def __call__(self, state: Array) -> None:
+    def __call__(self, state: _Array) -> None:
         if not len(self.written):
             return
         read, scratch = state[..., self.read], self.scratch
@@ -339,8 +241,8 @@ class _SharedRows:
         here = np.flatnonzero(self.adds)
         state.reshape(-1, state.shape[-1])[here[:, None], self.written] += self.added[here]
 
-    def _of(self, read: Array) -> Array:
-        """What is added where these rows are read."""
+    def _of(self, read: _Array) -> _Array:
+        """The amounts that are added where these rows are read."""
         hidden = _times(read, self.inner)
         hidden += self.b1
         np.maximum(hidden, 0, out=hidden)
@@ -348,30 +250,24 @@ class _SharedRows:
 
 
 class _OwnRows:
-    """A run of rows with the same units, each of which reads and writes its own row alone: entry by entry.
+    """A run of rows with the same units, each of which reads and writes its own row alone: entry by entry."""
 
-    Entries that are what the units have left before, and would leave again, are left alone.
-    """
-
-    def __init__(self, rows: slice, units: Array, constant: float) -> None:
+    def __init__(self, rows: slice, units: _Array, constant: float) -> None:
         self.rows, self.units, self.constant = rows, units, constant
-        values = np.array([0.0, 1.0, -1.0])
-        self.signs_stay = bool((self._of(values) == values).all())
-        self.left = np.zeros((0, 0, 0))
+        signs = np.array([0.0, 1.0, -1.0])
+        self.signs_stay = bool((self._of(signs) == signs).all())
 
-    def __call__(self, state: Array) -> None:
+    def __call__(self, state: _Array) -> None:
         block = state[..., self.rows]
-        if self.left.shape != block.shape:
-            self.left = np.full(block.shape, np.nan)  # equal to nothing
-        differ = np.flatnonzero(block != self.left)
-        if len(differ):
-            others = np.unravel_index(differ, block.shape)
-            after = self._of(block[others])
-            block[others] = after
-            again = after * after * after if self.signs_stay else self._of(after)  # 0, 1 and -1 are their own cubes
-            self.left[others] = np.where(again == after, after, np.nan)
+        if not self.signs_stay:
+            block[:] = self._of(block)
+            return
+        others = np.flatnonzero((block != 0) & (block != 1) & (block != -1))
+        if len(others):
+            entries = np.unravel_index(others, block.shape)
+            block[entries] = self._of(block[entries])
 
-    def _of(self, entries: Array) -> Array:
+    def _of(self, entries: _Array) -> _Array:
         added = np.zeros_like(entries)
         for weight, bias, out in self.units:
             hidden = weight * entries
@@ -382,18 +278,13 @@ class _OwnRows:
         return (entries + added) + self.constant  # in the order of the layers
 
 
-def _places(rows: Tensor) -> Places:
-    found: Places = rows.numpy()
-    return found
-
-
 def _runs(rows: Sequence[int]) -> list[slice]:
     """Increasing numbers as runs of successive ones."""
     ends = [place for place, (one, other) in enumerate(pairwise(rows), start=1) if other != one + 1]
     return [slice(rows[start], rows[stop - 1] + 1) for start, stop in pairwise([0, *ends, len(rows)]) if stop > start]
 
 
-def _range_of(places: Places) -> Places | slice:
+def _range_of(places: _Places) -> _Places | slice:
     """A slice where the places follow each other: reading it copies nothing."""
     if len(places) and places[-1] - places[0] == len(places) - 1 and bool((np.diff(places) == 1).all()):
         return slice(int(places[0]), int(places[-1]) + 1)

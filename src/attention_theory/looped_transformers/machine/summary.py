@@ -1,4 +1,4 @@
-"""What a machine is made of: layers, heads, rows, hidden units, parameters and how many of them are not zero."""
+"""The size of a machine: layers, heads, rows, hidden units, parameters and how many of them are not zero."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from attention_theory.looped_transformers.machine.layers import DenseLayer, Loop
 
 
 @dataclass(frozen=True)
-class LayerSize:
+class _LayerSize:
     """The size of one layer: parameters are all entries of its dense matrices, non-zeros those that are not 0."""
 
     name: str
@@ -17,7 +17,7 @@ class LayerSize:
 
 
 @dataclass(frozen=True)
-class Summary:
+class _Summary:
     """The size of a machine. ``width`` is the number of rows, ``heads`` the most that one layer has."""
 
     layers: int
@@ -26,7 +26,7 @@ class Summary:
     hidden: int
     parameters: int
     nonzeros: int
-    by_layer: list[LayerSize]
+    by_layer: list[_LayerSize]
 
     def table(self) -> tuple[list[str], list[list[str | int]]]:
         """Column names and rows, one row a layer and one for the whole."""
@@ -38,13 +38,13 @@ class Summary:
         return columns, [*rows, ["all", f"{self.width} rows", self.heads, self.hidden, self.parameters, self.nonzeros]]
 
 
-def summarise(machine: LoopedTransformer) -> Summary:
+def summarise(machine: LoopedTransformer) -> _Summary:
     """Count a machine's parts: heads and hidden units as the widest layer has them, parameters in total."""
     sizes = [
-        LayerSize(layer.name, len(dense.heads), len(dense.b1), *_count(dense))
+        _LayerSize(layer.name, len(dense.heads), len(dense.b1), *_count(dense))
         for layer, dense in zip(machine.layers, machine.dense, strict=True)
     ]
-    return Summary(
+    return _Summary(
         layers=len(sizes),
         heads=max(size.heads for size in sizes),
         width=machine.rows.size,

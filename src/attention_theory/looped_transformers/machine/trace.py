@@ -28,7 +28,7 @@ def trace(
     machine: LoopedTransformer,
     state: Float[Tensor, "... columns rows"],
     cycles: int = 1,
-    temperature: float = 30.0,
+    inverse_temperature: float = 30.0,
     rule: Rule = "softmax",
 ) -> list[Moment]:
     """The states at the start and after every layer of ``cycles`` passes, in order.
@@ -40,7 +40,7 @@ def trace(
     moments = [Moment(0, 0, "start", state)]
     for cycle in range(1, cycles + 1):
         for place, (layer, dense) in enumerate(zip(machine.layers, machine.dense, strict=True), start=1):
-            state = dense(state, temperature, rule)
+            state = dense(state, inverse_temperature, rule)
             moments.append(Moment(cycle, place, layer.name, state))
     return moments
 

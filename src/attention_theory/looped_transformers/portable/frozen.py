@@ -26,12 +26,12 @@ METADATA = "machine"
 
 @dataclass(frozen=True)
 class FrozenMachine:
-    """What goes into a file.
+    """The content of a file.
 
     Attributes:
         name: of the kind of machine.
         transformer: the layers.
-        temperature: factor on the scores, part of the file.
+        inverse_temperature: factor on the scores, part of the file.
         sizes: what the machine was made for, by the names of its options.
         columns: where each kind of column lies, the first and the one behind the last.
         blank: an input without a program: encodings, marks, and the counter at the first instruction.
@@ -39,7 +39,7 @@ class FrozenMachine:
 
     name: str
     transformer: LoopedTransformer
-    temperature: float
+    inverse_temperature: float
     sizes: Mapping[str, Any]
     columns: Mapping[str, tuple[int, int]]
     blank: Float[Tensor, "columns rows"]
@@ -50,7 +50,7 @@ class FrozenMachine:
         return {
             "name": self.name,
             "sizes": dict(self.sizes),
-            "temperature": self.temperature,
+            "temperature": self.inverse_temperature,
             "of the transformer": size,
             "state": list(self.blank.shape),
             "rows": {name: [block.start, block.stop] for name, block in self.transformer.rows.blocks.items()},
@@ -72,7 +72,7 @@ class FrozenMachine:
         The number of programs is free. It is torch's exporter that writes it; what that notes about source files is
         taken out.
         """
-        layers = self.transformer.module(self.temperature).eval()
+        layers = self.transformer.module(self.inverse_temperature).eval()
         example = self.blank.expand(3, -1, -1).clone()  # 0 and 1 would be taken for fixed sizes
         with _quiet():
             made = torch.onnx.export(

@@ -40,12 +40,12 @@ class Network:
 
     def step(self, x: Float[Tensor, " d"], y: float, rate: float) -> "Network":
         """One step of gradient descent on one example."""
-        slope = self.gradient(x, y)
+        gradient = self.gradient(x, y)
         return Network(
-            self.w1 - rate * slope.w1,
-            self.b1 - rate * slope.b1,
-            self.w2 - rate * slope.w2,
-            self.b2 - rate * slope.b2,
+            self.w1 - rate * gradient.w1,
+            self.b1 - rate * gradient.b1,
+            self.w2 - rate * gradient.w2,
+            self.b2 - rate * gradient.b2,
         )
 
     def distance(self, other: "Network") -> float:
@@ -53,30 +53,28 @@ class Network:
         ours, theirs = (vars(network).values() for network in (self, other))
         return max((mine - its).abs().max().item() for mine, its in zip(ours, theirs, strict=True))
 
+    @classmethod
+    def random(cls, hidden: int, d: int, seed: Seed) -> "Network":
+        """Standard normal weights.
 
-def random_network(hidden: int, d: int, seed: Seed) -> Network:
-    """Standard normal weights.
+        Raises:
+            ParameterError: hidden units or inputs below 1.
+        """
+        require(hidden=(hidden, 1, None), d=(d, 1, None))
+        source = generator(seed)
+        shapes: list[tuple[int, ...]] = [(hidden, d), (hidden,), (hidden,), ()]
+        return cls(*(normal(*shape, seed=source) for shape in shapes))
 
-    Raises:
-        ParameterError: hidden units or inputs below 1.
-    """
-    require(hidden=(hidden, 1, None), d=(d, 1, None))
-    source = generator(seed)
-    shapes: list[tuple[int, ...]] = [(hidden, d), (hidden,), (hidden,), ()]
-    return Network(*(normal(*shape, seed=source) for shape in shapes))
+    def train(
+        self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
+    ) -> "list[Network]":
+        """Stochastic gradient descent, point after point, epoch after epoch: the networks on the way."""
+        networks = [self]
+        for _ in range(epochs):
+            for point, label in zip(x, y.tolist(), strict=True):
+                networks.append(networks[-1].step(point, label, rate))
+        return networks
 
-
-def train(
-    network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
-) -> list[Network]:
-    """Stochastic gradient descent, point after point, epoch after epoch: the networks on the way."""
-    networks = [network]
-    for _ in range(epochs):
-        for point, label in zip(x, y.tolist(), strict=True):
-            networks.append(networks[-1].step(point, label, rate))
-    return networks
-
-
-def mean_loss(network: Network, x: Float[Tensor, "points d"], y: Float[Tensor, " points"]) -> float:
-    """The loss averaged over the points."""
-    return sum(network.loss(point, label).item() for point, label in zip(x, y.tolist(), strict=True)) / len(x)
+    def mean_loss(self, x: Float[Tensor, "points d"], y: Float[Tensor, " points"]) -> float:
+        """The loss averaged over the points."""
+        return sum(self.loss(point, label).item() for point, label in zip(x, y.tolist(), strict=True)) / len(x)

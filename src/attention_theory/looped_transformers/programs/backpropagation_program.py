@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FleqProgram, variable
+from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.looped_transformers.programs.backpropagation import Network
@@ -77,7 +77,7 @@ def _listing(printed: Collection[str]) -> list[str]:
 
 
 def listing_beside() -> list[tuple[str, str]]:
-    """The listing line by line, as printed and as repaired, with a gap where the other has more lines."""
+    """The listing line by line, the paper's version and the repair, with a gap where the other has more lines."""
     return beside(_listing(PLACES), _listing(()))
 
 
@@ -92,8 +92,8 @@ def listing_program(
 ) -> FleqProgram:
     """Algorithms 15 and 16 in one, repaired line by line, with pointers: 46 instructions. Hidden units and inputs: d.
 
-    Columns hold the vectors, as printed; points and labels lie in consecutive cells, one each; the loop of lines 10 to
-    21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
+    Columns hold the vectors, as in the paper; points and labels lie in consecutive cells, one each; the loop of lines
+    10 to 21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
 
     Args:
         network: at the start.
@@ -199,7 +199,7 @@ def machine_listing(size: int, points: int) -> str:
 def read_network(program: FleqProgram, memory: Float[Tensor, "cells d"]) -> Network:
     """The network in the memory of either program."""
     if "w1t" in program.addresses:
-        w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1t", "b1", "w2", "b2"))
+        w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1t", "b1", "w2", "b2"))
         return Network(w1.mT, b1[0], w2[0], b2[0, 0])
-    w1, b1, w2, b2 = (variable(program, memory, name) for name in ("w1", "b1", "w2", "b2"))
+    w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1", "b1", "w2", "b2"))
     return Network(w1, b1[:, 0], w2[:, 0], b2[0, 0])

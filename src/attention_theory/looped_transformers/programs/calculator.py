@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from attention_theory.looped_transformers.blocks.approximation import (
-    mirrored,
     reciprocal_partition,
     reciprocal_sigmoids,
     root_sigmoids,
@@ -43,7 +42,7 @@ def calculator_program(a: float, b: float, c: float, d: float, size: int = 2) ->
 
 
 def exact_trace(a: float, b: float, c: float, d: float) -> list[float]:
-    """What ``t`` is after each instruction, exactly."""
+    """The exact ``t`` after each instruction."""
     steps: list[Callable[[float], float]] = [
         lambda _: a + b,
         lambda t: t - c,
@@ -64,29 +63,17 @@ def calculator_sums(
 ) -> tuple[SigmoidSum, SigmoidSum]:
     """The sums of sigmoids for 1/x on [least, most] (and its mirror image) and for the root on [0, root_most]."""
     reciprocal = reciprocal_sigmoids(error, least, most)
-    return (mirrored(reciprocal) if both_signs else reciprocal), root_sigmoids(error, root_most)
+    return (reciprocal.mirrored() if both_signs else reciprocal), root_sigmoids(error, root_most)
 
 
-def calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum) -> list[FunctionBlock]:
-    """The five blocks of the calculator; the percentage is the product's."""
-    return [
-        ProductBlock(),
-        SumBlock("add"),
-        SumBlock("sub"),
-        SigmoidSumBlock("inverse", reciprocal),
-        SigmoidSumBlock("root", root),
-    ]
+def calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum, columns: bool = False) -> list[FunctionBlock]:
+    """The five blocks of the calculator; the percentage is the product's.
 
-
-def column_calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum) -> list[FunctionBlock]:
-    """The five blocks with one head each: a column for each sigmoid in place of a head (Remark 2)."""
-    return [
-        ProductBlock(),
-        SumBlock("add", heads=1),
-        SumBlock("sub", heads=1),
-        ColumnSumBlock("inverse", reciprocal),
-        ColumnSumBlock("root", root),
-    ]
+    With ``columns`` each has one head: a column for each sigmoid in place of a head (Remark 2).
+    """
+    heads, sums = (1, ColumnSumBlock) if columns else (2, SigmoidSumBlock)
+    arithmetic = [ProductBlock(), SumBlock("add", heads), SumBlock("sub", heads)]
+    return [*arithmetic, sums("inverse", reciprocal), sums("root", root)]
 
 
 def finest_reciprocal(terms: int, least: float, most: float) -> float:

@@ -1,7 +1,6 @@
 """Gradient descent for other losses, as FLEQ programs: f' by sigmoids (Appendix O), or by an inner loop (Remark 5)."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -15,9 +14,8 @@ from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqPr
 from attention_theory.looped_transformers.fleq.machine import standard_blocks
 from attention_theory.looped_transformers.programs.newton import ROUNDING
 from attention_theory.looped_transformers.programs.power_iteration import inverse_root_iterates
+from attention_theory.looped_transformers.programs.regression import Derivative
 from attention_theory.validation import require
-
-Derivative = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -38,54 +36,104 @@ class Loss:
     sigmoids: SigmoidSum | None = None
     error: float = 0.0
 
+    @classmethod
+    def square(cls) -> "Loss":
+        """``f(r) = r²/2`` (Lemma 23); its derivative is r and takes no block."""
+        return cls("square", lambda r: r, 1.0)
 
-def square_loss() -> Loss:
-    """``f(r) = r²/2`` (Lemma 23); its derivative is r and takes no block."""
-    return Loss("square", lambda r: r, 1.0)
+    @classmethod
+    def logistic(cls) -> "Loss":
+        """``f(r) = log(1 + e^-r)``: f' is sigmoid(r) - 1, two sigmoids exactly, the second of slope 0.
 
+        With labels ±1 folded into the points, r = w · (y x), it is the loss of logistic regression.
+        """
+        zeros = torch.zeros(2, dtype=torch.float64)
+        sigmoids = SigmoidSum(torch.tensor([1.0, 0.0], dtype=torch.float64), zeros, zeros.new_tensor([1.0, -2.0]))
+        return cls("logistic", lambda r: r.sigmoid() - 1, 0.25, sigmoids)
 
-def logistic_loss() -> Loss:
-    """``f(r) = log(1 + e^-r)``: f' is sigmoid(r) - 1, two sigmoids exactly, the second of slope 0.
+    @classmethod
+    def huber(cls, delta: float, terms: int, steepness: float = 2.0) -> "Loss":
+        """Huber's loss, ``r²/2`` up to |r| = delta and linear beyond: f' is r cut off at ±delta.
 
-    With labels ±1 folded into the points, r = w · (y x), it is the loss of logistic regression.
-    """
-    zeros = torch.zeros(2, dtype=torch.float64)
-    sigmoids = SigmoidSum(torch.tensor([1.0, 0.0], dtype=torch.float64), zeros, zeros.new_tensor([1.0, -2.0]))
-    return Loss("logistic", lambda r: r.sigmoid() - 1, 0.25, sigmoids)
+        With m equal steps of height h = 2 delta / m, each a sigmoid of slope ``steepness / h``, f' is missed by at most
+        ``h (1/2 + log 2 / steepness)``: the sum is the midpoint rule for an integral of a rising function of the step's
+        place, which errs by at most h/2, and the integral is f' with its two corners rounded off, by at most log 2 over
+        the slope. The constant -delta is a sigmoid of slope 0.
 
+        Args:
+            delta: where the loss becomes linear, above 0.
+            terms: m, at least 1; one more makes the constant.
+            steepness: slope times h, above 0.
 
-def huber_loss(delta: float, terms: int, steepness: float = 2.0) -> Loss:
-    """Huber's loss, ``r²/2`` up to |r| = delta and linear beyond: f' is r cut off at ±delta.
+        Raises:
+            ParameterError: a parameter out of its range.
+        """
+        require(delta=(delta, 1e-6, None), terms=(terms, 1, None), steepness=(steepness, 1e-6, None))
+        step = 2 * delta / terms
+        knots = -delta + step * (torch.arange(terms, dtype=torch.float64) + 0.5)
+        slopes = torch.full_like(knots, steepness / step)
+        sigmoids = SigmoidSum(
+            torch.cat([slopes, slopes.new_zeros(1)]),
+            torch.cat([-slopes * knots, slopes.new_zeros(1)]),
+            torch.cat([torch.full_like(knots, step), knots.new_tensor([-2 * delta])]),
+        )
+        error = step * (0.5 + math.log(2) / steepness)
+        return cls("Huber", lambda r: r.clamp(-delta, delta), 1.0, sigmoids, error)
 
-    With m equal steps of height h = 2 delta / m, each a sigmoid of slope ``steepness / h``, f' is missed by at most
-    ``h (1/2 + log 2 / steepness)``: the sum is the midpoint rule for an integral of a rising function of the step's
-    place, which errs by at most h/2, and the integral is f' with its two corners rounded off, by log 2 over the slope
-    at most. The constant -delta is a sigmoid of slope 0.
+    @classmethod
+    def smooth_huber(cls) -> "Loss":
+        """``f(r) = sqrt(1 + r²) - 1``: f' is r / sqrt(1 + r²), for the inner loop."""
+        return cls("smooth Huber", lambda r: r * (1 + r**2).rsqrt(), 1.0)
 
-    Args:
-        delta: where the loss becomes linear, above 0.
-        terms: m, at least 1; one more makes the constant.
-        steepness: slope times h, above 0.
+    @property
+    def functions(self) -> dict[str, Function]:
+        """The functions for the interpreter of a program, with ``slope`` for f'."""
+        return {**FUNCTIONS, "slope": on_first_entry(self.derivative)}
 
-    Raises:
-        ParameterError: a parameter out of its range.
-    """
-    require(delta=(delta, 1e-6, None), terms=(terms, 1, None), steepness=(steepness, 1e-6, None))
-    step = 2 * delta / terms
-    knots = -delta + step * (torch.arange(terms, dtype=torch.float64) + 0.5)
-    slopes = torch.full_like(knots, steepness / step)
-    sigmoids = SigmoidSum(
-        torch.cat([slopes, slopes.new_zeros(1)]),
-        torch.cat([-slopes * knots, slopes.new_zeros(1)]),
-        torch.cat([torch.full_like(knots, step), knots.new_tensor([-2 * delta])]),
-    )
-    error = step * (0.5 + math.log(2) / steepness)
-    return Loss("Huber", lambda r: r.clamp(-delta, delta), 1.0, sigmoids, error)
+    def blocks(self, program: FleqProgram) -> list[FunctionBlock]:
+        """The blocks of a program: those for matrices, and the sum of sigmoids for f' if there is one."""
+        blocks = standard_blocks(program)
+        return blocks if self.sigmoids is None else [*blocks, SigmoidSumBlock("slope", self.sigmoids)]
 
+    def error_bound(
+        self,
+        x: Float[Tensor, "points d"],
+        y: Float[Tensor, " points"],
+        iterates: Float[Tensor, "iterates d"],
+        rate: float,
+        slope: float = 1e-7,
+    ) -> float:
+        """How far the machine's weights can be from the plain ones, for descent point after point.
 
-def smooth_huber_loss() -> Loss:
-    """``f(r) = sqrt(1 + r²) - 1``: f' is r / sqrt(1 + r²), for the inner loop."""
-    return Loss("smooth Huber", lambda r: r * (1 + r**2).rsqrt(), 1.0)
+        An error of w becomes at most max(1, rate curvature |x|² - 1) times as large in a step. The step adds |x| rate
+        times the error of f', and the errors of three products, c z²/2 + rounding / c for an entry z.
+
+        Args:
+            x, y: points and labels.
+            iterates: of the plain descent.
+            rate: the step size.
+            slope: c of the product block.
+
+        Raises:
+            ParameterError: a slope that is not positive.
+        """
+        require(slope=(slope, 1e-30, None))
+
+        def off(entry: float) -> float:
+            return slope * entry**2 / 2 + ROUNDING / slope
+
+        bound = 0.0
+        for number, w in enumerate(iterates[:-1]):
+            point, label = x[number % len(x)], y[number % len(x)]
+            length, entry = point.norm().item(), abs((w @ point).item())
+            first = off(entry + length * bound)
+            step = rate * (
+                abs(self.derivative(w @ point - label).item()) + self.error + self.curvature * length * bound
+            )
+            scaled = rate * (self.error + self.curvature * first) + off(step + rate * self.curvature * first)
+            placed = math.sqrt(len(point)) * off((step + scaled) * point.abs().max().item())
+            bound = max(1.0, rate * self.curvature * length**2 - 1) * bound + length * scaled + placed
+        return bound
 
 
 def smooth_huber_sigmoids(terms: int, steepness: float = 2.0) -> SigmoidSum:
@@ -128,27 +176,6 @@ def smooth_huber_by_rounds(rounds: int, largest: float) -> Derivative:
         return r * inverse_root_iterates(s, rounds)[-1] / math.sqrt(square)
 
     return derivative
-
-
-def descent(
-    w: Float[Tensor, " d"],
-    x: Float[Tensor, "points d"],
-    y: Float[Tensor, " points"],
-    rate: float,
-    epochs: int,
-    derivative: Derivative,
-    together: bool = False,
-) -> Float[Tensor, "iterates d"]:
-    """``w <- w - rate f'(w · x_i - y_i) x_i``, point after point, or ``together`` with their sum: all iterates."""
-    iterates = [w]
-    for _ in range(epochs):
-        if together:
-            iterates.append(iterates[-1] - rate * derivative(x @ iterates[-1] - y) @ x)
-            continue
-        for point, label in zip(x, y, strict=True):
-            now = iterates[-1]
-            iterates.append(now - rate * derivative(now @ point - label) * point)
-    return torch.stack(iterates)
 
 
 #: f' by the block ``slope``, and by the inverse root of Algorithm 11 on S = (1 + r²) / K².
@@ -225,56 +252,3 @@ def loss_program(
         variables |= {"from": 1.0 - inner, "range": 1 / square, "norm": square**-0.5}
     text = loss_listing(len(x), inner > 0, together)
     return assemble(text, variables, x.shape[1], functions=[*FUNCTIONS, "slope"])
-
-
-def loss_functions(derivative: Derivative) -> dict[str, Function]:
-    """What the interpreter takes for the functions of a program, with ``slope`` for f'."""
-    return {**FUNCTIONS, "slope": on_first_entry(derivative)}
-
-
-def loss_blocks(program: FleqProgram, loss: Loss) -> list[FunctionBlock]:
-    """The blocks of a program: those for matrices, and the sum of sigmoids for f' if there is one."""
-    blocks = standard_blocks(program)
-    return blocks if loss.sigmoids is None else [*blocks, SigmoidSumBlock("slope", loss.sigmoids)]
-
-
-def descent_error_bound(
-    x: Float[Tensor, "points d"],
-    y: Float[Tensor, " points"],
-    iterates: Float[Tensor, "iterates d"],
-    rate: float,
-    loss: Loss,
-    slope: float = 1e-7,
-) -> float:
-    """How far the machine's weights can be from the plain ones, for descent point after point.
-
-    A step is w - rate f'(w · x - y) x, and f' rises by at most ``curvature`` times its argument. So an error of w comes
-    out no larger if rate times curvature times |x|² is at most 2, else at most that less 1 times as large. To it a step
-    adds |x| rate times the error of f', and the errors of three products, each of whose entries z is off by at most
-    c z²/2 + rounding / c.
-
-    Args:
-        x, y: points and labels.
-        iterates: of the plain descent.
-        rate: the step size.
-        loss: with the error of its sum of sigmoids.
-        slope: c of the product block.
-
-    Raises:
-        ParameterError: a slope that is not positive.
-    """
-    require(slope=(slope, 1e-30, None))
-
-    def off(entry: float) -> float:
-        return slope * entry**2 / 2 + ROUNDING / slope
-
-    bound = 0.0
-    for number, w in enumerate(iterates[:-1]):
-        point, label = x[number % len(x)], y[number % len(x)]
-        length, entry = point.norm().item(), abs((w @ point).item())
-        first = off(entry + length * bound)
-        step = rate * (abs(loss.derivative(w @ point - label).item()) + loss.error + loss.curvature * length * bound)
-        scaled = rate * (loss.error + loss.curvature * first) + off(step + rate * loss.curvature * first)
-        placed = math.sqrt(len(point)) * off((step + scaled) * point.abs().max().item())
-        bound = max(1.0, rate * loss.curvature * length**2 - 1) * bound + length * scaled + placed
-    return bound

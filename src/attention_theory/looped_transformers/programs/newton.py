@@ -23,7 +23,7 @@ again:  y = mul(a, x)           # A X
 """
 
 #: Begins at eps A, and line 5 turns y: line 6 then makes the transpose of what is wanted.
-PRINTED = """
+_PRINTED = """
         x = mul(x, a)
         a = transpose(a)
 again:  y = mul(a, x)
@@ -37,11 +37,11 @@ again:  y = mul(a, x)
 
 
 def listing_beside() -> list[tuple[str, str]]:
-    """Algorithm 9 line by line, as printed and as repaired."""
-    return beside(PRINTED.strip().splitlines(), CORRECT.strip().splitlines())
+    """Algorithm 9 line by line, the paper's version and the repair."""
+    return beside(_PRINTED.strip().splitlines(), CORRECT.strip().splitlines())
 
 
-def first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
+def _first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
     """eps = 1 / ||A||², with which the iteration from eps A^T converges for every invertible A.
 
     Raises:
@@ -71,7 +71,7 @@ def newton_residuals(
     require(steps=(steps, 1, None), form=(form, FORMS))
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     start = matrix.mT if form == "correct" else matrix
-    x = first_step(matrix)[..., None, None] * start if scale is None else scale * start
+    x = _first_step(matrix)[..., None, None] * start if scale is None else scale * start
     residuals = []
     for _ in range(steps + 1):
         residuals.append(torch.linalg.matrix_norm(matrix @ x - identity))
@@ -88,12 +88,8 @@ def newton_error_bound(
 ) -> Float[Tensor, "..."]:
     """How far the machine's X can be from the exact one after ``steps`` iterations, in the norm.
 
-    Let s be the singular values of A X, which tend to 1, and r = 1 - s. An error of X comes out of a step multiplied by
-    at most 2 max r, plus ``||A||`` times its square. A step adds the errors of two products, A X with entries up to 1
-    and X (2I - A X) with entries up to the norm of the new X; each entry z is off by at most c z²/2 + rounding / c,
-    and by e^(c g² - C) / c if the entries of its operands are at most g: they meet themselves in the softmax. In
-    directions where A is small r stays near 1 and errors double, together with X itself: altogether they grow by the
-    square of the condition number. Infinite where nothing is promised: the error is as large as the sum allows.
+    The proof is on the page of Lemma 7. Each entry z of a product is off by at most c z²/2 + rounding / c, and by
+    e^(c g² - C) / c if the entries of its operands are at most g. Infinite where nothing is promised.
 
     Args:
         matrix: A, invertible.
@@ -135,9 +131,9 @@ def newton_program(matrix: Float[Tensor, "d d"], rounds: int, form: Form = "corr
     variables: dict[str, float | Tensor] = {
         "a": matrix,
         "p": 2 * identity,
-        "x": first_step(matrix) * identity,
+        "x": _first_step(matrix) * identity,
         "y": 0.0,
         "q": -1.0,
         "t": -float(rounds),
     }
-    return assemble(CORRECT if form == "correct" else PRINTED, variables, len(matrix))
+    return assemble(CORRECT if form == "correct" else _PRINTED, variables, len(matrix))

@@ -12,10 +12,11 @@ from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram
 from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
+from attention_theory.looped_transformers.programs.newton import ROUNDING
 from attention_theory.validation import refuse_unless, require, require_shape
 
 #: Algorithm 12, repaired: line 3 counts in t1, and b is turned before the last product.
-LISTING = """
+_LISTING = """
         a = transpose(a)
 power:  b = mul(a, b)                 # A b
         t1 = add(t1, one)
@@ -34,7 +35,7 @@ root:   y = mul(inv, inv)
 """
 
 #: Where Algorithm 12 is wrong in print: two lines, the matrix as it is, the start, and the count of its second loop.
-PLACES = ("line 3", "line 13", "norm", "start", "rounds")
+_PLACES = ("line 3", "line 13", "norm", "start", "rounds")
 
 
 def power_iterates(
@@ -113,7 +114,7 @@ def root_rounds(square: Float[Tensor, ""], error: float = 1e-12) -> int:
 
 
 def least_length(matrix: Float[Tensor, "... d d"], steps: int) -> Float[Tensor, "..."]:
-    """What the norm of ``b_T`` is at least, for A / ||A|| and the start 1 / sqrt(d): ``|w . b_0| (|λ1| / ||A||)^T``.
+    """A lower bound of the norm of ``b_T``, for A / ||A|| and the start 1 / sqrt(d): ``|w . b_0| (|λ1| / ||A||)^T``.
 
     w is the unit left eigenvector of the eigenvalue λ1 of largest modulus: a product with A multiplies w . b by λ1, so
     that this part of b is known at every step. The factor with T is 1 for a symmetric A.
@@ -129,21 +130,13 @@ def least_length(matrix: Float[Tensor, "... d d"], steps: int) -> Float[Tensor, 
     return (left.sum(-1) / matrix.shape[-1] ** 0.5).abs() * share**steps
 
 
-#: What rounding adds to an entry of a product in 53 bits, times c: about 4e-15 is seen.
-ROUNDING = 1e-14
-
-
 def power_error_bound(
     matrix: Float[Tensor, "d d"], steps: int, slope: float, root_steps: int | None = None, height: float = 40.0
 ) -> Float[Tensor, ""]:
     """How far the machine's result can be from Algorithm 4's ``b_T / ||b_T||``, in the norm.
 
-    A product's entry z is off by at most c z² e^cz / 2 + rounding / c, and by e^(c g² - C) / c if the entries of its
-    operands are at most g: they meet themselves in the softmax, and x² does with c x⁴. Multiplying by A / ||A|| lets no
-    error grow. In the inverse root an error of x comes out of a step multiplied by |3 - 3 S x²| / 2, one of S by x³/2,
-    and the four products of the step add theirs. While x grows by 3/2 a step, so do the errors. The last product
-    multiplies the error of b by x and that of x by ``||b||``. To this comes what the exact inverse root misses after
-    its rounds. Infinite where nothing is promised.
+    The proof is on the page of Lemma 8. Each entry z of a product is off by at most c z² e^cz / 2 + rounding / c, and
+    by e^(c g² - C) / c if the entries of its operands are at most g. Infinite where nothing is promised.
 
     Args:
         matrix: A.
@@ -183,7 +176,7 @@ def power_error_bound(
 
 
 def _listing(printed: Collection[str]) -> str:
-    text = LISTING
+    text = _LISTING
     if "line 3" in printed:
         text = text.replace("t1 = add(t1, one)", "t = add(t1, one)")
     if "line 13" in printed:
@@ -192,8 +185,8 @@ def _listing(printed: Collection[str]) -> str:
 
 
 def listing_beside() -> list[tuple[str, str]]:
-    """Algorithm 12 line by line, as printed and as repaired."""
-    return beside(_listing(PLACES).strip().splitlines(), LISTING.strip().splitlines())
+    """Algorithm 12 line by line, the paper's version and the repair."""
+    return beside(_listing(_PLACES).strip().splitlines(), _LISTING.strip().splitlines())
 
 
 def power_program(
@@ -205,7 +198,7 @@ def power_program(
         matrix: A.
         steps: of the power iteration.
         root_steps: of the inverse root; :func:`root_rounds` for the exact ``||b_T||²`` unless given.
-        form: of the places in :data:`PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, ``line 13``
+        form: of the places in :data:`_PLACES`. Printed, ``line 3`` counts in a cell that nothing reads, ``line 13``
             multiplies the vector from the wrong side, ``norm`` takes A as it is and not A / ||A||, ``start`` begins
             with ones and not with 1 / sqrt(d), and ``rounds`` gives the inverse root as many rounds as the iteration.
 
@@ -213,7 +206,7 @@ def power_program(
         ParameterError: steps below 1, an unknown place, or a ``b_T`` that is 0 and no ``root_steps``.
     """
     require(steps=(steps, 1, None))
-    printed = printed_places(form, PLACES)
+    printed = printed_places(form, _PLACES)
     size = len(matrix)
     norm = matrix.new_ones(()) if "norm" in printed else torch.linalg.matrix_norm(matrix, 2)
     start = matrix.new_ones(size) / (1.0 if "start" in printed else math.sqrt(size))

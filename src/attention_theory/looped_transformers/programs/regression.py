@@ -1,6 +1,6 @@
 """Stochastic gradient descent for a linear model: plainly, and as a FLEQ program (Lemma 23, Algorithm 13)."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import torch
 from jaxtyping import Float
@@ -12,19 +12,33 @@ from attention_theory.looped_transformers.forms import Forms, printed_places
 from attention_theory.looped_transformers.machine.listing import beside
 from attention_theory.validation import require
 
+Derivative = Callable[[Tensor], Tensor]
+
 #: What Algorithm 13 gets wrong in print: the counters start one too low; lines 3 and 4 multiply from the wrong side.
-PLACES = ("counters", "lines 3-4")
+_PLACES = ("counters", "lines 3-4")
 
 
-def sgd(
-    w: Float[Tensor, " d"], x: Float[Tensor, "points d"], y: Float[Tensor, " points"], rate: float, epochs: int
+def descent(
+    w: Float[Tensor, " d"],
+    x: Float[Tensor, "points d"],
+    y: Float[Tensor, " points"],
+    rate: float,
+    epochs: int,
+    derivative: Derivative = lambda r: r,
+    together: bool = False,
 ) -> Float[Tensor, "iterates d"]:
-    """``w <- w - rate (w · x_i - y_i) x_i``, point after point, epoch after epoch: all iterates."""
+    """``w <- w - rate f'(w · x_i - y_i) x_i``, point after point, or ``together`` with their sum: all iterates.
+
+    Without a derivative the loss is half the square (Lemma 23).
+    """
     iterates = [w]
     for _ in range(epochs):
+        if together:
+            iterates.append(iterates[-1] - rate * derivative(x @ iterates[-1] - y) @ x)
+            continue
         for point, label in zip(x, y, strict=True):
             now = iterates[-1]
-            iterates.append(now - rate * (now @ point - label) * point)
+            iterates.append(now - rate * derivative(now @ point - label) * point)
     return torch.stack(iterates)
 
 
@@ -56,8 +70,8 @@ def _listing(printed: Collection[str]) -> list[str]:
 
 
 def sgd_beside() -> list[tuple[str, str]]:
-    """Algorithm 13 line by line, as printed and as repaired; the counters begin where the memory says."""
-    return beside(_listing(PLACES), _listing(()))
+    """Algorithm 13 line by line, the paper's version and the repair; the counters begin where the memory says."""
+    return beside(_listing(_PLACES), _listing(()))
 
 
 def sgd_program(
@@ -80,14 +94,14 @@ def sgd_program(
         y: their labels.
         rate: the step size.
         epochs: passes over the points.
-        form: of the places in :data:`PLACES`.
+        form: of the places in :data:`_PLACES`.
         resets: ``False`` leaves out what sets the pointers back (for a control).
 
     Raises:
         ParameterError: epochs below 1, or an unknown fault.
     """
     require(epochs=(epochs, 1, None))
-    printed = printed_places(form, PLACES)
+    printed = printed_places(form, _PLACES)
     points, size = x.shape
     start = 0.0 if "counters" in printed else 1.0
     lines = [line for line in _listing(printed) if resets or not line.startswith("rewind")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool
@@ -16,17 +17,19 @@ from attention_theory.looped_transformers.subleq.language import (
     SubleqRun,
     interpret,
     random_program,
-    wild_program,
 )
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import Each, require
 
+#: The ways to run a machine.
+Executor = Literal["runner", "sparse", "layers"]
+
 
 @dataclass(frozen=True)
-class Conformance:
-    """What a comparison found.
+class _Conformance:
+    """The result of a comparison.
 
     Attributes:
         agrees: for each program, whether counter and memory were right after every step.
@@ -48,88 +51,49 @@ def conformance(
     machine: SubleqMachine,
     programs: Sequence[SubleqProgram],
     steps: int,
-    temperature: float = 30.0,
+    inverse_temperature: float = 30.0,
     rule: Rule = "softmax",
-    dense: bool = False,
+    by: Executor = "runner",
     beyond: int = 1,
-) -> Conformance:
-    """Run programs of one shape beside the interpreter.
+) -> _Conformance:
+    """Run programs of one shape and compare counter and memory with the interpreter's after every step.
 
     Args:
         machine: any of the three.
         programs: equally many cells and instructions in each.
         steps: at most so many of each program.
-        temperature: of the softmax.
-        rule: ``hardmax`` needs ``dense``.
-        dense: run the literal layers in place of the runner that leaves out what cannot matter.
-        beyond: cycles after the longest program has come to its end; halted programs must stay as they are, unless
-            they have written to the reserved cells, which the last instruction needs.
+        inverse_temperature: multiplies the scores.
+        rule: ``hardmax`` needs the literal layers.
+        by: ``runner`` computes what a program can change, ``sparse`` all columns by :class:`SparseLayers`, ``layers``
+            the literal layers.
+        beyond: cycles after the longest program has come to its end. Halted programs must stay as they are, unless they
+            have written to the reserved cells, which the last instruction needs.
 
     Raises:
-        ParameterError: steps below 1, a negative number of cycles beyond them, or a rule that the runner does not have.
+        ParameterError: steps below 1, negative ``beyond``, or a rule or machine that ``by`` does not take.
     """
-    require(
-        steps=(steps, 1, None), beyond=(beyond, 0, None), rule=(rule, {"softmax", "hardmax"} if dense else {"softmax"})
-    )
+    require(steps=(steps, 1, None), beyond=(beyond, 0, None), by=(by, get_args(Executor)))
+    require(rule=(rule, {"softmax", "hardmax"} if by == "layers" else {"softmax"}))
     runs = [interpret(one, machine.bits, steps) for one in programs]
-    longest = max(len(run) for run in runs)
-    cycles = min(steps, longest + beyond)
-    counters = torch.zeros(cycles, len(programs), dtype=torch.int64)
-    memories = torch.zeros(cycles, len(programs), len(programs[0].memory), dtype=torch.int64)
+    cycles = min(steps, max(len(run) for run in runs) + beyond)
+    follow = torch.tensor([len(run) if _spoilt(run) else cycles for run in runs])
+    counters = torch.tensor([one.end for one in programs])[:, None].repeat(1, cycles)
+    memories = torch.zeros(len(programs), cycles, len(programs[0].memory), dtype=torch.int64)
     for place, (one, run) in enumerate(zip(programs, runs, strict=True)):
-        counters[: len(run), place], counters[len(run) :, place] = run.counters, one.end
-        memories[: len(run), place] = run.memories
-        memories[len(run) :, place] = run.memories[-1] if len(run) else torch.tensor(one.memory)
-    ends = torch.tensor([len(run) if _spoilt(run) else cycles for run in runs])
+        counters[place, : len(run)] = run.counters
+        memories[place, : len(run)] = run.memories
+        memories[place, len(run) :] = run.memories[-1] if len(run) else torch.tensor(one.memory)
     agrees = torch.ones(len(programs), dtype=torch.bool)
-    for cycle, (counter, memory) in enumerate(_observe(machine, programs, temperature, rule, dense)):
-        if cycle == cycles:
-            break
-        agrees &= (counter == counters[cycle]) & (memory == memories[cycle]).all(dim=1) | (cycle >= ends)
-    return Conformance(agrees, torch.tensor([run.halted for run in runs]), sum(len(run) for run in runs))
+    observed = _observe(machine, programs, inverse_temperature, rule, by)
+    for cycle, (counter, memory) in zip(range(cycles), observed, strict=False):
+        right = (counter == counters[:, cycle]) & (memory == memories[:, cycle]).all(dim=1)
+        agrees &= right | (follow <= cycle)
+    return _Conformance(agrees, torch.tensor([run.halted for run in runs]), sum(len(run) for run in runs))
 
 
 def _spoilt(run: SubleqRun) -> bool:
     """Whether a program has halted with other integers in the reserved cells."""
     return run.halted and bool(len(run)) and run.memories[-1, : len(RESERVED)].tolist() != list(RESERVED)
-
-
-def conformance_of_layers(
-    machine: SubleqMachine, programs: Sequence[SubleqProgram], steps: int, temperature: float = 30.0, beyond: int = 1
-) -> Conformance:
-    """The same on all layers and all columns, by :class:`SparseLayers`; a program leaves when it has been followed.
-
-    Args:
-        machine: in float64 on the CPU.
-        programs: equally many cells and instructions in each.
-        steps: at most so many of each program.
-        temperature: of the softmax.
-        beyond: cycles after a program has come to its end.
-
-    Raises:
-        ParameterError: steps below 1, a negative number of cycles beyond them, or a machine of another type.
-    """
-    require(steps=(steps, 1, None), beyond=(beyond, 0, None))
-    runs = [interpret(one, machine.bits, steps) for one in programs]
-    follow = torch.tensor([min(steps, len(run) + (0 if _spoilt(run) else beyond)) for run in runs])
-    layers, state, going = SparseLayers(machine, temperature), machine.load(programs), torch.arange(len(programs))
-    ends = torch.tensor([one.end for one in programs])
-    agrees = torch.ones(len(programs), dtype=torch.bool)
-    counters = ends[:, None].repeat(1, steps)
-    memories = torch.zeros(len(programs), steps, len(programs[0].memory), dtype=torch.int64)
-    for place, run in enumerate(runs):
-        counters[place, : len(run)] = run.counters
-        memories[place, : len(run)] = run.memories
-        memories[place, len(run) :] = run.memories[-1] if len(run) else torch.tensor(programs[place].memory)
-    for cycle in range(int(follow.max())):
-        still = follow[going] > cycle
-        if still.sum() < 0.8 * len(going):  # not each time one ends: what is known of the columns is lost with it
-            state, going = state[still], going[still]
-        state = layers.cycle(state)
-        right = machine.counter(state, programs[0]) == counters[going, cycle]
-        right &= (machine.memory(state, programs[0]) == memories[going, cycle]).all(dim=1)
-        agrees[going] &= right | (follow[going] <= cycle)
-    return Conformance(agrees, torch.tensor([run.halted for run in runs]), sum(len(run) for run in runs))
 
 
 def random_batches(
@@ -150,7 +114,7 @@ def random_batches(
         depth: of the machines.
         bits: N is drawn from this range, both ends included.
         columns: n likewise, at least 8.
-        wild: programs that go to the limits, see ``wild_program``.
+        wild: programs that go to the limits, see ``random_program``.
 
     Raises:
         ParameterError: no batch, an empty batch, bits outside 2 to 50, or columns below 8.
@@ -165,20 +129,24 @@ def random_batches(
         cells = int(torch.randint(1, total - 5, (), generator=source))
         instructions = total - 4 - cells  # one scratchpad column, two reserved cells, the last instruction
         machine = SubleqMachine(address_bits(total), length, depth)
-        draw = wild_program if wild else random_program
-        yield machine, [draw(cells, instructions, length, source) for _ in range(size)]
+        yield machine, [random_program(cells, instructions, length, source, wild) for _ in range(size)]
 
 
 def _observe(
-    machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float, rule: Rule, dense: bool
+    machine: SubleqMachine,
+    programs: Sequence[SubleqProgram],
+    inverse_temperature: float,
+    rule: Rule,
+    by: Executor,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Counter and memory after each cycle, without end."""
-    if dense:
-        state = machine.load(programs)
+    if by == "runner":
+        runner = SubleqRunner(machine, programs, inverse_temperature)
         while True:
-            state = machine.cycle(state, temperature, rule)
-            yield machine.counter(state, programs[0]), machine.memory(state, programs[0])
-    runner = SubleqRunner(machine, programs, temperature)
+            runner.cycle()
+            yield runner.counters(), runner.memories()
+    sparse = SparseLayers(machine, inverse_temperature) if by == "sparse" else None
+    state = machine.load(programs)
     while True:
-        runner.cycle()
-        yield runner.counters(), runner.memories()
+        state = sparse.cycle(state) if sparse else machine.cycle(state, inverse_temperature, rule)
+        yield machine.counter(state, programs[0]), machine.memory(state, programs[0])

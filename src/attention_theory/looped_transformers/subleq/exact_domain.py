@@ -1,4 +1,4 @@
-"""The temperatures at which a machine is exact (Appendix G, Step 6, and what it leaves out)."""
+"""The inverse temperatures at which a machine is exact (Appendix G, Step 6, and what it leaves out)."""
 
 import math
 from collections.abc import Sequence
@@ -8,33 +8,32 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.looped_transformers.subleq.conformance import conformance
+from attention_theory.looped_transformers.subleq.conformance import Executor, conformance
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.validation import refuse_unless, require
 
 
-def least_temperature(
+def least_inverse_temperature(
     machine: SubleqMachine,
     programs: Sequence[SubleqProgram],
     steps: int,
-    dense: bool = False,
+    by: Executor = "runner",
     low: float = 0.5,
     high: float = 20.0,
     stride: float = 0.5,
     resolution: float = 0.05,
 ) -> float:
-    """The least temperature from which on every step of every program is right.
+    """The least inverse temperature from which on every step of every program is right.
 
-    Success is not monotone: a machine with two adders in a row may be exact at some temperature, fail at a higher one,
-    where rounding turns the sign of the noise, and be exact again. So the search comes down from above in strides to
-    the first temperature that fails, and bisects the last stride.
+    Success is not monotone, since rounding may turn the sign of the noise. So the search comes down from above in
+    strides to the first that fails, and bisects the last stride.
 
     Args:
-        machine: any of the three; one in float32 needs ``dense``.
+        machine: any of the three; float32 needs the literal layers.
         programs: of one shape. Include subtractions of 0: they are the hardest.
         steps: at most so many of each program.
-        dense: run the literal layers.
+        by: how the machine is run, as in :func:`conformance`.
         low: where the search ends.
         high: where it begins. In float64 no noise is left at 20.
         stride: of the search.
@@ -49,22 +48,22 @@ def least_temperature(
     require(low=(low, 0.0, None), stride=(stride, 1e-3, None), resolution=(resolution, 1e-6, None))
     require(high=(high, low, None))
 
-    def fails(temperature: float) -> bool:
-        return conformance(machine, programs, steps, temperature, dense=dense).wrong > 0
+    def fails(inverse_temperature: float) -> bool:
+        return conformance(machine, programs, steps, inverse_temperature, by=by).wrong > 0
 
     works = math.inf
-    temperature = high
-    while temperature > low and not fails(temperature):
-        works, temperature = temperature, temperature - stride
-    if math.isinf(works) or temperature <= low:
+    inverse_temperature = high
+    while inverse_temperature > low and not fails(inverse_temperature):
+        works, inverse_temperature = inverse_temperature, inverse_temperature - stride
+    if math.isinf(works) or inverse_temperature <= low:
         return works
-    while works - temperature > resolution:
-        middle = (temperature + works) / 2
-        temperature, works = (middle, works) if fails(middle) else (temperature, middle)
+    while works - inverse_temperature > resolution:
+        middle = (inverse_temperature + works) / 2
+        inverse_temperature, works = (middle, works) if fails(middle) else (inverse_temperature, middle)
     return works
 
 
-def temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
+def inverse_temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
     """Where the noise of a look-up, multiplied by adders of ``bits`` bits, reaches the correction's margin of 1/4.
 
     A bit that is read is wrong by about ``2 L exp(-2 λ)``, adders multiply it by ``2 * 2**(adders N)`` at most, and
@@ -77,7 +76,7 @@ def temperature_law(bits: int, address_bits: int, adders: int = 1) -> float:
     return (adders * bits * math.log(2) + math.log(16 * address_bits)) / 2
 
 
-def noise_bound(bits: int, address_bits: int, depth: Depth, temperature: float) -> float:
+def noise_bound(bits: int, address_bits: int, depth: Depth, inverse_temperature: float) -> float:
     """The most by which any entry can be off before the last layer, if the cycle began in an exact state.
 
     With ``x = exp(-2 λ)``, in exact arithmetic: ``9 * 4**N λ L² x`` for ten layers, which add twice in a row,
@@ -85,31 +84,44 @@ def noise_bound(bits: int, address_bits: int, depth: Depth, temperature: float) 
     The bounds are proved where they are at most 1/4 (the page on Appendix G, Step 6), with one scratchpad column.
 
     Raises:
-        ParameterError: bits or address bits below 2, another depth, or a temperature that is not positive.
+        ParameterError: bits or address bits below 2, another depth, or an inverse temperature that is not positive.
     """
     require(bits=(bits, 2, None), address_bits=(address_bits, 2, None), depth=(depth, {10, 6, 4}))
-    require(temperature=(temperature, 1e-6, None))
-    tied = temperature * address_bits**2
+    require(inverse_temperature=(inverse_temperature, 1e-6, None))
+    tied = inverse_temperature * address_bits**2
     gain = {10: 9 * 4.0**bits * tied, 6: 21 * 2.0**bits * tied, 4: 25 * (2.0**bits * address_bits + tied)}[depth]
-    return gain * math.exp(-2 * temperature)
+    return gain * math.exp(-2 * inverse_temperature)
 
 
-def sufficient_temperature(bits: int, address_bits: int, depth: Depth) -> float:
-    """The temperature from which on the machine is proved to be exact in every cycle, in steps of a hundredth.
+def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | None = None) -> float:
+    """The inverse temperature from which on a machine is proved to be right in every cycle, in steps of a hundredth.
 
-    From there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
+    Args:
+        bits: N.
+        address_bits: L.
+        depth: from there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
+            Without a depth the machine keeps integers in real rows that are rounded: then ``2 λ - ln(λ L)`` is at least
+            ``(N + L + 6) ln 2`` (the page on Lemma 1).
 
     Raises:
         ParameterError: bits or address bits below 2, or another depth.
     """
-    hundredths = 100  # the bound falls from temperature 1 on
-    while noise_bound(bits, address_bits, depth, hundredths / 100) > 0.25:
+    require(bits=(bits, 2, None), address_bits=(address_bits, 2, None))
+    needed = (bits + address_bits + 6) * math.log(2)
+
+    def is_enough(inverse_temperature: float) -> bool:
+        if depth is None:
+            return 2 * inverse_temperature - math.log(inverse_temperature * address_bits) >= needed
+        return noise_bound(bits, address_bits, depth, inverse_temperature) <= 0.25
+
+    hundredths = 100  # the noise falls from 1 on
+    while not is_enough(hundredths / 100):
         hundredths += 1
     return hundredths / 100
 
 
 def noise_before_correction(
-    machine: SubleqMachine, source: SubleqProgram, temperature: float, steps: int
+    machine: SubleqMachine, source: SubleqProgram, inverse_temperature: float, steps: int
 ) -> Float[Tensor, " steps"]:
     """The largest distance of any entry from -1, 0 and 1 before the last layer, in each of ``steps`` cycles.
 
@@ -123,14 +135,14 @@ def noise_before_correction(
     state = machine.load(source)
     for _ in range(min(steps, max(1, len(interpret(source, machine.bits, steps))))):
         for layer in machine.dense[:-1]:
-            state = layer(state, temperature)
+            state = layer(state, inverse_temperature)
         found.append((state - state.round().clamp(-1, 1)).abs().max())
-        state = machine.dense[-1](state, temperature).round()
+        state = machine.dense[-1](state, inverse_temperature).round()
     return torch.stack(found)
 
 
 @dataclass(frozen=True)
-class Followed:
+class _Followed:
     """A long run beside the interpreter.
 
     Attributes:
@@ -142,13 +154,13 @@ class Followed:
     off: float
 
 
-def follow(machine: SubleqMachine, source: SubleqProgram, temperature: float, cycles: int) -> Followed:
+def follow(machine: SubleqMachine, source: SubleqProgram, inverse_temperature: float, cycles: int) -> _Followed:
     """Run a program for many cycles on the literal layers, and say when it goes wrong, and how far off it was.
 
     Args:
         machine: with real rows.
         source: a program that does not halt within ``cycles``, or the run ends with it.
-        temperature: of the softmax.
+        inverse_temperature: of the softmax.
         cycles: at least 1.
 
     Raises:
@@ -159,24 +171,9 @@ def follow(machine: SubleqMachine, source: SubleqProgram, temperature: float, cy
     run, state, off = interpret(source, machine.bits, cycles), machine.load(source), 0.0
     cells = slice(machine.scratch, machine.scratch + len(source.memory))
     for cycle, (counter, memory) in enumerate(zip(run.counters, run.memories, strict=True), start=1):
-        state = machine.cycle(state, temperature)
+        state = machine.cycle(state, inverse_temperature)
         right = torch.equal(machine.memory(state, source), memory) and machine.counter(state, source) == counter
         if not right:
-            return Followed(cycle, off)
+            return _Followed(cycle, off)
         off = max(off, (machine.rows.of(state, "memory")[cells, 0] - memory).abs().max().item())
-    return Followed(None, off)
-
-
-def sufficient_temperature_of_reals(bits: int, address_bits: int) -> float:
-    """The temperature from which on real rows that are rounded are right in every cycle, to a hundredth.
-
-    That is ``2 λ - ln(λ L) >= (N + L + 6) ln 2`` (the page on Lemma 1).
-
-    Raises:
-        ParameterError: bits or address bits below 2.
-    """
-    require(bits=(bits, 2, None), address_bits=(address_bits, 2, None))
-    hundredths = 100  # the left-hand side rises from temperature 1 on
-    while 2 * hundredths / 100 - math.log(hundredths / 100 * address_bits) < (bits + address_bits + 6) * math.log(2):
-        hundredths += 1
-    return hundredths / 100
+    return _Followed(None, off)

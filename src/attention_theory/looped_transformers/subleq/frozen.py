@@ -4,7 +4,6 @@ from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram, program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
-from attention_theory.looped_transformers.subleq.padding import padded
 from attention_theory.validation import require
 
 
@@ -16,27 +15,32 @@ class FrozenSubleq:
         integers: memory cells after the reserved two, at least 1.
         instructions: before the last, at least 1.
         bits: of an integer.
-        temperature: factor on the scores, at least 20: below, it may go wrong.
+        inverse_temperature: factor on the scores, at least 20: below, it may go wrong.
 
     Raises:
         ParameterError: an argument out of its range.
     """
 
     def __init__(
-        self, layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, temperature: float = 30.0
+        self,
+        layers: Depth = 10,
+        integers: int = 16,
+        instructions: int = 28,
+        bits: int = 8,
+        inverse_temperature: float = 30.0,
     ) -> None:
         require(layers=(layers, [10, 6, 4]), integers=(integers, 1, 1000), instructions=(instructions, 1, 1000))
-        require(bits=(bits, 2, 32), temperature=(temperature, 20.0, 100.0))
+        require(bits=(bits, 2, 32), inverse_temperature=(inverse_temperature, 20.0, 100.0))
         self.cells, self.instructions = len(RESERVED) + integers, instructions + 1
-        self.temperature = temperature
+        self.inverse_temperature = inverse_temperature
         columns = 1 + self.cells + self.instructions
         self.machine = SubleqMachine(address_bits(columns), bits, layers)
         first = 1 + self.cells
-        empty = padded(program([], []), self.cells, self.instructions)
+        empty = program([], []).padded(self.cells, self.instructions)
         self.frozen = FrozenMachine(
             name=f"SUBLEQ in {layers} layers",
             transformer=self.machine,
-            temperature=temperature,
+            inverse_temperature=inverse_temperature,
             sizes={"layers": layers, "integers": integers, "instructions": instructions, "bits": bits}
             | {"address_bits": self.machine.address_bits},
             columns={"scratchpad": (0, 1), "cells": (1, first), "instructions": (first, columns)},
@@ -49,4 +53,4 @@ class FrozenSubleq:
         Raises:
             ParameterError: a program with more cells or instructions.
         """
-        return padded(source, self.cells, self.instructions)
+        return source.padded(self.cells, self.instructions)

@@ -69,6 +69,40 @@ class SubleqProgram:
         """The columns of the machine's state: scratchpad, memory, instructions."""
         return scratch + len(self.memory) + len(self.code)
 
+    def padded(self, cells: int, instructions: int) -> "SubleqProgram":
+        """The same program with zeros behind its memory, and further last instructions behind its last.
+
+        All jumps to the last instruction lead to the new one. A program that runs into it is there a step later.
+
+        Args:
+            cells: of memory, the reserved two included.
+            instructions: the last one included.
+
+        Raises:
+            ParameterError: fewer cells or instructions than the program has.
+        """
+        require(cells=(cells, len(self.memory), None), instructions=(instructions, len(self.code), None))
+        end = instructions - 1
+        body = [(a, b, end if c == self.end else c) for a, b, c in self.code[:-1]]
+        code = (*body, *[(0, 1, end)] * (instructions - len(body)))
+        labels = {name: end if place == self.end else place for name, place in self.labels.items()}
+        return SubleqProgram((*self.memory, *[0] * (cells - len(self.memory))), code, self.cells, labels)
+
+    def notation(self, names: Mapping[int, str] | None = None) -> str:
+        """The instructions as Algorithms 1 and 6 write them, ``Instr. 3: SUBLEQ(x, y, 4)``, one line for each.
+
+        Args:
+            names: the name of every cell; those that the program gives its cells unless given.
+        """
+        if names is None:
+            names = {place: str(place) for place in range(len(self.memory))}
+            for name, cells in self.blocks.items():
+                names |= {cell: f"{name}[{cell - cells.start}]" if len(cells) > 1 else name for cell in cells}
+        width = len(str(self.end))
+        return "\n".join(
+            f"Instr. {place:>{width}}: SUBLEQ({names[a]}, {names[b]}, {c})" for place, (a, b, c) in enumerate(self.code)
+        )
+
 
 def program(
     memory: Sequence[int],
@@ -95,11 +129,11 @@ def program(
 
 @dataclass(frozen=True)
 class SubleqRun:
-    """What an interpreter went through.
+    """The run of an interpreter.
 
     Attributes:
         counters: the program counter after each step.
-        memories: the memory after each step, one row a step.
+        memories: the memory after each step, one row per step.
         halted: whether the last instruction was reached.
     """
 
@@ -142,7 +176,7 @@ def interpret(source: SubleqProgram, bits: int, steps: int, form: Form = "correc
     )
 
 
-def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> SubleqProgram:
+def random_program(cells: int, instructions: int, bits: int, seed: Seed, wild: bool = False) -> SubleqProgram:
     """A random program: any cell as first operand, reserved ones included, any other as second, any target.
 
     A quarter of the cells hold 0 at the start, and cell 0 is an operand as often as any: subtracting 0 is the case in
@@ -152,46 +186,26 @@ def random_program(cells: int, instructions: int, bits: int, seed: Seed) -> Subl
         cells: memory cells after the reserved two, at least 1.
         instructions: instructions before the last, at least 1.
         bits: bits of an integer, at least 2.
+        seed: of everything.
+        wild: go to the limits. Half of the cells hold the smallest integer, the largest, or a neighbour of these or of
+            0; a quarter of the jumps lead to where they start; and reserved cells are written to like any other, after
+            which the last instruction need not halt any more.
 
     Raises:
         ParameterError: cells or instructions below 1, or bits outside 2 to 62.
     """
     require(cells=(cells, 1, None), instructions=(instructions, 1, None), bits=(bits, 2, 62))
     source = generator(seed)
-    bound = 2 ** (bits - 1) - 1
-    memory = _draw(-bound, bound + 1, cells, source)
-    memory[torch.rand(cells, generator=source) < 0.25] = 0
-    total = len(RESERVED) + cells
-    a = _draw(0, total, instructions, source)
-    b = _draw(len(RESERVED), total, instructions, source)
-    c = _draw(0, instructions + 1, instructions, source)
-    return program(memory.tolist(), list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)))
-
-
-def wild_program(cells: int, instructions: int, bits: int, seed: Seed) -> SubleqProgram:
-    """A random program that goes to the limits: extreme integers, jumps to themselves, writes to the reserved cells.
-
-    Half of the cells hold the least integer, the largest, or one beside them or beside 0. A quarter of the jumps lead
-    to where they start. All cells are written to alike, the reserved ones included: after that the last instruction
-    need not halt any more, as the text of the language says.
-
-    Args:
-        cells: memory cells after the reserved two, at least 1.
-        instructions: instructions before the last, at least 1.
-        bits: bits of an integer, at least 2.
-
-    Raises:
-        ParameterError: cells or instructions below 1, or bits outside 2 to 62.
-    """
-    require(cells=(cells, 1, None), instructions=(instructions, 1, None), bits=(bits, 2, 62))
-    source = generator(seed)
-    half = 2 ** (bits - 1)
-    extremes = torch.tensor([-half, 1 - half, -1, 0, 1, half - 1])
-    chosen = extremes[_draw(0, len(extremes), cells, source)]
-    memory = torch.where(torch.rand(cells, generator=source) < 0.5, chosen, _draw(-half, half, cells, source))
-    total = len(RESERVED) + cells
-    a, b = _draw(0, total, instructions, source), _draw(0, total, instructions, source)
-    stays = torch.rand(instructions, generator=source) < 0.25
+    half, total = 2 ** (bits - 1), len(RESERVED) + cells
+    if wild:
+        extremes = torch.tensor([-half, 1 - half, -1, 0, 1, half - 1])
+        chosen = extremes[_draw(0, len(extremes), cells, source)]
+        memory = torch.where(torch.rand(cells, generator=source) < 0.5, chosen, _draw(-half, half, cells, source))
+    else:
+        memory = _draw(1 - half, half, cells, source)
+        memory[torch.rand(cells, generator=source) < 0.25] = 0
+    a, b = _draw(0, total, instructions, source), _draw(0 if wild else len(RESERVED), total, instructions, source)
+    stays = torch.rand(instructions, generator=source) < 0.25 if wild else torch.zeros(instructions, dtype=torch.bool)
     c = torch.where(stays, torch.arange(instructions), _draw(0, instructions + 1, instructions, source))
     return program(memory.tolist(), list(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)))
 

@@ -8,18 +8,41 @@ from collections.abc import Collection, Sequence
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
-from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
-from attention_theory.looped_transformers.machine.rounding import round_integer
+from attention_theory.looped_transformers.machine.rounding import correct, round_integer
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import Form
 
-#: Where Appendix G is wrong in print: the second unit of Lemma 4's write, the flag of eq. (4), and the constants of
-#: flip and adders, which act in every column.
-PLACES = ("write", "flag", "constants")
+
+def subleq_layers(
+    address_bits: int,
+    bits: int,
+    depth: int = 10,
+    stages: int | None = None,
+    printed: Collection[str] = (),
+    gate: float = GATE,
+    rounded: bool = True,
+) -> list[Layer]:
+    """The layers of a machine, on rows of the size that they need.
+
+    Args:
+        address_bits: L.
+        bits: N.
+        depth: 10, 6 or 4 where integers are bits.
+        stages: the layers that round integers in one real row each; ``None`` keeps integers as bits.
+        printed: the places that follow the paper, at depth 10.
+        gate: the constant C of reads and write, at depth 10.
+        rounded: ``False`` leaves the last layer without its error correction, at depth 10.
+    """
+    if stages is not None:
+        return _real_layers(_real_rows(address_bits), bits, stages)
+    if depth == 4:
+        return _four_layers(_four_rows(address_bits, bits))
+    rows = _ten_rows(address_bits, bits)
+    return _six_layers(rows) if depth == 6 else _ten_layers(rows, printed, gate, rounded)
 
 
-def ten_rows(address_bits: int, bits: int) -> Rows:
+def _ten_rows(address_bits: int, bits: int) -> Rows:
     """``8 L + 3 N + max(3 L, 2 N) + 1`` rows. The paper's ``8 log n + 2 log N + 1`` has no room for the integers."""
     return Rows(
         command=3 * address_bits,
@@ -34,8 +57,8 @@ def ten_rows(address_bits: int, bits: int) -> Rows:
     )
 
 
-def ten_layers(rows: Rows, printed: Collection[str] = (), gate: float = GATE, rounded: bool = True) -> list[Layer]:
-    """The construction of Appendix G, with its slips repaired but for the places of :data:`PLACES` that are named.
+def _ten_layers(rows: Rows, printed: Collection[str], gate: float, rounded: bool) -> list[Layer]:
+    """The construction of Appendix G, with its slips repaired except for the places that are named.
 
     ``gate`` is the constant C of reads and write; without ``rounded`` the last layer does not correct errors (Step 6).
     """
@@ -72,7 +95,7 @@ def ten_layers(rows: Rows, printed: Collection[str] = (), gate: float = GATE, ro
     return [*reads, flip, negate, subtract, write, flag, following, select, rounding]
 
 
-def six_layers(rows: Rows) -> list[Layer]:
+def _six_layers(rows: Rows) -> list[Layer]:
     """Six layers with the paper's own reads, merged where nothing is in the way.
 
     Flipping the bits of mem[a] is negating rows, so ``mem[b] - mem[a]`` is one adder with constant 1; the counter is
@@ -95,7 +118,7 @@ def six_layers(rows: Rows) -> list[Layer]:
     return [_read_instruction(rows, GATE), _read_operands(rows, GATE), subtract, write, select, rounding]
 
 
-def four_rows(address_bits: int, bits: int) -> Rows:
+def _four_rows(address_bits: int, bits: int) -> Rows:
     """``9 L + 4 N + 3`` rows: a second counter, a flag, and ``idle``, which is 1 outside the scratchpad."""
     return Rows(
         command=3 * address_bits,
@@ -113,7 +136,7 @@ def four_rows(address_bits: int, bits: int) -> Rows:
     )
 
 
-def four_layers(rows: Rows) -> list[Layer]:
+def _four_layers(rows: Rows) -> list[Layer]:
     """Four layers: keys unlike queries let a read land in empty rows, so that nothing has to be averaged away.
 
     Keys are the encodings; the query is the pointer. A column without a pointer asks, through ``idle``, for the
@@ -142,7 +165,7 @@ def four_layers(rows: Rows) -> list[Layer]:
     return [read, subtract, write, select]
 
 
-def real_rows(address_bits: int) -> Rows:
+def _real_rows(address_bits: int) -> Rows:
     """``8 L + 6`` rows for integers of any size: an integer is one entry, addresses stay binary."""
     return Rows(
         command=3 * address_bits,
@@ -158,15 +181,15 @@ def real_rows(address_bits: int) -> Rows:
     )
 
 
-def real_layers(rows: Rows, bits: int, stages: int) -> list[Layer]:
-    """Layers on integers of N bits in one row each, with the reads of :func:`four_layers` and the paper's write.
+def _real_layers(rows: Rows, bits: int, stages: int) -> list[Layer]:
+    """Layers on integers of N bits in one row each, with the reads of :func:`_four_layers` and the paper's write.
 
-    The difference takes one unit of each sign, and the flag is eq. (3). What N bits cost is in the weights and in the
-    hidden units: the gate that is closed in the scratchpad has to exceed every difference of two integers,
-    ``2**(N + 1)``, and the memory is rounded by a staircase with a step for each integer.
+    The difference takes one unit of each sign, and the flag is eq. (3). N bits cost weights and hidden units: the gate
+    that is closed in the scratchpad has to exceed every difference of two integers, ``2**(N + 1)``, and the memory is
+    rounded by a staircase with a step for each integer.
 
     Args:
-        rows: of :func:`real_rows`.
+        rows: of :func:`_real_rows`.
         bits: N.
         stages: the layers of the staircase, the first of which also selects the counter (see ``round_integer``); at 0
             integers are not rounded, and the noise of a soft maximum stays.
@@ -241,7 +264,7 @@ def _fetch_operand(layer: Layer, rows: Rows, operand: int) -> None:
 def _fetch_into_empty(
     layer: Layer, rows: Rows, name: str, pointer: Sequence[int], source: Sequence[int], target: Sequence[int]
 ) -> None:
-    """A head whose keys are the encodings and whose queries are a pointer; columns without one ask for column 0."""
+    """A head whose keys are the encodings and whose queries are a pointer; columns without one match column 0."""
     strength = 2.0 * len(rows["encoding"])
     keys = [*combine(rows["encoding"]), {rows["indicator"][0]: 1.0}]
     queries = [*combine(pointer), {rows["idle"][0]: strength}]

@@ -16,22 +16,17 @@ from attention_theory.looped_transformers.machine.access import GATE
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.looped_transformers.machine.layers import LoopedTransformer
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
-from attention_theory.looped_transformers.subleq.layers import (
-    PLACES,
-    four_layers,
-    four_rows,
-    real_layers,
-    real_rows,
-    six_layers,
-    ten_layers,
-    ten_rows,
-)
+from attention_theory.looped_transformers.subleq.layers import subleq_layers
 from attention_theory.validation import ParameterError, refuse_unless, require
 
 Depth = Literal[4, 5, 6, 7, 8, 9, 10]
 
+#: Where Appendix G is wrong: the second unit of Lemma 4's write, the flag of eq. (4), and the constants of
+#: flip and adders, which act in every column.
+_PLACES = ("write", "flag", "constants")
+
 #: The most bits that the staircase of one layer may take off: it has two units for each step.
-LONGEST_DIGIT = 12
+_LONGEST_DIGIT = 12
 
 
 class SubleqMachine(LoopedTransformer):
@@ -40,12 +35,12 @@ class SubleqMachine(LoopedTransformer):
     Args:
         address_bits: L, bits of an address: at most ``2**L`` columns.
         bits: N, bits of an integer.
-        depth: 10 for the paper's construction; 6 and 4 merge layers (see ``six_layers`` and ``four_layers``). With
+        depth: 10 for the paper's construction; 6 and 4 merge layers. With
             ``real``, any from 4 to 10: three layers, and the others round.
-        real: keep an integer in one real row, not in a row for each bit (see ``real_layers``): right as long as no
+        real: keep an integer in one real row, not in a row for each bit: right as long as no
             result leaves the N bits.
         scratch: scratchpad columns, at least 1; all but the first are idle, and only the ten-layer machine has them.
-        form: of the places where Appendix G is wrong in print, :data:`~...subleq.layers.PLACES`.
+        form: of the places where Appendix G is wrong, :data:`_PLACES`.
         gate: the constant C of reads and write; below 2 it is too small (for a control).
         rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
             memory without its staircase, at depth 4.
@@ -74,7 +69,7 @@ class SubleqMachine(LoopedTransformer):
             bits=(bits, 2, 50),
             scratch=(scratch, 1, None),
         )
-        printed = printed_places(form, PLACES)
+        printed = printed_places(form, _PLACES)
         if (real or depth != 10) and (printed or gate != GATE or not (rounded or real) or scratch != 1):
             raise ParameterError(
                 "form, gate, rounded and idle scratchpad columns are for bits in rows and depth 10 only"
@@ -82,17 +77,10 @@ class SubleqMachine(LoopedTransformer):
         require(depth=(depth, ({4, 5, 6, 7, 8, 9, 10} if rounded else {4}) if real else {10, 6, 4}))
         stages = depth - 3 if real and rounded else 0
         if stages:
-            require(depth=(depth, 4, bits + 3), bits=(bits, 2, stages * LONGEST_DIGIT))
+            require(depth=(depth, 4, bits + 3), bits=(bits, 2, stages * _LONGEST_DIGIT))
         self.address_bits, self.bits, self.scratch, self.real = address_bits, bits, scratch, real
         self.dtype, self.device = dtype, torch.device(device)
-        if real:
-            layers = real_layers(real_rows(address_bits), bits, stages)
-        elif depth == 4:
-            layers = four_layers(four_rows(address_bits, bits))
-        elif depth == 6:
-            layers = six_layers(ten_rows(address_bits, bits))
-        else:
-            layers = ten_layers(ten_rows(address_bits, bits), printed, gate, rounded)
+        layers = subleq_layers(address_bits, bits, depth, stages if real else None, printed, gate, rounded)
         #: The layer that writes to the memory, counted from 0.
         self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
         super().__init__(layers[0].rows, layers, dtype, device)

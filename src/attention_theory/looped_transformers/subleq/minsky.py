@@ -28,11 +28,8 @@ class Sub:
     target: int
 
 
-Instruction = Add | Sub
-
-
 @dataclass(frozen=True)
-class MinskyRun:
+class _MinskyRun:
     """The registers at the end and the number of steps, if the machine halted within the limit."""
 
     registers: tuple[int, ...]
@@ -40,7 +37,7 @@ class MinskyRun:
     halted: bool
 
 
-def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], steps: int) -> MinskyRun:
+def interpret_minsky(code: Sequence[Add | Sub], registers: Sequence[int], steps: int) -> _MinskyRun:
     """Run a Minsky machine until it passes its last instruction, or for ``steps`` steps. Registers are not bounded.
 
     Raises:
@@ -59,11 +56,11 @@ def interpret_minsky(code: Sequence[Instruction], registers: Sequence[int], step
         else:
             memory[instruction.register] -= 1
             counter += 1
-    return MinskyRun(tuple(memory), done, counter >= len(code))
+    return _MinskyRun(tuple(memory), done, counter >= len(code))
 
 
 def translate(
-    code: Sequence[Instruction], registers: Sequence[int], form: Form = "correct", short: bool = False
+    code: Sequence[Add | Sub], registers: Sequence[int], form: Form = "correct", short: bool = False
 ) -> SubleqProgram:
     """A SUBLEQ program that does what the Minsky machine does. Register ``r`` is memory cell ``4 + r``.
 
@@ -114,7 +111,7 @@ def _subtract(a: int, here: int, target: int, short: bool) -> list[tuple[int, in
     ]
 
 
-def random_minsky(registers: int, instructions: int, seed: Seed) -> tuple[list[Instruction], list[int]]:
+def random_minsky(registers: int, instructions: int, seed: Seed) -> tuple[list[Add | Sub], list[int]]:
     """A random machine and random registers from 0 to 4: two additions for every three subtractions.
 
     Raises:

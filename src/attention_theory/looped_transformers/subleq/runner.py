@@ -3,7 +3,7 @@
 Between two cycles only the scratchpad column and the memory can differ from what was loaded. So only the scratchpad
 attends to all columns (the paper's own remark under "Do we need full attention?"), a memory column attends to itself
 and to the scratchpad, in the layer that writes, and hidden units are cut down to those that meet a row in use. All
-weights are blocks of the machine's dense matrices. What is left out is what the rounding of the last layer erases:
+weights are blocks of the machine's dense matrices. The rounding of the last layer erases all that is left out:
 where the machine is exact the two agree, state by state. :class:`LoopedTransformer` is the literal form.
 """
 
@@ -21,7 +21,7 @@ from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import ParameterError, refuse_unless, require
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
 
 
 class SubleqRunner:
@@ -30,14 +30,16 @@ class SubleqRunner:
     Args:
         machine: in float64, on the CPU, with one scratchpad column and a row for each bit.
         programs: one or more, as :meth:`SubleqMachine.load` takes them.
-        temperature: multiplies the scores.
+        inverse_temperature: multiplies the scores.
 
     Raises:
         ParameterError: a machine of another kind.
     """
 
-    def __init__(self, machine: SubleqMachine, programs: Sequence[SubleqProgram], temperature: float = 30.0) -> None:
-        require(temperature=(temperature, 0.0, None))
+    def __init__(
+        self, machine: SubleqMachine, programs: Sequence[SubleqProgram], inverse_temperature: float = 30.0
+    ) -> None:
+        require(inverse_temperature=(inverse_temperature, 0.0, None))
         refuse_unless(
             machine.scratch == 1 and not machine.real,
             f"machine must have one scratch column and keep bits, got scratch={machine.scratch}, real={machine.real}",
@@ -49,14 +51,14 @@ class SubleqRunner:
         kept = {"command", "memory", "encoding", "idle"}  # rows that are 0 in the scratchpad
         self._live = [row for name, block in rows.blocks.items() if name not in kept for row in block]
         self._columns = slice(1, 1 + len(self.program.memory))
-        self._scratchpad: Array = self._loaded[:, 0, self._live].numpy().copy()
-        self._cells: Array = rows.of(self._loaded, "memory")[:, self._columns].numpy().copy()
+        self._scratchpad: _Array = self._loaded[:, 0, self._live].numpy().copy()
+        self._cells: _Array = rows.of(self._loaded, "memory")[:, self._columns].numpy().copy()
         write = machine.writing_layer
         self._layers = [
-            ([_Read(head, self, temperature) for head in layer.heads], _Units(layer, self._live))
+            ([_Read(head, self, inverse_temperature) for head in layer.heads], _Units(layer, self._live))
             for layer in machine.dense
         ]
-        self._write = _Write(machine.dense[write], self, temperature)
+        self._write = _Write(machine.dense[write], self, inverse_temperature)
         self._rounding = _Units(machine.dense[-1], list(rows["memory"]))
 
     def cycle(self) -> None:
@@ -94,11 +96,11 @@ class SubleqRunner:
         cells = len(self.program.memory)
         return reads + units + self._write.multiplications + cells * self._rounding.multiplications
 
-    def fixed(self, name: str) -> Array:
+    def fixed(self, name: str) -> _Array:
         """The rows of a block in the columns after the scratchpad, as loaded: (programs, columns - 1, block)."""
         return self.machine.rows.of(self._loaded, name)[:, 1:].numpy()
 
-    def encodings(self, matrix: Float[Tensor, "k rows"]) -> Array:
+    def encodings(self, matrix: Float[Tensor, "k rows"]) -> _Array:
         """``matrix`` times the encoding and idle rows of the columns after the scratchpad: (columns - 1, k)."""
         names = [name for name in ("encoding", "idle") if name in self.machine.rows.blocks]
         return sum(self.fixed(name)[0] @ _block(matrix, self.machine.rows[name]).T for name in names)
@@ -107,9 +109,13 @@ class SubleqRunner:
 class _Read:
     """One head, for the scratchpad column as the only query."""
 
-    def __init__(self, head: DenseHead, runner: SubleqRunner, temperature: float) -> None:
+    def __init__(self, head: DenseHead, runner: SubleqRunner, inverse_temperature: float) -> None:
         rows, live = runner.machine.rows, runner._live
-        query, own_key, value = temperature * _block(head.query, live).T, _block(head.key, live).T, head.value[live]
+        query, own_key, value = (
+            inverse_temperature * _block(head.query, live).T,
+            _block(head.key, live).T,
+            head.value[live],
+        )
         self.to_columns = np.ascontiguousarray(query @ runner.encodings(head.key).T)
         self.ones = np.ones((self.to_columns.shape[1], 1))
         #: Scores of the scratchpad with itself are 0 where no row of its query meets one of its key.
@@ -130,10 +136,10 @@ class _Read:
         copied += 0 if self.commands is None else columns * self.commands.shape[2]
         return self.to_columns.size + own * self.meets_itself + matrices + copied
 
-    def __call__(self, scratchpad: Array, cells: Array) -> Array:
+    def __call__(self, scratchpad: _Array, cells: _Array) -> _Array:
         scores = scratchpad.dot(self.to_columns)
         best = np.maximum.reduce(scores, axis=1, keepdims=True)
-        own: Array | float = 0.0
+        own: _Array | float = 0.0
         if self.meets_itself:
             own = np.add.reduce(scratchpad.dot(self.own[0]) * scratchpad.dot(self.own[1]), axis=1, keepdims=True)
         best = np.maximum(best, own)
@@ -153,12 +159,12 @@ class _Read:
 class _Write:
     """The layer that writes, for the memory columns: each attends to the scratchpad and to itself."""
 
-    def __init__(self, layer: DenseLayer, runner: SubleqRunner, temperature: float) -> None:
+    def __init__(self, layer: DenseLayer, runner: SubleqRunner, inverse_temperature: float) -> None:
         (head,) = layer.heads
         rows, live, cells = runner.machine.rows, runner._live, slice(0, len(runner.program.memory))
         queries, keys = runner.encodings(head.query)[cells], runner.encodings(head.key)[cells]
-        self.own = temperature * (queries * keys).sum(axis=1)
-        self.to_scratchpad = np.ascontiguousarray(temperature * _block(head.key, live).T @ queries.T)
+        self.own = inverse_temperature * (queries * keys).sum(axis=1)
+        self.to_scratchpad = np.ascontiguousarray(inverse_temperature * _block(head.key, live).T @ queries.T)
         buffer = [row for row in range(rows.size) if head.value[row].any()]
         self.from_scratchpad = np.ascontiguousarray(_block(head.value[buffer], live).T)
         self.from_memory = np.ascontiguousarray(_block(head.value[buffer], rows["memory"]).T)
@@ -170,7 +176,7 @@ class _Write:
         each = self.from_memory.size + self.from_memory.shape[1] + self.units.multiplications
         return self.to_scratchpad.size + self.from_scratchpad.size + len(self.own) * each
 
-    def __call__(self, scratchpad: Array, cells: Array) -> Array:
+    def __call__(self, scratchpad: _Array, cells: _Array) -> _Array:
         share = 1 / (1 + np.exp(self.own - scratchpad.dot(self.to_scratchpad)))
         both = np.empty((*cells.shape[:2], cells.shape[2] + self.from_memory.shape[1]))
         kept, buffer = both[:, :, : self.bits], both[:, :, self.bits :]
@@ -195,7 +201,7 @@ class _Units:
     def multiplications(self) -> int:
         return self.w1.size + self.w2.size
 
-    def __call__(self, values: Array) -> Array:
+    def __call__(self, values: _Array) -> _Array:
         flat = values.reshape(-1, values.shape[-1])
         hidden = flat.dot(self.w1)
         hidden += self.b1
@@ -207,10 +213,10 @@ class _Units:
         return result.reshape(values.shape)
 
 
-def _block(matrix: Float[Tensor, "some rows"], rows: Sequence[int]) -> Array:
+def _block(matrix: Float[Tensor, "some rows"], rows: Sequence[int]) -> _Array:
     """The columns of a weight matrix that belong to ``rows``."""
     return matrix[:, list(rows)].numpy()
 
 
-def _matrix_or_none(matrix: Array) -> Array | None:
+def _matrix_or_none(matrix: _Array) -> _Array | None:
     return np.ascontiguousarray(matrix) if matrix.any() else None

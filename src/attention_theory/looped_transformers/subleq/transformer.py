@@ -9,8 +9,7 @@ from torch import Tensor
 
 from attention_theory.layers import Rule
 from attention_theory.looped_transformers.machine.codes import address_bits
-from attention_theory.looped_transformers.machine.module import LoopedModule
-from attention_theory.looped_transformers.machine.run import MachineRun, follow
+from attention_theory.looped_transformers.machine.module import LoopedModule, MachineRun
 from attention_theory.looped_transformers.subleq.assembler import assemble
 from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
@@ -115,7 +114,7 @@ class SubleqTransformer(LoopedModule):
             own = {key: values for key, values in named.items() if source.cells[key] >= len(RESERVED)}
             return {key: values[0] if len(values) == 1 else values for key, values in own.items()}
 
-        return follow(self, self.load(source), read, name, source.end, steps)
+        return self._follow(self.load(source), read, name, source.end, steps)
 
     def extra_repr(self) -> str:
         return (

@@ -17,7 +17,7 @@ from attention_theory.hyper_attention.interactions.interactions import (
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import FORMS, ParameterError
+from attention_theory.validation import FORMS
 
 SIZE, LENGTH = 9, 6
 DRAW = generator(0)
@@ -79,8 +79,3 @@ def test_no_layer_on_two_symbols_errs_less_than_a_half() -> None:
 def test_training_finds_the_truncation_error_of_the_identity() -> None:
     identity = torch.eye(4, dtype=torch.float64).unsqueeze(-1)
     assert best_residual(identity, 2, restarts=16, steps=1500, seed=0) == pytest.approx(2, abs=1e-5)
-
-
-def test_no_restart_is_refused() -> None:
-    with pytest.raises(ParameterError, match="restarts"):
-        best_residual(EFFECT.unsqueeze(-1), 2, restarts=0, steps=10, seed=0)

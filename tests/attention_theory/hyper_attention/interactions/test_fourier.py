@@ -16,7 +16,6 @@ from attention_theory.hyper_attention.interactions.fourier import (
 )
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_dtfs_equals_its_sum() -> None:
@@ -60,11 +59,6 @@ def test_a_window_that_meets_itself_is_had_as_printed_only() -> None:
     expected = torch.tensor([1, 1, 2, 2, 2, 1], dtype=torch.float64)
     torch.testing.assert_close(synthesis(coefficients), expected)
     torch.testing.assert_close(window_diagonal(6, 2, form="printed")[1:3], 2 * coefficients.real[1].expand(2))
-
-
-def test_an_odd_period_is_refused() -> None:
-    with pytest.raises(ParameterError, match="period must be even"):
-        position_code(7)
 
 
 @pytest.mark.parametrize("period", [4, 6, 20])

@@ -1,5 +1,4 @@
 import itertools
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -13,7 +12,6 @@ from attention_theory.hyper_attention.interactions.projections import (
     width_for,
 )
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def test_the_largest_inner_product_is_of_different_unit_vectors() -> None:
@@ -62,26 +60,3 @@ def test_the_least_width_has_half_the_rank_and_one_less_has_not() -> None:
     for features, values in ((3, 3), (8, 2), (40, 4)):
         width = least_width(features, values)
         assert 2 * most_rank(width, features) >= values**features > 2 * most_rank(width - 1, features)
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: largest_inner_product(torch.ones(1, 2)), "vectors"),
-        (lambda: missed_agreements(torch.ones(2, 1), 1, 2), "rows"),
-        (lambda: agreements(13, 2), "values"),
-    ],
-)
-def test_what_is_out_of_range_is_refused(call: Callable[[], object], name: str) -> None:
-    with pytest.raises(ParameterError, match=name):
-        call()
-
-
-def test_the_least_cases_by_hand() -> None:
-    assert largest_inner_product(torch.tensor([[1.0, 0.0], [-3.0, 4.0]])) == pytest.approx(0.6)
-    assert width_for(2, 1.0, 1, 0) == 1
-    assert missed_agreements(torch.ones(1, 1, dtype=torch.float64), 1, 2) == pytest.approx(0)
-    assert agreements(1, 2).tolist() == [[[1, 0], [0, 1]]]
-    assert agreements(2, 2)[:, 0].tolist() == [[1, 1, 0, 0], [1, 0, 1, 0]]
-    assert [most_rank(1, 5), most_rank(5, 1), most_rank(3, 2)] == [1, 5, 6]
-    assert [least_width(1, 2), least_width(1, 5), least_width(2, 4)] == [1, 3, 4]  # 10 of 16 in four, 6 in three

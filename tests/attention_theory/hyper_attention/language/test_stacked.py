@@ -1,6 +1,5 @@
 import pytest
 import torch
-from torch import nn
 
 from attention_theory.hyper_attention.language.language_model import (
     BASELINES,
@@ -9,7 +8,7 @@ from attention_theory.hyper_attention.language.language_model import (
     TABLE_2,
     LanguageModel,
 )
-from attention_theory.hyper_attention.language.stacked import StackedLinear, StackedModels, StackedNorm
+from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
@@ -77,13 +76,6 @@ def test_the_models_are_left_as_they_are() -> None:
         for value in stack.parameters():
             value.zero_()
     assert all(value.abs().max() > 0 for value in model.parameters() if value.ndim > 1)
-
-
-def test_single_parts() -> None:
-    maps, norms = [nn.Linear(3, 2), nn.Linear(3, 2)], [nn.LayerNorm(3), nn.LayerNorm(3)]
-    x = normal(2, 5, 3, seed=0).float()
-    torch.testing.assert_close(StackedLinear(maps)(x), torch.stack([m(y) for m, y in zip(maps, x, strict=True)]))
-    torch.testing.assert_close(StackedNorm(norms)(x), torch.stack([m(y) for m, y in zip(norms, x, strict=True)]))
 
 
 def test_no_model_and_weights_that_would_be_shared_are_refused() -> None:

@@ -12,12 +12,10 @@ from attention_theory.hyper_attention.layers.hyper_attention import (
     hyper_attention_flops,
     hyper_attention_parameters,
 )
-from attention_theory.hyper_attention.layers.pair_attention import pair_attention
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.measure import matrix_operations
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def layer(*args: int | None, **options: object) -> HyperAttention:
@@ -43,19 +41,6 @@ def test_order_three_equals_the_literal_sum_head_by_head(sum_over: Sum, sharing:
         mixed = tuple_attention(module.queries(x)[..., at], keys, values, sum_over, scale=0.5)
         heads.append(mixed @ module.last_value.weight[head] if separate else mixed)  # type: ignore[index]
     torch.testing.assert_close(module(x), module.out(torch.cat(heads, -1)), rtol=0, atol=1e-12)
-
-
-def test_tied_factors_are_the_sharing_form_and_untied_ones_are_not() -> None:
-    shared, free = layer(8), layer(8, sharing=False)
-    x = tokens(5, 8)
-    assert (shared(x) - free(x)).abs().max() > 1e-3
-    state = free.state_dict()
-    for name, value in shared.state_dict().items():
-        state[name] = value
-        if name.startswith(("keys.0", "values.0")):
-            state[name.replace(".0.", ".1.")] = value
-    free.load_state_dict(state)
-    torch.testing.assert_close(shared(x), free(x), rtol=0, atol=1e-13)
 
 
 @settings(deadline=None, max_examples=25)
@@ -90,15 +75,6 @@ def test_triples() -> None:
     assert allowed_triples(4) == sum(1 for i in range(4) for j in range(i + 1) for _ in range(j + 1))
 
 
-@pytest.mark.parametrize("order", [2, 3, 4])
-def test_the_past_does_not_see_the_future(order: int) -> None:
-    module, x = layer(6, 1, order), tokens(6, 6)
-    changed = x.clone()
-    changed[:, 4] += 1
-    torch.testing.assert_close(module(x)[:, :4], module(changed)[:, :4], rtol=0, atol=1e-14)
-    assert (module(x)[:, 4] - module(changed)[:, 4]).abs().max() > 1e-3
-
-
 @pytest.mark.parametrize("order", [3, 4])
 def test_shared_heads_of_keys_and_values_are_heads_with_equal_maps(order: int) -> None:
     grouped, whole, x = layer(8, 4, order, num_kv_heads=2), layer(8, 4, order), tokens(5, 8)
@@ -107,41 +83,3 @@ def test_shared_heads_of_keys_and_values_are_heads_with_equal_maps(order: int) -
         state[name] = state[name].unflatten(0, (2, 2)).repeat_interleave(2, 0).flatten(0, 1)
     whole.load_state_dict(state)
     torch.testing.assert_close(grouped(x), whole(x), rtol=0, atol=1e-13)
-
-
-def test_windows_as_long_as_the_sequence_hide_nothing() -> None:
-    x = tokens(6, 8)
-    torch.testing.assert_close(layer(8, 2, window=(6, 9))(x), layer(8, 2)(x), rtol=0, atol=1e-13)
-
-
-def test_order_three_uses_the_pairs() -> None:
-    module, x = layer(6), tokens(4, 6)
-    q, k, v = module.queries(x), module.keys[0](x), module.values[0](x)
-    torch.testing.assert_close(module(x), module.out(pair_attention(q, k, k, v, v, scale=6**-0.5)))
-
-
-def test_bad_arguments_are_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 3 heads, got 8"):
-        HyperAttention(8, 3)
-    with pytest.raises(ParameterError, match="order"):
-        HyperAttention(8, order=1)
-    with pytest.raises(ParameterError, match="sum_over"):
-        HyperAttention(8, sum_over="sorted")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="rank"):
-        HyperAttention(8, rank=0)
-    with pytest.raises(ParameterError, match="num_kv_heads must divide the 4 heads, got 3"):
-        HyperAttention(8, 4, num_kv_heads=3)
-    for window, causal in (((2,), True), ((2, 2), False)):
-        with pytest.raises(ParameterError, match="window must hold one length for each of the 2 members"):
-            HyperAttention(8, window=window, is_causal=causal)
-    with pytest.raises(ParameterError, match="window"):
-        HyperAttention(8, window=(2, 0))
-    with pytest.raises(ParameterError, match="embed_dim must be a multiple of the 5 heads, got 768"):
-        hyper_attention_parameters(768, 5, separate_output=True)
-    with pytest.raises(ParameterError, match="x must have shape"):
-        layer(6)(tokens(0, 6))
-    for count in (-1, 2.5):
-        with pytest.raises(ParameterError, match="tokens"):
-            allowed_triples(count)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="tokens"):
-        hyper_attention_flops(-4, 8)

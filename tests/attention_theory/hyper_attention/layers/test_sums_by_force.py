@@ -19,7 +19,6 @@ from attention_theory.hyper_attention.layers.taylor_features import approximate_
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
 from attention_theory.hyper_attention.layers.window_attention import window_attention
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 STANDS: dict[Sum, Callable[[int, int], bool]] = {
     "all": lambda first, second: True,
@@ -170,9 +169,3 @@ def test_full_tensors_of_every_order_and_sum(order: int, sum_over: Sum, tokens: 
     torch.testing.assert_close(aggregate_tuples(symbols, effect, weights, sum_over), expected, rtol=0, atol=1e-12)
     hot = torch.eye(2, dtype=torch.float64)[symbols]
     torch.testing.assert_close(linear_hyper_attention(hot, effect, weights, sum_over), expected, rtol=0, atol=1e-12)
-
-
-def test_more_members_than_letters_are_refused() -> None:
-    x = torch.ones(2, 2)
-    with pytest.raises(ParameterError, match="from 1 to 7"):
-        tuple_attention(x, [x] * 8, [x] * 8)

@@ -26,12 +26,6 @@ def test_everybody_ends_at_the_wall() -> None:
     assert torch.equal(run.paths[..., 1], run.paths[:1, ..., 1].expand(7, 1, 2))
 
 
-def test_the_window_by_hand() -> None:
-    assert window_matrix(2, 0).tolist() == [[1, 0], [0, 1]]
-    assert window_matrix(5, 1)[0].tolist() == [1, 1, 1, 1, 1]
-    assert window_matrix(6, 1)[0].tolist() == [1, 1, 1, 0, 1, 1]
-
-
 def test_touching_is_at_two_radii_and_not_beyond() -> None:
     starts = torch.tensor([[[0, 0], [0, 2]], [[0, 0], [0, 3]], [[0, 0], [3, 2]]])
     met = simulate(starts, 7, 1).touched[:, 0, 1].tolist()

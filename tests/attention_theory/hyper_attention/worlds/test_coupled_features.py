@@ -1,7 +1,6 @@
 import itertools
 from typing import Literal
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     product_tables,
 )
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 SIZES = [2, 3, 4]
 
@@ -97,11 +95,3 @@ def test_counts() -> None:
     score, value = layer_of(head, SIZES)
     assert score.numel() + value.numel() == dense_parameters(3, SIZES)
     assert product_parameters(SIZES) == product_tables(head, SIZES)[0].numel()
-
-
-def test_no_factor_and_more_weights_than_factors_are_refused() -> None:
-    with pytest.raises(ParameterError, match="factors"):
-        layer_of(CoupledHead([], []), SIZES)
-    head = random_head(1, 1, 0)
-    with pytest.raises(ParameterError, match="weights"):
-        layer_of(CoupledHead(head.factors, [*head.weights, *head.weights]), SIZES)

@@ -5,7 +5,6 @@ from attention_theory.encodings import one_hot
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.genotype import activation, activation_score, saturate
-from attention_theory.validation import ParameterError
 
 DICTIONARY = {1: [3], 2: [], 4: [2, 0]}
 
@@ -47,12 +46,3 @@ def test_a_relu_layer_makes_the_printed_row_right_at_every_length() -> None:
 def test_saturation_is_a_minimum_with_one() -> None:
     values = torch.tensor([0.0, 0.4, 1.0, 3.0], dtype=torch.float64)
     torch.testing.assert_close(saturate(values), values.clamp(max=1))
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="dictionary"):
-        activation_score({1: [7]}, 5)
-    with pytest.raises(ParameterError, match="distinct"):
-        activation_score({1: [2, 2]}, 5)
-    with pytest.raises(ParameterError, match="distinct"):
-        activation(torch.tensor([1, 2]), {1: [2, 2]}, 5)

@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from attention_theory.hyper_attention.interactions.fourier import position_code
@@ -8,7 +7,6 @@ from attention_theory.hyper_attention.worlds.grids import (
     product_code,
     shift_invariant_effect,
 )
-from attention_theory.validation import ParameterError
 
 
 def test_product_codes_of_orthogonal_codes_are_orthogonal() -> None:
@@ -45,14 +43,6 @@ def test_labelled_agents_meet_as_the_congruences_say() -> None:
             # right from the origin and up from (x, y): they meet when t = x and y + t = 0
             assert effect[0, 0, 0, 1, x, y] == ((x + y) % grid == 0)
     torch.testing.assert_close(effect.reshape(32, 32), effect.reshape(32, 32).mT)
-
-
-def test_the_ends_of_the_ranges() -> None:
-    assert torch.equal(product_code(torch.eye(2)), torch.eye(2))
-    assert distance_effect(2, 0, 0).tolist() == [[10, 0, 10, 0], [0, 10, 0, 10]] * 2
-    assert labelled_effect(2).shape == (8, 8)
-    with pytest.raises(ParameterError, match=r"^codes must"):
-        product_code()
 
 
 def test_far_across_depends_on_whether_that_coordinate_loops() -> None:

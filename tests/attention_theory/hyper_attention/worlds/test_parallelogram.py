@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack, parallelogram_defect, random_layers
-from attention_theory.validation import ParameterError
 
 CORNERS = torch.tensor([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]], dtype=torch.float64)
 
@@ -25,9 +24,3 @@ def test_every_stack_keeps_the_parallelogram(depth: int, skip: bool) -> None:
 def test_a_product_breaks_it() -> None:
     product = torch.tensor([[0.0], [0.0], [0.0], [1.0]], dtype=torch.float64)
     assert parallelogram_defect(product, [0, 1, 2, 3]) == 1.0
-
-
-@pytest.mark.parametrize("corners", [3, 5])
-def test_other_than_four_corners_are_refused(corners: int) -> None:
-    with pytest.raises(ParameterError, match="corners"):
-        parallelogram_defect(torch.ones(6, 1), range(corners))

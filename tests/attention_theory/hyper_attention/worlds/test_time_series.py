@@ -27,15 +27,3 @@ def test_as_printed_the_factors_are_ones_and_the_transition_is_not_turned() -> N
     assert delay_score(DELAYS, 7, 3, form="printed").unique().tolist() == [0, 1]
     transition = normal(3, 3, seed=0)
     torch.testing.assert_close(transition_value(transition, 4, form="printed")[:3], transition, rtol=0, atol=0)
-
-
-def test_no_step_leaves_the_start() -> None:
-    start = normal(5, 2, seed=0)
-    assert torch.equal(roll_out(start, torch.eye(2, dtype=torch.float64), DELAYS, 0), start)
-
-
-def test_the_score_by_hand() -> None:
-    """Two slots hold one delay; the values' own part is empty."""
-    assert delay_score({1: 3.0}, 2, 1).tolist() == [[0, 0, 0], [0, 0, 0], [0, 3, 0]]
-    assert delay_score({2: 5.0}, 3, 1)[1:, 1:].tolist() == [[0, 0, 0], [0, 0, 0], [5, 0, 0]]
-    assert transition_value(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).tolist() == [[1, 3], [2, 4], [0, 0]]

@@ -11,7 +11,6 @@ from attention_theory.in_context_reasoning.experiments.linear_sample import LINE
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import MEASURES, train_on_sample
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
-from attention_theory.validation import ParameterError
 
 TASK = Task(14, 2, 3, 16, noisy=True)
 
@@ -52,10 +51,3 @@ def test_a_second_run_in_another_process_gives_the_same_bits() -> None:
     }
     assert len(found) == 1
     assert len(found.pop().strip()) == 64
-
-
-def test_other_models_are_refused() -> None:
-    with pytest.raises(ParameterError, match="runs"):
-        train_linear_on_sample([Training(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)], TASK, 64, 1, 16)
-    with pytest.raises(ParameterError, match="task"):
-        train_linear_on_sample([Training(VARIANTS[LINEAR[0]], 0.2, 0.1)], Task(14, 2, 3, 16), 64, 1, 16)

@@ -12,7 +12,6 @@ from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import BLOCK, MEASURES, train
 from attention_theory.in_context_reasoning.variants import VARIANTS, Training
 from attention_theory.randomness import streams
-from attention_theory.validation import ParameterError
 
 NAMES = ["Reparam-Linear-FA", "Reparam-ReLU-W-FA", "Origin-Linear-F", "Origin-Linear-FA", "Origin-Softmax-F"]
 STEPS = BLOCK + 5
@@ -60,8 +59,3 @@ def test_exact_runs_beside_the_others_are_runs_in_the_log_domain() -> None:
     for found, other in zip(beside, alone, strict=True):
         one, two = (each.of("unseen", name, 0.0, 0.1) for each in (found.with_arithmetic("log-domain"), other))
         assert (one - two).abs().max() < 1e-9
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ParameterError, match="seeds"):
-        train_grid_seeds(NAMES, Task(14, 2, 3, 16), [0.0], [0.1], 1, 8, [])

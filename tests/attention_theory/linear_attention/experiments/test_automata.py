@@ -4,13 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.linear_attention.experiments.automata import (
-    PARTS,
+    _PARTS,
     StringForm,
+    _part_of,
     automata_of_parts,
-    part_of,
-    random_automata,
-    read_string,
-    write_strings,
 )
 from attention_theory.randomness import generator
 from attention_theory.validation import ParameterError
@@ -20,12 +17,12 @@ from attention_theory.validation import ParameterError
 @given(states=st.integers(1, 4), letters=st.integers(1, 4), word=st.integers(1, 5), seed=st.integers(0, 99))
 def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, seed: int) -> None:
     form = StringForm(states, letters, word)
-    tables, words = random_automata(3, form, seed)
-    strings = write_strings(tables, words, form)
+    tables, words = form.random_automata(3, seed)
+    strings = form.write(tables, words)
     assert strings.shape == (3, 5 * states * letters + word + 2 + 5 * word)
     assert strings.max() < form.vocabulary
     for string, table, letters_read in zip(strings, tables.tolist(), words.tolist(), strict=True):
-        parts = read_string(string, form)
+        parts = form.read(string)
         assert parts.word == letters_read
         assert parts.table == {(s, w): table[s][w] for s in range(states) for w in range(letters)}
         state = 0
@@ -37,9 +34,9 @@ def test_strings_say_what_the_automata_do(states: int, letters: int, word: int, 
 
 def test_other_tables_can_be_shown() -> None:
     form = StringForm(3, 2, 2)
-    tables, words = random_automata(2, form, 0)
-    strings = write_strings(tables, words, form, shown=tables.roll(1, dims=0))
-    honest = write_strings(tables, words, form)
+    tables, words = form.random_automata(2, 0)
+    strings = form.write(tables, words, shown=tables.roll(1, dims=0))
+    honest = form.write(tables, words)
     assert torch.equal(strings[:, form.table :], honest[:, form.table :])
     assert torch.equal(strings[0, : form.table], honest[1, : form.table])
 
@@ -57,20 +54,20 @@ def test_automata_are_of_their_parts(states: int, letters: int, seed: int) -> No
 
 
 def test_parts_are_about_equal_and_equal_tables_stay_together() -> None:
-    tables, _ = random_automata(4000, StringForm(3, 3, 1), 0)
-    parts = part_of(tables, seed=5)
-    assert torch.equal(parts, part_of(tables, seed=5))
-    assert torch.bincount(parts, minlength=PARTS).tolist() == pytest.approx([1000] * PARTS, abs=120)
+    tables, _ = StringForm(3, 3, 1).random_automata(4000, 0)
+    parts = _part_of(tables, seed=5)
+    assert torch.equal(parts, _part_of(tables, seed=5))
+    assert torch.bincount(parts, minlength=_PARTS).tolist() == pytest.approx([1000] * _PARTS, abs=120)
 
 
 def test_bad_input_is_refused() -> None:
     form = StringForm(2, 2, 3)
-    tables, words = random_automata(1, form, 0)
+    tables, words = form.random_automata(1, 0)
     with pytest.raises(ParameterError, match="words"):
-        write_strings(tables, words[:, :2], form)
-    string = write_strings(tables, words, form)[0]
+        form.write(tables, words[:, :2])
+    string = form.write(tables, words)[0]
     with pytest.raises(ValueError, match="tokens"):
-        read_string(string[:-1], form)
+        form.read(string[:-1])
     string[0] = 0
     with pytest.raises(ValueError, match="triplet"):
-        read_string(string, form)
+        form.read(string)

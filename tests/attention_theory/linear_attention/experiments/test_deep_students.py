@@ -13,16 +13,15 @@ from attention_theory.linear_attention.experiments.deep_students import (
     transformer,
     transformer_start,
 )
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.one_layer_students import CoefficientErrors, train_by_coefficients
-from attention_theory.linear_attention.experiments.run_data import RunData
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, teacher_tasks
-from attention_theory.linear_attention.model.mhla import Heads, mhla_causal
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
+from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
 from attention_theory.randomness import normal
 from attention_theory.training import Parameters
 
 EXACT = torch.float64
-TASKS = teacher_tasks(2, 6, 9, [0, 1])
+TASKS = Tasks.draw(2, 6, 9, [0, 1])
 DATA = RunData(TASKS, batches_of_runs(6, 3, 10, [8, 9]), [8, 9])
 
 
@@ -43,8 +42,8 @@ def test_layers_add_to_their_input(width: int, heads: int, layers: int) -> None:
     for place in range(2):
         stream = tokens[place]
         for number in range(layers - 1):
-            stream = stream + mhla_causal(layer(models, place, number), stream)
-        expected = mhla_causal(layer(models, place, layers - 1), stream)[..., 0]
+            stream = stream + mhla_every_token(layer(models, place, number), stream, is_causal=True)
+        expected = mhla_every_token(layer(models, place, layers - 1), stream, is_causal=True)[..., 0]
         torch.testing.assert_close(outputs[place], expected)
 
 
@@ -111,9 +110,9 @@ def test_one_layer_here_and_in_the_space_of_coefficients_is_the_same_student() -
     models = linear_layers_start(2, 1, 3, [4, 5], EXACT)
     here = train_stack(linear_layers, models, DATA, 0.01, weight_decay=0.1, window=1)
     start = Heads(models["read"][:, None, :, None], models["queries"][:, :1])
-    there = train_by_coefficients(start, CoefficientErrors(TASKS), DATA.batches, 0.01, weight_decay=0.1)
-    torch.testing.assert_close(here.curves, there.history[..., 0] / TASKS.power, rtol=1e-8, atol=0)
-    errors = CoefficientErrors(TASKS).of_sequences(there.heads)[:, 0]
+    students, history = train_by_coefficients(start, CoefficientErrors(TASKS), DATA.batches, 0.01, weight_decay=0.1)
+    torch.testing.assert_close(here.curves, history[..., 0] / TASKS.power, rtol=1e-8, atol=0)
+    errors = CoefficientErrors(TASKS).of_sequences(students)[:, 0]
     torch.testing.assert_close(errors_on_sequences(linear_layers, here.parameters, TASKS, 4), errors, rtol=1e-7, atol=0)
 
 

@@ -3,18 +3,18 @@ import torch
 
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
-from attention_theory.linear_attention.experiments.dfa_training import Training, data_sets, one_pass
+from attention_theory.linear_attention.experiments.dfa_training import DecoderTraining
 from attention_theory.validation import ParameterError
 
 FORM = StringForm(4, 1, 1)
 SIZE = DecoderSize(FORM.vocabulary, 16, 2, 1)
-EASY = Training(batch=8, rate=0.01)
+EASY = DecoderTraining(batch=8, rate=0.01)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_an_easy_form_is_learned_in_one_pass(device: str) -> None:
-    reached = one_pass(FORM, SIZE, EASY, 6400, [0, 1], device)
+    reached = EASY.one_pass(FORM, SIZE, 6400, [0, 1], device)
     for one in reached:
         assert one.examples is not None
         assert one.examples == one.curve[-1][0]
@@ -22,13 +22,13 @@ def test_an_easy_form_is_learned_in_one_pass(device: str) -> None:
         assert one.history >= 0.97
         assert one.other_tables < 0.95
     if device == "cpu":
-        assert one_pass(FORM, SIZE, EASY, 6400, [0, 1]) == reached
+        assert EASY.one_pass(FORM, SIZE, 6400, [0, 1]) == reached
 
 
 def test_a_run_in_a_stack_is_a_run_by_itself() -> None:
     """Up to the order of sums: the others of the stack, and their leaving it, are not seen by a run."""
-    together = one_pass(FORM, SIZE, EASY, 6400, [0, 1, 2])
-    alone = [one_pass(FORM, SIZE, EASY, 6400, [seed])[0] for seed in range(3)]
+    together = EASY.one_pass(FORM, SIZE, 6400, [0, 1, 2])
+    alone = [EASY.one_pass(FORM, SIZE, 6400, [seed])[0] for seed in range(3)]
     assert len({one.examples for one in alone}) > 1
     for one, other in zip(together, alone, strict=True):
         assert one.examples is not None
@@ -38,20 +38,20 @@ def test_a_run_in_a_stack_is_a_run_by_itself() -> None:
 
 def test_too_few_strings_reach_nothing() -> None:
     form = StringForm(3, 2, 2)
-    (reached,) = one_pass(form, DecoderSize(form.vocabulary, 16, 2, 1), EASY, 40, [0])
+    (reached,) = EASY.one_pass(form, DecoderSize(form.vocabulary, 16, 2, 1), 40, [0])
     assert reached.examples is None
     assert reached.history < 0.99
 
 
 def test_what_gets_nowhere_is_given_up() -> None:
-    idle = Training(batch=64, rate=1e-7, patience=1000)
-    (reached,) = one_pass(FORM, SIZE, idle, 10**9, [0])
+    idle = DecoderTraining(batch=64, rate=1e-7, patience=1000)
+    (reached,) = idle.one_pass(FORM, SIZE, 10**9, [0])
     assert reached.examples is None
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_data_sets_are_tried_in_order(device: str) -> None:
-    reached = data_sets(FORM, SIZE, EASY, [2, 64, 128], 100, [0, 1], device)
+    reached = EASY.data_sets(FORM, SIZE, [2, 64, 128], 100, [0, 1], device)
     for one in reached:
         assert one.examples in (64, 128)
         assert one.history >= 0.97
@@ -59,4 +59,4 @@ def test_data_sets_are_tried_in_order(device: str) -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="seeds"):
-        one_pass(FORM, SIZE, EASY, 8, [])
+        EASY.one_pass(FORM, SIZE, 8, [])

@@ -1,10 +1,11 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.gram_training import start_heads, train_heads
+from attention_theory.linear_attention.experiments.gram_training import _fold_back, _folded, start_heads, train_heads
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
-from attention_theory.randomness import normal
+from attention_theory.linear_attention.model.parameters import coefficients
+from attention_theory.randomness import generator, normal
 
 
 def test_one_step_is_adam_on_the_data_itself() -> None:
@@ -64,3 +65,16 @@ def test_losses_are_recorded_fifty_times_or_at_every_step(steps: int, marks: lis
     first = (mhla(Heads(start.values[0], start.queries[0]), tokens) - labels).square().sum() / 20
     assert trained.history[0, 0].item() == pytest.approx(first.item())
     assert torch.equal(trained.history[-1], trained.losses)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+@pytest.mark.parametrize("out", [1, 2])
+def test_coefficients_and_gradients_are_those_of_the_plain_form(width: int, out: int) -> None:
+    start = random_heads(2, width, 1, out=out, models=(2, 3))
+    weights = normal(2, 3, out, width * width * (width + 1) // 2, seed=generator(2))
+    heads = Heads(*(part.clone().requires_grad_() for part in (start.values, start.queries)))
+    plain = coefficients(heads)
+    of_heads = torch.autograd.grad((weights * plain.square()).sum(), (heads.values, heads.queries))
+    fast = _folded(start)
+    torch.testing.assert_close(fast, plain.detach())
+    torch.testing.assert_close(_fold_back(start, 2 * weights * fast), of_heads)

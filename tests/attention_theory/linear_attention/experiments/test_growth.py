@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.growth import bend, bend_weights, growth_line, simulated_bends
+from attention_theory.linear_attention.experiments.growth import _bend_weights, bend, growth_line, simulated_bends
 from attention_theory.validation import ParameterError
 
 SIZES = [2, 3, 4, 5, 6]
@@ -48,13 +48,13 @@ def test_simulated_bends_have_the_truth_and_the_spread() -> None:
     drawn = simulated_bends(SIZES, 2 * PLACES.log(), 0.3, 4, 5000, 0)
     assert drawn.shape == (5000, 4)
     assert drawn.mean().item() == pytest.approx(bend(SIZES, 2 * PLACES.log()).item(), abs=0.02)
-    assert drawn.std().item() == pytest.approx(0.3 * bend_weights(SIZES).norm().item(), rel=0.03)
+    assert drawn.std().item() == pytest.approx(0.3 * _bend_weights(SIZES).norm().item(), rel=0.03)
 
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="sizes"):
-        bend_weights([2, 3])
+        _bend_weights([2, 3])
     with pytest.raises(ParameterError, match="sizes"):
-        bend_weights([2, 3, 3])
+        _bend_weights([2, 3, 3])
     with pytest.raises(ParameterError, match="logarithms"):
         bend(SIZES, torch.zeros(4))

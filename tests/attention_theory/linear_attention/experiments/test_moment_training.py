@@ -1,29 +1,29 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.mini_batches import batches_of_runs
 from attention_theory.linear_attention.experiments.moment_training import SequenceMoments, train_by_moments
 from attention_theory.linear_attention.experiments.one_layer_students import students_start
-from attention_theory.linear_attention.experiments.teacher_task import teacher_tasks
-from attention_theory.linear_attention.model.features import causal_certificate_features
-from attention_theory.linear_attention.model.parameters import coefficients, coefficients_of_matrix
+from attention_theory.linear_attention.experiments.run_data import batches_of_runs
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
+from attention_theory.linear_attention.model.features import certificate_features
+from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.training import Parameters, train_many
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])  # what is kept of the moments hangs on their size and type
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_means_of_moments_are_those_of_the_features(width: int, dtype: torch.dtype) -> None:
-    tokens = teacher_tasks(width, 6, 50, [0, 1]).tokens.to(dtype)
+    tokens = Tasks.draw(width, 6, 50, [0, 1]).tokens.to(dtype)
     rows = torch.tensor([[4, 0, 5], [1, 1, 2]])
     found = SequenceMoments(tokens).of(rows)
     for run in range(2):
-        features = causal_certificate_features(tokens[run, rows[run]]).flatten(0, 1)
+        features = certificate_features(tokens[run, rows[run]], is_causal=True).flatten(0, 1)
         torch.testing.assert_close(found[run], features.mT @ features / len(features))
 
 
 def test_symmetric_moments_are_kept_once() -> None:
-    tokens = teacher_tasks(2, 6, 50, [0, 1]).tokens
-    features = causal_certificate_features(tokens.flatten(0, 1))
+    tokens = Tasks.draw(2, 6, 50, [0, 1]).tokens
+    features = certificate_features(tokens.flatten(0, 1), is_causal=True)
     moments, size = features.mT @ features, features.shape[-1]
     kept = size * (size + 1) // 2 if torch.equal(moments, moments.mT) else size**2
     assert SequenceMoments(tokens)._entries.shape == (12, kept)
@@ -31,7 +31,7 @@ def test_symmetric_moments_are_kept_once() -> None:
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_the_way_back_is_that_of_automatic_differentiation(decay: float) -> None:
-    tasks, start = teacher_tasks(3, 12, 20, [5, 6]), students_start(3, [1, 4], [7, 8])
+    tasks, start = Tasks.draw(3, 12, 20, [5, 6]), students_start(3, [1, 4], [7, 8])
     target, moments, batches = (
         coefficients(tasks.teachers),
         SequenceMoments(tasks.tokens),
@@ -40,7 +40,7 @@ def test_the_way_back_is_that_of_automatic_differentiation(decay: float) -> None
 
     def loss(models: Parameters, step: int) -> torch.Tensor:
         head_matrices = models["values"].flatten(-2).mT @ models["queries"].flatten(-2)
-        gap = coefficients_of_matrix(head_matrices).unflatten(0, (2, 2))[..., 0, :] - target
+        gap = coefficients(head_matrices).unflatten(0, (2, 2))[..., 0, :] - target
         return (gap @ moments.of(batches[min(step, 24)]) * gap).sum(dim=-1).flatten()
 
     begin = {"values": start.values.flatten(0, 1), "queries": start.queries.flatten(0, 1)}

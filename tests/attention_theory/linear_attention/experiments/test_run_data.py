@@ -1,11 +1,12 @@
+import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.mini_batches import shuffled_batches
-from attention_theory.linear_attention.experiments.run_data import draw_runs
+from attention_theory.linear_attention.experiments.run_data import RunData, _shuffled_batches, batches_of_runs
+from attention_theory.validation import ParameterError
 
 
 def test_fewer_runs_are_the_first_ones() -> None:
-    two, three = (draw_runs(2, runs, seed=5, sequences=8, tokens=6, batch=4, passes=3) for runs in (2, 3))
+    two, three = (RunData.draw(2, runs, seed=5, sequences=8, tokens=6, batch=4, passes=3) for runs in (2, 3))
     assert torch.equal(two.tasks.tokens, three.tasks.tokens[:2])
     assert torch.equal(two.tasks.teachers.queries, three.tasks.teachers.queries[:2])
     assert torch.equal(two.batches, three.batches[:, :2])
@@ -14,7 +15,7 @@ def test_fewer_runs_are_the_first_ones() -> None:
 
 
 def test_the_first_runs_alone_and_all_several_times() -> None:
-    three = draw_runs(2, 3, seed=5, sequences=8, tokens=6, batch=4, passes=3)
+    three = RunData.draw(2, 3, seed=5, sequences=8, tokens=6, batch=4, passes=3)
     two, twice = three.first_runs(2), three.several(2)
     assert torch.equal(two.tasks.tokens, three.tasks.tokens[:2])
     assert torch.equal(two.tasks.power, three.tasks.power[:2])
@@ -27,18 +28,55 @@ def test_the_first_runs_alone_and_all_several_times() -> None:
         assert twice.seeds[half] == three.seeds
 
 
+def test_curves_are_the_means_of_passes_over_the_power_of_the_labels() -> None:
+    data = RunData.draw(2, 2, seed=0, sequences=6, tokens=4, batch=2, passes=3)
+    history = torch.arange(14.0, dtype=torch.float64).reshape(7, 2)
+    expected = torch.stack([history[:3].mean(0), history[3:6].mean(0)]) / data.tasks.power
+    assert torch.equal(data.curves(history), expected)
+
+
 def test_passes_and_steps() -> None:
-    data = draw_runs(2, 1, seed=0, sequences=10, tokens=4, batch=4, passes=6)
+    data = RunData.draw(2, 1, seed=0, sequences=10, tokens=4, batch=4, passes=6)
     assert data.shape == (1, 10, 4, 2)
     assert data.steps_each == 2
     assert data.batches.shape == (12, 1, 4)
     assert torch.equal(data.first_passes(2).batches, data.batches[:4])
-    small = draw_runs(2, 1, seed=0, sequences=3, tokens=4, batch=4, passes=6)
+    small = RunData.draw(2, 1, seed=0, sequences=3, tokens=4, batch=4, passes=6)
     assert small.steps_each == 1
     assert small.batches.shape == (6, 1, 4)
 
 
 def test_no_two_things_are_drawn_from_one_stream() -> None:
-    data = draw_runs(2, 2, seed=0, sequences=8, tokens=4, batch=4, passes=2)
-    assert not any(torch.equal(data.batches[:, run], shuffled_batches(8, 4, 4, data.seeds[run])) for run in range(2))
+    data = RunData.draw(2, 2, seed=0, sequences=8, tokens=4, batch=4, passes=2)
+    assert not any(torch.equal(data.batches[:, run], _shuffled_batches(8, 4, 4, data.seeds[run])) for run in range(2))
     assert len(set(data.seeds)) == 2
+
+
+def test_every_pass_sees_every_sequence_once_in_an_order_of_its_own() -> None:
+    batches = _shuffled_batches(12, 4, 9, seed=0)
+    passes = batches.flatten().unflatten(0, (3, 12))
+    assert torch.equal(passes.sort(dim=1).values, torch.arange(12).expand(3, 12))
+    assert len({tuple(one.tolist()) for one in passes}) == 3
+
+
+def test_a_batch_that_does_not_divide_the_data_runs_on_into_the_next_pass() -> None:
+    batches = _shuffled_batches(5, 3, 5, seed=1)
+    assert batches.shape == (5, 3)
+    assert sorted(batches.flatten()[:5].tolist()) == sorted(batches.flatten()[5:10].tolist()) == list(range(5))
+
+
+def test_a_batch_larger_than_the_data_is_all_of_it_several_times() -> None:
+    for step in _shuffled_batches(8, 32, 3, seed=0):
+        assert torch.equal(step.bincount(), torch.full((8,), 4))
+
+
+def test_runs_have_batches_of_their_own() -> None:
+    batches = batches_of_runs(8, 4, 6, [1, 2])
+    assert batches.shape == (6, 2, 4)
+    assert torch.equal(batches[:, 1], _shuffled_batches(8, 4, 6, 2))
+    assert not torch.equal(batches[:, 0], batches[:, 1])
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ParameterError, match="seeds"):
+        batches_of_runs(4, 4, 6, [])

@@ -1,44 +1,46 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.teacher_task import printed_labels, teacher_task, teacher_tasks
+from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
+from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.validation import ParameterError
 
 
 def test_labels_are_the_sums_over_the_past() -> None:
-    task = teacher_task(3, 2, 7, seed=1)
-    value, query = task.teacher.values[0, 0], task.teacher.queries[0]
-    for sequence, labels in zip(task.tokens, task.labels, strict=True):
+    tasks = Tasks.draw(3, 2, 7, [1])
+    value, query = tasks.teachers.values[0, 0, 0], tasks.teachers.queries[0, 0]
+    for sequence, labels in zip(tasks.tokens[0], tasks.labels[0], strict=True):
         for t in range(7):
             expected = sum((value @ sequence[s]) * (sequence[s] @ query @ sequence[t]) for s in range(t + 1))
-            assert labels[t, 0].item() == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
+            assert labels[t].item() == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
 
 
 def test_the_two_readings_differ_by_their_scales() -> None:
-    small, large = (teacher_task(2, 3, 16, 0, scale) for scale in ("deviation", "variance"))
+    small, large = (Tasks.draw(2, 3, 16, [0], scale) for scale in ("deviation", "variance"))
     ratio = (large.labels / small.labels).flatten()
     assert torch.allclose(ratio, torch.full_like(ratio, 2**0.5 * 16**0.75))
 
 
 def test_stacked_tasks_are_single_tasks_side_by_side() -> None:
-    tasks = teacher_tasks(3, 4, 6, [2, 5])
+    tasks = Tasks.draw(3, 4, 6, [2, 5])
     for run, seed in enumerate([2, 5]):
-        task = teacher_task(3, 4, 6, seed)
-        assert torch.equal(task.tokens, tasks.tokens[run])
-        assert torch.equal(task.labels[..., 0], tasks.labels[run])
-        assert torch.equal(task.teacher.values, tasks.teachers.values[run])
-        assert tasks.power[run].item() == pytest.approx(task.labels.square().mean().item())
+        alone = Tasks.draw(3, 4, 6, [seed])
+        assert torch.equal(alone.tokens[0], tasks.tokens[run])
+        assert torch.equal(alone.labels[0], tasks.labels[run])
+        assert torch.equal(alone.teachers.values[0], tasks.teachers.values[run])
+        assert tasks.power[run].item() == pytest.approx(alone.labels.square().mean().item())
     assert torch.equal(tasks.part(1, 3).tokens, tasks.tokens[:, 1:3])
     assert torch.equal(tasks.part(3).labels, tasks.labels[:, 3:])
     assert tasks.to(torch.float32).labels.dtype == tasks.to(torch.float32).teachers.values.dtype == torch.float32
 
 
 def test_the_printed_formula_has_no_meaning() -> None:
-    task = teacher_task(2, 1, 5, seed=0)
+    tasks = Tasks.draw(2, 1, 5, [0])
+    teacher = Heads(tasks.teachers.values[0], tasks.teachers.queries[0])
     with pytest.raises(RuntimeError, match="shape"):
-        printed_labels(task.teacher, task.tokens[0])
+        printed_labels(teacher, tasks.tokens[0, 0])
 
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="seeds"):
-        teacher_tasks(2, 1, 5, [])
+        Tasks.draw(2, 1, 5, [])

@@ -1,14 +1,9 @@
 import torch
 
-from attention_theory.linear_attention.learning.certificate import certificate, certificate_of, second_moment
+from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.numerics import numerical_rank
 from attention_theory.randomness import normal
-
-
-def test_second_moment_is_the_mean_of_outer_products() -> None:
-    rows = normal(7, 4, seed=0)
-    assert torch.allclose(second_moment(rows), torch.stack([torch.outer(row, row) for row in rows]).mean(dim=0))
 
 
 def test_enough_generic_data_holds_and_too_little_does_not() -> None:

@@ -1,5 +1,3 @@
-import math
-
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,11 +5,9 @@ from hypothesis import strategies as st
 from attention_theory.linear_attention.learning.certificate import certificate_of
 from attention_theory.linear_attention.learning.error_bounds import (
     coefficients_of_loss,
+    difference_bound,
     draw_directions,
     largest_ratio,
-    printed_bound,
-    printed_noise_numerator,
-    squared_bound,
 )
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.features import certificate_features
@@ -22,7 +18,9 @@ from attention_theory.randomness import normal
 @given(seed=st.integers(0, 10_000), width=st.integers(1, 3), tokens=st.integers(1, 4))
 def test_features_are_bounded_by_the_sixth_power(seed: int, width: int, tokens: int) -> None:
     z = normal(20, tokens, width, seed=seed)
-    assert (certificate_features(z).square().sum(dim=1) <= printed_bound(1.0, 1.0, z) * (1 + 1e-12)).all()
+    assert (
+        certificate_features(z).square().sum(dim=1) <= difference_bound(1.0, 1.0, z, form="printed") * (1 + 1e-12)
+    ).all()
 
 
 def test_pairs_have_the_loss_and_stay_within_the_bound() -> None:
@@ -33,14 +31,8 @@ def test_pairs_have_the_loss_and_stay_within_the_bound() -> None:
     assert torch.allclose(data.loss(first), torch.tensor(least + 0.3, dtype=torch.float64))
     assert torch.allclose(data.loss(second), torch.tensor(least + 0.3, dtype=torch.float64))
     inputs = normal(50, 4, 2, seed=3)
-    bound = squared_bound(least + 0.3, certificate_of(data.second_moment).smallest, inputs, least)
+    bound = difference_bound(least + 0.3, certificate_of(data.second_moment).smallest, inputs, least)
     ratio = largest_ratio(first, second, inputs, bound)
     gaps = torch.stack([(a - b) @ certificate_features(inputs).mT for a, b in zip(first, second, strict=True)])
     assert abs(ratio - (gaps.square().sum(dim=1) / bound).max().item()) < 1e-12
     assert ratio <= 1
-
-
-def test_printed_numerator_by_hand() -> None:
-    noise = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
-    data = torch.tensor([[[3.0, 4.0]], [[0.0, 1.0]]], dtype=torch.float64)
-    assert abs(printed_noise_numerator(5.0, noise, data, 0.1) - (5 - 2.5 + 25 * math.log(10) / 2)) < 1e-12

@@ -4,20 +4,14 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.learning.certificate import certificate_of
-from attention_theory.linear_attention.learning.exact_moments import (
-    EntryLaw,
-    exact_second_moment,
-    gaussian_law,
-    linear_feature_moments,
-    uniform_law,
-)
+from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.model.features import certificate_features, pairs, psi
 from attention_theory.numerics import relative_error
 
-SKEW = EntryLaw((-1.0, 2.0), (2 / 3, 1 / 3))
+SKEW = EntryDistribution((-1.0, 2.0), (2 / 3, 1 / 3))
 
 
-def by_enumeration(law: EntryLaw, width: int, tokens: int, centred: bool) -> torch.Tensor:
+def by_enumeration(law: EntryDistribution, width: int, tokens: int, centred: bool) -> torch.Tensor:
     """Every outcome of every entry, with its probability."""
     cells = width * tokens
     outcomes = torch.tensor(list(product(law.values, repeat=cells)), dtype=torch.float64).reshape(-1, tokens, width)
@@ -34,29 +28,33 @@ def by_enumeration(law: EntryLaw, width: int, tokens: int, centred: bool) -> tor
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize(("width", "tokens"), [(1, 3), (2, 1), (2, 2), (2, 4), (3, 2)])
 def test_token_moments_give_the_sum_over_all_outcomes(width: int, tokens: int, centred: bool) -> None:
-    for law in (SKEW, uniform_law(-1.0, 0.0, 1.0)):
+    for law in (SKEW, EntryDistribution.uniform(-1.0, 0.0, 1.0)):
         reference = by_enumeration(law, width, tokens, centred)
-        assert relative_error(exact_second_moment(law, width, tokens, centred), reference) < 1e-12
+        assert relative_error(law.second_moment(width, tokens, centred), reference) < 1e-12
 
 
 def test_the_gaussian_nodes_have_gaussian_moments() -> None:
-    moments = [gaussian_law().moment(degree) for degree in range(8)]
+    moments = [EntryDistribution.gaussian().moment(degree) for degree in range(8)]
     assert torch.allclose(torch.tensor(moments), torch.tensor([1.0, 0, 1, 0, 3, 0, 15, 0]), atol=1e-12)
 
 
 def test_gaussian_entries_in_closed_form() -> None:
     for tokens in (2, 3, 5):
-        assert abs(certificate_of(exact_second_moment(gaussian_law(), 3, tokens)).smallest - (tokens - 1)) < 1e-12
+        assert (
+            abs(certificate_of(EntryDistribution.gaussian().second_moment(3, tokens)).smallest - (tokens - 1)) < 1e-12
+        )
 
 
 def test_signs_and_single_tokens_are_singular() -> None:
     for width in (2, 3, 4):
-        assert certificate_of(exact_second_moment(uniform_law(-1.0, 1.0), width, 3)).nullity == width * (width - 1)
-    assert certificate_of(exact_second_moment(gaussian_law(), 2, 1)).nullity == psi(2) - 4
+        assert certificate_of(EntryDistribution.uniform(-1.0, 1.0).second_moment(width, 3)).nullity == width * (
+            width - 1
+        )
+    assert certificate_of(EntryDistribution.gaussian().second_moment(2, 1)).nullity == psi(2) - 4
 
 
 def test_linear_feature_by_hand() -> None:
     """Entries 0 or 2 with even chances, so m_2 is 2, m_4 is 8 and an entry counts with its square."""
-    square, with_single = linear_feature_moments(uniform_law(0.0, 2.0), 3)
+    square, with_single = EntryDistribution.uniform(0.0, 2.0).linear_feature_moments(3)
     assert square == pytest.approx(2**2 * 2)
     assert with_single == pytest.approx(2 * (8 - 2**2) / 3**0.5)

@@ -2,14 +2,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from attention_theory.linear_attention.learning.kernel import (
-    kernel,
-    kernel_fit,
-    kernel_heads,
-    learn_runs,
-    prefix_kernel,
-    sectors,
-)
+from attention_theory.linear_attention.learning.kernel import kernel, kernel_fit
+from attention_theory.linear_attention.learning.learned_machine import _prefix_kernel, _sectors, learn_runs
 from attention_theory.linear_attention.learning.regression import learn, least_squares
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features, psi
@@ -40,7 +34,7 @@ def test_the_kernel_is_the_inner_product_of_the_features() -> None:
 def test_every_prefix_is_an_input_of_its_own() -> None:
     left, right = gaussian(3, 5, 2, 0), gaussian(4, 6, 2, 1)
     left[:, 1, 0] = 0
-    found = prefix_kernel(left, right, [2, 5], [1, 4, 6]).unflatten(1, (4, 3)).unflatten(0, (3, 2))
+    found = _prefix_kernel(left, right, [2, 5], [1, 4, 6]).unflatten(1, (4, 3)).unflatten(0, (3, 2))
     for i, length in enumerate((2, 5)):
         for j, other in enumerate((1, 4, 6)):
             assert relative_error(found[:, i, :, j], kernel(left[:, :length], right[:, :other])) < 1e-13
@@ -48,18 +42,18 @@ def test_every_prefix_is_an_input_of_its_own() -> None:
 
 def test_runs_of_whole_numbers_have_an_exact_kernel() -> None:
     _, runs = automata(7, 0)
-    found = prefix_kernel(runs, runs, [5, 7], [5, 7]).unflatten(1, (7, 2)).unflatten(0, (7, 2))
+    found = _prefix_kernel(runs, runs, [5, 7], [5, 7]).unflatten(1, (7, 2)).unflatten(0, (7, 2))
     assert torch.equal(found[:, 0, :, 1], kernel(runs[:, :5], runs[:, :7]))
 
 
 def test_sectors_do_not_meet() -> None:
     task, runs = automata(12, 1)
-    parts = sectors(runs, task.prompt_tokens)
+    parts = _sectors(runs, task.prompt_tokens)
     assert sorted(length for part in parts for length in part) == list(range(task.prompt_tokens, runs.shape[1]))
     assert len(parts) > 1
     for number, part in enumerate(parts):
         for other in parts[:number]:
-            assert not prefix_kernel(runs, runs, part, other).any()
+            assert not _prefix_kernel(runs, runs, part, other).any()
 
 
 @pytest.mark.parametrize("samples", [4, 40])
@@ -72,7 +66,7 @@ def test_the_fit_is_algorithm_1(samples: int) -> None:
     predicted = fit.predict(kernel(fresh, inputs))
     assert fit.rank == min(samples, psi(3))
     assert relative_error(predicted, mhla(learned.heads, fresh)) < 1e-10
-    assert relative_error(mhla(kernel_heads(fit, inputs), fresh), predicted) < 1e-10
+    assert relative_error(mhla(fit.heads(inputs), fresh), predicted) < 1e-10
 
 
 def test_what_is_outside_the_span_is_told_as_by_the_features() -> None:
@@ -115,6 +109,6 @@ def test_bad_input_is_refused_by_name() -> None:
         kernel_fit(gram * torch.nan, gram)
     runs = gaussian(2, 3, 2, 0)
     with pytest.raises(ParameterError, match="lengths"):
-        prefix_kernel(runs, runs, [2, 1], [1])
+        _prefix_kernel(runs, runs, [2, 1], [1])
     with pytest.raises(ParameterError, match="runs"):
         learn_runs(runs[:0], 1)

@@ -12,7 +12,7 @@ from attention_theory.linear_attention.learning.operations import (
 )
 from attention_theory.linear_attention.learning.regression import statistics
 from attention_theory.linear_attention.model.features import cubic_features, psi
-from attention_theory.linear_attention.model.literal import block_design, literal_regression
+from attention_theory.linear_attention.model.literal import literal_regression
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
 
@@ -20,8 +20,8 @@ from attention_theory.randomness import normal
 def test_gradient_is_that_of_the_regression_as_written() -> None:
     tokens, labels = normal(20, 3, 2, seed=0), normal(20, 2, seed=1)
     matrix = normal(4, 4, seed=2).requires_grad_()
-    design = block_design(tokens, 2)
-    loss = ((design * matrix).sum(dim=(2, 3)) - labels).square().sum(dim=1).mean()
+    outputs = torch.einsum("ijc,ajc->ia", cubic_features(tokens), matrix.unflatten(0, (2, 2)))
+    loss = (outputs - labels).square().sum(dim=1).mean()
     (slope,) = torch.autograd.grad(loss, matrix)
     ours = gradient(matrix.detach().reshape(2, 8), cubic_features(tokens).flatten(1), labels)
     assert relative_error(ours.reshape(4, 4), slope) < 1e-12

@@ -1,22 +1,20 @@
+from functools import partial
+
 import pytest
 import torch
 
-from attention_theory.linear_attention.learning.certificate import second_moment
 from attention_theory.linear_attention.learning.regression import (
-    excess_risk,
     fit_linear_attention,
     learn,
-    learn_causal,
     least_squares,
     statistics,
 )
 from attention_theory.linear_attention.model.features import (
-    causal_certificate_features,
     certificate_features,
     psi,
 )
 from attention_theory.linear_attention.model.literal import literal_regression, separate_regressions
-from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, random_heads, stack_lengths
+from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, random_heads, stack_lengths
 from attention_theory.linear_attention.model.parameters import coefficients, distance, head_matrix, lift
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
@@ -49,7 +47,7 @@ def test_statistics_are_means_over_samples(monkeypatch: pytest.MonkeyPatch) -> N
     features = certificate_features(tokens)
     data = statistics(tokens, labels)
     assert data.samples == 30
-    assert relative_error(data.second_moment, second_moment(features)) < 1e-14
+    assert relative_error(data.second_moment, features.mT @ features / 30) < 1e-14
     assert relative_error(data.cross, labels.mT @ features / 30) < 1e-14
     row = normal(2, psi(2), seed=3)
     direct = (features @ row.mT - labels).square().sum() / 30
@@ -76,22 +74,14 @@ def test_on_too_few_samples_the_matrix_has_the_least_norm(width: int) -> None:
 def test_every_position_is_a_sample_in_the_causal_form() -> None:
     tokens = normal(9, 5, 2, seed=0)
     teacher = random_heads(1, 2, seed=3, out=1)
-    labels = mhla_causal(teacher, tokens)
+    labels = mhla_every_token(teacher, tokens, is_causal=True)
     data = statistics(tokens, labels, causal=True)
-    rows = causal_certificate_features(tokens).flatten(0, 1)
+    rows = certificate_features(tokens, is_causal=True).flatten(0, 1)
     assert data.samples == 45
-    assert relative_error(data.second_moment, second_moment(rows)) < 1e-13
-    learned = learn_causal(tokens, labels)
+    assert relative_error(data.second_moment, rows.mT @ rows / 45) < 1e-13
+    learned = learn(tokens, labels)
     assert learned.heads.count <= 2  # one output: the matrix has d rows
     assert relative_error(learned.coefficients, coefficients(teacher)) < 1e-9
-
-
-def test_excess_risk_is_the_loss_above_the_least() -> None:
-    tokens, labels = normal(60, 4, 2, seed=0), normal(60, 2, seed=1)
-    data = statistics(tokens, labels)
-    best, rows = data.solve(), normal(3, 2, psi(2), seed=2)
-    above = data.loss(rows) - data.loss(best)
-    assert relative_error(excess_risk(rows, best, data.second_moment), above) < 1e-10
 
 
 def test_what_the_data_do_not_say_is_answered_by_zero() -> None:
@@ -102,7 +92,25 @@ def test_what_the_data_do_not_say_is_answered_by_zero() -> None:
 
 @pytest.mark.parametrize("every_token", [False, True])
 def test_the_fitted_block_is_the_teacher_on_new_sequences(every_token: bool) -> None:
-    teacher, form = random_heads(2, 3, seed=0, out=4), mhla_causal if every_token else mhla
+    teacher, form = (
+        random_heads(2, 3, seed=0, out=4),
+        partial(mhla_every_token, is_causal=True) if every_token else mhla,
+    )
     tokens, others = normal(100, 5, 3, seed=1), normal(20, 9, 3, seed=2)
     student = fit_linear_attention(tokens, form(teacher, tokens))
     torch.testing.assert_close(student(others), form(teacher, others), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("samples", [40, 4])
+def test_closed_form_is_the_loop(samples: int) -> None:
+    data = statistics(normal(samples, 3, 2, seed=0), normal(samples, 2, seed=1))
+    row = data.descend(steps=0, seed=7)
+    rate = 1 / torch.linalg.eigvalsh(data.second_moment)[-1]
+    for _ in range(25):
+        row = row - rate * (row @ data.second_moment - data.cross)
+    assert relative_error(data.descend(steps=25, seed=7), row) < 1e-6
+
+
+def test_many_steps_end_at_the_minimiser() -> None:
+    data = statistics(normal(400, 3, 2, seed=0), normal(400, 2, seed=1))
+    assert relative_error(data.descend(steps=100_000, seed=0), data.solve()) < 1e-9

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.linear_attention.learning.sketch import (
-    independent_columns,
+    _independent_columns,
+    _sparse_embedding,
     sketched_multiplications,
     sketched_regression,
     sketched_steps,
-    sparse_embedding,
 )
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.numerics import relative_error
@@ -33,9 +33,9 @@ def excesses(features: torch.Tensor, labels: torch.Tensor, rows: torch.Tensor) -
 def test_the_embedding_keeps_norms_within_a_factor_and_means_exactly() -> None:
     features, _ = badly_scaled()
     kept = torch.linalg.qr(features).Q
-    values = torch.linalg.svdvals(sparse_embedding(kept, 4 * psi(3), 4, seed=0))
+    values = torch.linalg.svdvals(_sparse_embedding(kept, 4 * psi(3), 4, seed=0))
     assert 0.5 < values.min() < values.max() < 2
-    single = sparse_embedding(features[:1], 8, 4, seed=1)
+    single = _sparse_embedding(features[:1], 8, 4, seed=1)
     assert relative_error(single.square().sum(dim=0), features[0].square()) < 1e-12
 
 
@@ -87,7 +87,7 @@ def test_independent_columns_span_the_others_whatever_their_scales(seed: int, ra
     scales = 10.0 ** normal(7, seed=seed).mul(4)
     matrix = normal(20, rank, seed=seed + 1) @ normal(rank, 7, seed=seed + 2) * scales
     matrix[:, :nothing] = 0
-    kept = independent_columns(matrix)
+    kept = _independent_columns(matrix)
     assert len(kept) == min(rank, 7 - nothing)
     assert kept.tolist() == sorted(kept.tolist())
     rest = matrix / matrix.norm(dim=0).clamp(min=1e-300)

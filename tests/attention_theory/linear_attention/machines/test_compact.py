@@ -7,12 +7,9 @@ from torch import Tensor
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import (
     CompactMachine,
-    CompactRuns,
-    compact_heads_count,
-    compact_width,
-    compare_with_simulator,
 )
 from attention_theory.linear_attention.machines.turing import (
+    Comparison,
     pad_table,
     parse_machine,
     random_inputs,
@@ -48,11 +45,11 @@ def test_one_more_entry_lets_a_head_stay_at_the_left_end() -> None:
     lost, stays = (CompactMachine(3, 2, 3, 6, stays=stays) for stays in (False, True))
     assert (lost.width, len(lost.heads)) == (stays.width, len(stays.heads))
     assert sum(len(head.value) for head in stays.heads) == 1 + sum(len(head.value) for head in lost.heads)
-    runs = compare_with_simulator(stays, tables, *inputs, 6)
+    runs = stays.compare(tables, *inputs, 6)
     assert runs.machines == 60
     assert bool(runs.kept.all())
-    assert compare_with_simulator(lost, tables, *inputs, 6).machines == 60
-    assert compare_with_simulator(lost, tables, *inputs, 6, stays=True).machines < 60
+    assert lost.compare(tables, *inputs, 6).machines == 60
+    assert lost.compare(tables, *inputs, 6, stays=True).machines < 60
 
 
 def written(universal: CompactMachine, history: Tensor, cells: int, step: int) -> list[list[tuple[int, int | None]]]:
@@ -67,10 +64,10 @@ def written(universal: CompactMachine, history: Tensor, cells: int, step: int) -
     ]
 
 
-def run_random(universal: CompactMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> CompactRuns:
+def run_random(universal: CompactMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> Comparison:
     tables = random_tables(machines, universal.states, universal.letters, seed)
     inputs = random_inputs(machines, universal.letters, universal.word, seed + 1)
-    return compare_with_simulator(universal, tables, *inputs, universal.steps, dtype)
+    return universal.compare(tables, *inputs, universal.steps, dtype)
 
 
 @settings(max_examples=40, deadline=None)
@@ -158,8 +155,9 @@ def test_a_hundred_steps_and_many_machines() -> None:
 def test_sizes_are_the_formulas() -> None:
     for size in ((1, 1, 1, 1), (2, 3, 4, 5), (5, 2, 1, 7)):
         universal = CompactMachine(*size)
-        assert (universal.width, len(universal.heads)) == (compact_width(*size), compact_heads_count(*size[1:]))
-    assert (compact_width(1, 1, 1, 1), compact_heads_count(1, 1, 1)) == (34, 17)
+        formulas = universal.width_formula(*size), universal.heads_formula(*size[1:])
+        assert (universal.width, len(universal.heads)) == formulas
+    assert (CompactMachine.width_formula(1, 1, 1, 1), CompactMachine.heads_formula(1, 1, 1)) == (34, 17)
     assert [CompactMachine(1, 1, 3, 3).tokens_until(step, 3) for step in range(4)] == [0, 10, 21, 33]
 
 

@@ -6,8 +6,8 @@ from attention_theory.linear_attention.machines.turing import random_inputs, ran
 
 
 def test_every_row_is_used_and_every_head_is_another() -> None:
-    plan = CompactHeads(3, 2, 2, 3, take_back=True)
-    heads = plan.all()
+    plan = CompactHeads(3, 2, 2, 3)
+    heads = plan.heads
     used = torch.cat([torch.cat([head.source, head.key, head.value, head.destination]) for head in heads])
     unused = set(range(plan.rows.size)) - set(used.tolist())
     assert unused == set()

@@ -1,25 +1,61 @@
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
-from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
-from attention_theory.linear_attention.machines.programs import read_tokens, run_heads, run_program
+from attention_theory.linear_attention.machines.example_programs import (
+    if_then,
+    if_then_program,
+    if_then_prompt,
+    random_table,
+    random_walk_prompt,
+    walk_program,
+)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_tables_are_executed(seed: int) -> None:
     program, prompt = random_table((3, 4, 5, 2), seed)
     assert len(prompt) == 5
-    expected = run_program(program, prompt, 1)
+    expected = program.run(prompt, 1)
     assert set(expected[-1]) == {"destination"}
-    assert read_tokens(*run_heads(program, prompt, 1)) == expected
+    assert program.read(program.run_heads(prompt, 1)) == expected
 
 
 def test_a_walk_follows_the_arrows() -> None:
-    prompt = random_walk_prompt(4, 3, seed=1)
-    run = run_program(walk_program(4, 3, 16), prompt, 8)
+    program, prompt = walk_program(4, 3, 16), random_walk_prompt(4, 3, seed=1)
+    run = program.run(prompt, 8)
     for past, now in pairwise(run[4:]):
         assert now["here"] == prompt[past["here"]]["points"]
         assert now["mark"] == prompt[past["here"]]["label"]
         assert now.get("before") == past.get("mark")
-    assert read_tokens(*run_heads(walk_program(4, 3, 16), prompt, 8)) == run
+    assert program.read(program.run_heads(prompt, 8)) == run
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3])
+def test_the_lookups_do_what_the_conditions_do(cases: int) -> None:
+    program = if_then_program(1, cases, letters=4, outcomes=2)
+    for test, *outcomes in product(range(4), *[range(2)] * cases):
+        prompt = if_then_prompt([test], list(range(cases)), outcomes)
+        expected = if_then(prompt | {"x": test}, cases)
+        assert expected == ({"x'": outcomes[test]} if test < cases else {})
+        run = program.read(program.run_heads([prompt], cases + 1))
+        assert run == program.run([prompt], cases + 1)
+        assert run[-1].get("x'.0") == expected.get("x'")
+
+
+def test_nothing_is_carried_in_print() -> None:
+    """The second case and the letter are read from a token that does not have them."""
+    program = if_then_program(1, 2, 3, 2, form="printed")
+    run = program.read(program.run_heads([if_then_prompt([0], [0, 1], [1, 0])], 3))
+    assert run[1] == {"position": 1, "s0.0": 0, "s1.0": 1}
+    assert run[2] == {"position": 2}
+    assert run[3] == {"position": 3}
+
+
+def test_blocks_in_turn_need_rows_of_their_own() -> None:
+    prompt = if_then_prompt([0, 1], [0, 1], [1, 0])
+    program, shared = if_then_program(2, 2, 2, 2), if_then_program(2, 2, 2, 2, rows="shared")
+    run = program.read(program.run_heads([prompt], 6))
+    assert run[3]["x'.0"] == 1
+    assert run[6]["x'.1"] == 0
+    assert shared.run_heads([prompt], 6)[6, shared.rows["x'.1"]].tolist() == [2, 0]

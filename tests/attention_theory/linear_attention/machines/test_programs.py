@@ -12,13 +12,6 @@ from attention_theory.linear_attention.machines.programs import (
     Lookup,
     LookupProgram,
     Token,
-    compile_program,
-    copy,
-    embed_tokens,
-    next_token,
-    read_tokens,
-    run_heads,
-    run_program,
 )
 from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.validation import ParameterError
@@ -32,7 +25,7 @@ def table_program(query: list[int], write: list[int]) -> LookupProgram:
 
 
 def run_compiled(program: LookupProgram, prompt: list[Token], steps: int, form: Form = "correct") -> list[Token]:
-    return read_tokens(*run_heads(program, prompt, steps, form))
+    return program.read(program.run_heads(prompt, steps, form))
 
 
 @settings(max_examples=30)
@@ -47,20 +40,20 @@ def test_a_compiled_lookup_does_what_the_program_does(
 ) -> None:
     program = table_program(query, write)
     prompt: list[Token] = [{"key": key, "value": value} for key, value in enumerate(values)] + [{"source": source}]
-    assert run_compiled(program, prompt, 1) == run_program(program, prompt, 1)
+    assert run_compiled(program, prompt, 1) == program.run(prompt, 1)
 
 
 def test_the_printed_placement_reads_the_wrong_rows() -> None:
     program = table_program([0, 1, 2], [0, 1, 0, 1, 0])
     prompt: list[Token] = [{"key": 0, "value": 3}, {"source": 0}]
-    assert run_program(program, prompt, 1)[-1] == {"destination": 1}
+    assert program.run(prompt, 1)[-1] == {"destination": 1}
     assert run_compiled(program, prompt, 1, form="printed")[-1] == {}
 
 
 def test_copies_and_positions() -> None:
-    program = LookupProgram({"position": 6, "letter": 4}, [copy(1, "letter", "letter", 6)])
+    program = LookupProgram({"position": 6, "letter": 4}, [Lookup.copy(1, "letter", "letter", 6)])
     prompt: list[Token] = [{"position": 0, "letter": 2}, {"position": 1, "letter": 3}]
-    expected = run_program(program, prompt, 4)
+    expected = program.run(prompt, 4)
     assert [token["letter"] for token in expected] == [2, 3, 2, 3, 2, 3]
     assert run_compiled(program, prompt, 4) == expected
 
@@ -69,11 +62,11 @@ def test_duplicate_keys_are_a_sum_for_heads_and_refused_by_the_program() -> None
     program = table_program([0, 1, 2], [0, 0, 0, 0, 0])
     prompt: list[Token] = [{"key": 1, "value": 0}, {"key": 1, "value": 2}, {"source": 1}]
     with pytest.raises(AmbiguousLookup):
-        next_token(program, prompt)
-    run, rows = run_heads(program, prompt, 1)
-    assert run[-1, rows["destination"]].tolist() == [2, 0]
+        program.next_token(prompt)
+    run = program.run_heads(prompt, 1)
+    assert run[-1, program.rows["destination"]].tolist() == [2, 0]
     with pytest.raises(ValueError, match="destination"):
-        read_tokens(run, rows)
+        program.read(run)
 
 
 def test_two_values_for_one_attribute_are_refused_or_the_later_one_stands() -> None:
@@ -81,16 +74,16 @@ def test_two_values_for_one_attribute_are_refused_or_the_later_one_stands() -> N
     program = LookupProgram({"source": 1, "key": 2, "value": 2}, [lookup, replace(lookup, query={0: 1})])
     prompt: list[Token] = [{"key": 0, "value": 0}, {"key": 1, "value": 1}, {"source": 0}]
     with pytest.raises(AmbiguousLookup):
-        next_token(program, prompt)
-    assert next_token(program, prompt, form="printed") == {"value": 1}
-    assert run_heads(program, prompt, 1)[0][-1, -2:].tolist() == [1, 1]
+        program.next_token(prompt)
+    assert program.next_token(prompt, form="printed") == {"value": 1}
+    assert program.run_heads(prompt, 1)[-1, -2:].tolist() == [1, 1]
 
 
 def test_dense_heads_are_an_mhla() -> None:
     program = table_program([3, 1, 2], [0, 1, 0, 1, 0])
-    heads, rows = compile_program(program)
-    prompt = embed_tokens([{"key": 3, "value": 1}, {"source": 0}], rows, dtype=torch.float64)
-    assert mhla(dense(heads, rows.size), prompt)[rows["destination"]].tolist() == [0.0, 1.0]
+    prompt = program.embed([{"key": 3, "value": 1}, {"source": 0}], dtype=torch.float64)
+    output = mhla(dense(program.heads(), program.rows.size), prompt)
+    assert output[program.rows["destination"]].tolist() == [0.0, 1.0]
 
 
 def test_bad_input_is_refused() -> None:

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.machines.turing import (
-    decide,
     pad_table,
     parse_machine,
     random_inputs,
@@ -40,20 +39,20 @@ def test_a_run_by_hand() -> None:
     [("", 1, "accept"), ("1", 2, "reject"), ("11", 3, "accept"), ("111", 4, "reject"), ("11", 2, "undecided")],
 )
 def test_words_are_decided(word: str, steps: int, verdict: str) -> None:
-    assert decide(parse_machine(EVEN), word, 5, steps) == verdict
+    assert parse_machine(EVEN).decide(word, 5, steps) == verdict
 
 
 def test_a_head_that_leaves_the_window_is_lost() -> None:
     machine = parse_machine("go _ -> go _ L")
     run = simulate(machine.table, torch.zeros(3, dtype=torch.int64), 0, 2)
     assert run.states.tolist() == [[0, 3, 3], [3, 3, 3], [3, 3, 3]]
-    assert decide(machine, "", 3, 5) == "undecided"
+    assert machine.decide("", 3, 5) == "undecided"
 
 
 def test_pairs_without_a_rule_reject() -> None:
-    assert decide(parse_machine("go 1 -> go 1 R"), "11", 4, 9) == "undecided"
-    assert decide(parse_machine("go 0 -> go 0 R\ngo 1 -> go 1 R\nother 0 -> go 1 L"), "10", 4, 9) == "undecided"
-    assert decide(parse_machine("go _ -> stop _ S"), "", 2, 2) == "reject"
+    assert parse_machine("go 1 -> go 1 R").decide("11", 4, 9) == "undecided"
+    assert parse_machine("go 0 -> go 0 R\ngo 1 -> go 1 R\nother 0 -> go 1 L").decide("10", 4, 9) == "undecided"
+    assert parse_machine("go _ -> stop _ S").decide("", 2, 2) == "reject"
 
 
 def test_a_padded_machine_is_the_same_machine() -> None:

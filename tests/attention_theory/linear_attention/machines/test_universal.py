@@ -2,22 +2,22 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import dense
-from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
-from attention_theory.linear_attention.machines.universal import (
-    MachineRuns,
-    UniversalMachine,
-    compare_with_simulator,
-)
+from attention_theory.linear_attention.machines.turing import Comparison, random_inputs, random_tables
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.validation import ParameterError
 
 
-def compare(universal: UniversalMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8) -> MachineRuns:
+def compare(
+    universal: UniversalMachine, machines: int, seed: int, dtype: torch.dtype = torch.int8
+) -> tuple[Comparison, Tensor]:
+    """How random machines run in the layer, and all tokens."""
     tables = random_tables(machines, universal.states, universal.letters, seed)
     inputs = random_inputs(machines, universal.letters, universal.window, seed + 1)
-    return compare_with_simulator(universal, tables, *inputs, dtype)
+    return universal.compare(tables, *inputs, dtype)
 
 
 @settings(max_examples=15)
@@ -29,9 +29,9 @@ def compare(universal: UniversalMachine, machines: int, seed: int, dtype: torch.
     seed=st.integers(0, 999),
 )
 def test_every_machine_runs_exactly(states: int, letters: int, window: int, steps: int, seed: int) -> None:
-    compared = compare(UniversalMachine(states, letters, window, steps), 3, seed)
+    compared, history = compare(UniversalMachine(states, letters, window, steps), 3, seed)
     assert compared.exact.all()
-    assert set(compared.history.unique().tolist()) <= {0, 1}
+    assert set(history.unique().tolist()) <= {0, 1}
 
 
 def test_the_block_heads_are_a_layer_of_linear_attention() -> None:
@@ -46,13 +46,13 @@ def test_the_block_heads_are_a_layer_of_linear_attention() -> None:
 
 
 def test_working_rows_must_be_private() -> None:
-    assert compare(UniversalMachine(2, 2, 4, 3, working_rows="shared"), 5, 0, torch.float64).machines == 0
+    shared, _ = compare(UniversalMachine(2, 2, 4, 3, working_rows="shared"), 5, 0, torch.float64)
+    assert shared.machines == 0
 
 
 def test_an_empty_state_cannot_be_looked_up() -> None:
     """Read as no state, the printed form is right after the first step, and letters get lost from the second on."""
-    draws = (random_tables(10, 2, 2, 0), *random_inputs(10, 2, 5, 1))
-    printed = compare_with_simulator(UniversalMachine(2, 2, 5, 3, form="printed"), *draws)
+    printed, _ = compare(UniversalMachine(2, 2, 5, 3, form="printed"), 10, 0)
     assert printed.exact[:, :2].all()
     assert not printed.exact[:, 2].any()
 
@@ -77,7 +77,7 @@ def test_prompts_hold_table_and_tape() -> None:
 @pytest.mark.parametrize("step", [-1, 3])
 def test_only_steps_that_are_taken_can_be_read(step: int) -> None:
     universal = UniversalMachine(2, 2, 3, 2)
-    history = compare(universal, 2, 0).history
+    _, history = compare(universal, 2, 0)
     assert universal.read(history, 2).letters.shape == (2, 3)
     with pytest.raises(ParameterError, match="step must be a whole number from 0 to 2"):
         universal.read(history, step)

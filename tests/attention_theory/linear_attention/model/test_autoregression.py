@@ -1,7 +1,7 @@
 import torch
 from torch import Tensor
 
-from attention_theory.linear_attention.model.autoregression import autoregress, history_entry, last_tokens
+from attention_theory.linear_attention.model.autoregression import autoregress
 
 
 def add_last_two(tokens: Tensor) -> Tensor:
@@ -19,9 +19,3 @@ def test_the_new_output_is_appended() -> None:
 def test_rounding_acts_before_the_token_is_read_again() -> None:
     run = autoregress(add_last_two, PROMPT, 3, rounding=lambda token: token % 2)
     assert run[:, 0].tolist() == [1, 1, 0, 1, 1]
-
-
-def test_the_history_is_made_of_prefixes() -> None:
-    run = autoregress(add_last_two, PROMPT, 3)
-    assert history_entry(run, 2, 1)[:, 0].tolist() == [1, 1, 2]
-    assert last_tokens(run, 2)[:, 0].tolist() == [3, 5]

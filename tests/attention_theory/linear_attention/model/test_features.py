@@ -4,13 +4,12 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.model.features import (
-    causal_certificate_features,
     certificate_features,
     cubic_features,
     pairs,
     psi,
 )
-from attention_theory.linear_attention.model.literal import certificate_features_by_loops, cubic_features_by_loops
+from attention_theory.linear_attention.model.literal import cubic_features_by_loops
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
 
@@ -23,8 +22,9 @@ def integers(batch: int, tokens: int, width: int, seed: int) -> torch.Tensor:
 def test_features_are_the_loops_exactly(width: int) -> None:
     z = integers(3, 5, width, seed=width)
     for i in range(3):
-        assert torch.equal(cubic_features(z)[i], cubic_features_by_loops(z[i]))
-        assert torch.equal(certificate_features(z)[i], certificate_features_by_loops(z[i]))
+        literal = cubic_features_by_loops(z[i]).reshape(width, width, width)
+        assert torch.equal(cubic_features(z)[i], literal.flatten(1))
+        assert torch.equal(certificate_features(z)[i], literal[pairs(width)].flatten())
 
 
 def test_printed_order_runs_over_k_first() -> None:
@@ -36,7 +36,7 @@ def test_printed_order_runs_over_k_first() -> None:
 def test_causal_features_are_those_of_every_prefix() -> None:
     z = integers(2, 5, 3, seed=1)
     prefixes = torch.stack([certificate_features(z[:, : t + 1]) for t in range(5)], dim=1)
-    assert torch.equal(causal_certificate_features(z), prefixes)
+    assert torch.equal(certificate_features(z, is_causal=True), prefixes)
 
 
 @pytest.mark.parametrize(("width", "expected"), [(1, 1), (2, 6), (3, 18), (4, 40), (5, 75), (6, 126)])

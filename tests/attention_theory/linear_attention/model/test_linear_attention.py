@@ -1,20 +1,24 @@
 """The block for a network against the functions of the paper, and its causal form across chunks."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
+from torch import Tensor
 
 from attention_theory.linear_attention.model.linear_attention import (
-    CHUNK,
-    ONE_CHUNK,
+    _CHUNK,
+    _ONE_CHUNK,
     LinearAttention,
-    chunked_read,
-    scored_read,
+    _chunked_read,
+    _scored_read,
 )
-from attention_theory.linear_attention.model.mhla import mhla, mhla_causal, mhla_every_token, random_heads
+from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, random_heads
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
-LENGTHS = [1, 3, ONE_CHUNK, ONE_CHUNK + 1, 6 * CHUNK - 2]
+LENGTHS = [1, 3, _ONE_CHUNK, _ONE_CHUNK + 1, 6 * _CHUNK - 2]
 
 
 def block(**options: bool) -> LinearAttention:
@@ -24,11 +28,12 @@ def block(**options: bool) -> LinearAttention:
 @pytest.mark.parametrize("length", LENGTHS)
 def test_the_three_forms_are_those_of_the_paper(length: int) -> None:
     tokens = normal(2, length, 4, seed=1)
-    for options, form in [
+    forms: list[tuple[dict[str, bool], Callable[..., Tensor]]] = [
         ({"is_causal": False}, mhla_every_token),
-        ({}, mhla_causal),
+        ({}, partial(mhla_every_token, is_causal=True)),
         ({"last_token": True}, mhla),
-    ]:
+    ]
+    for options, form in forms:
         layer = block(**options)
         torch.testing.assert_close(layer(tokens), form(layer.heads, tokens), rtol=1e-11, atol=1e-9)
 
@@ -45,8 +50,8 @@ def test_linear_time_gives_what_every_score_gives(length: int, is_causal: bool) 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, 1e200])
 def test_a_bad_token_reaches_no_row_before_it_in_any_chunk(bad: float) -> None:
-    layer, tokens = block(), normal(6 * CHUNK, 4, seed=1).requires_grad_()
-    at = CHUNK + 5
+    layer, tokens = block(), normal(6 * _CHUNK, 4, seed=1).requires_grad_()
+    at = _CHUNK + 5
     broken = tokens.detach().clone()
     broken[at] = bad
     broken.requires_grad_()
@@ -58,9 +63,9 @@ def test_a_bad_token_reaches_no_row_before_it_in_any_chunk(bad: float) -> None:
 
 def test_no_chunk_changes_the_sum() -> None:
     queries, tokens = normal(2, 11 * 3, 4, seed=0), normal(2, 11, 4, seed=1)
-    whole = scored_read(queries, tokens)
+    whole = _scored_read(queries, tokens)
     for chunk in (1, 2, 5, 11, 64):
-        torch.testing.assert_close(chunked_read(queries, tokens, chunk=chunk), whole)
+        torch.testing.assert_close(_chunked_read(queries, tokens, chunk=chunk), whole)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

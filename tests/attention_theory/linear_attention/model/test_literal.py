@@ -1,11 +1,7 @@
 import torch
 
-from attention_theory.linear_attention.model.literal import (
-    block_design,
-    certificate_features_by_loops,
-    cubic_features_by_loops,
-    mhla_by_sums,
-)
+from attention_theory.linear_attention.model.features import certificate_features
+from attention_theory.linear_attention.model.literal import cubic_features_by_loops, mhla_by_sums
 from attention_theory.linear_attention.model.mhla import Heads
 
 #: Two tokens (1, 2) and (3, -1): <z_1, z_1> = 10, <z_1, z_2> = -1, <z_2, z_2> = 5, last token (3, -1).
@@ -21,12 +17,4 @@ def test_output_worked_by_hand() -> None:
 
 def test_features_worked_by_hand() -> None:
     assert cubic_features_by_loops(TOKENS).tolist() == [[30, -10, -3, 1], [-3, 1, 15, -5]]
-    assert certificate_features_by_loops(TOKENS).tolist() == [-3, 1, 30, -10, 15, -5]
-
-
-def test_blocks_of_the_design() -> None:
-    design = block_design(TOKENS[None], out=2)
-    assert design.shape == (1, 2, 4, 4)
-    features = cubic_features_by_loops(TOKENS)
-    assert torch.equal(design[0, 0], torch.cat([features, torch.zeros(2, 4)]))
-    assert torch.equal(design[0, 1], torch.cat([torch.zeros(2, 4), features]))
+    assert certificate_features(TOKENS).tolist() == [-3, 1, 30, -10, 15, -5]

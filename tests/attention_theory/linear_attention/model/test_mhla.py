@@ -6,10 +6,8 @@ from hypothesis import strategies as st
 from attention_theory.linear_attention.model.literal import mhla_by_sums
 from attention_theory.linear_attention.model.mhla import (
     Heads,
-    causal_gram,
     gram,
     mhla,
-    mhla_causal,
     mhla_every_token,
     random_heads,
     stack_lengths,
@@ -35,13 +33,13 @@ def test_three_forms_agree(width: int, tokens: int, heads: int) -> None:
 def test_causal_form_is_the_last_token_form_on_every_prefix(out: int) -> None:
     model, z = random_heads(2, 3, seed=3, out=out), draw(6, 3, seed=4, batch=(2,))
     prefixes = torch.stack([mhla(model, z[:, : t + 1]) for t in range(6)], dim=1)
-    assert mhla_causal(model, z).shape == (2, 6, out)
-    assert relative_error(mhla_causal(model, z), prefixes) < 1e-12
+    assert mhla_every_token(model, z, is_causal=True).shape == (2, 6, out)
+    assert relative_error(mhla_every_token(model, z, is_causal=True), prefixes) < 1e-12
 
 
 def test_causal_gram_ends_at_the_gram_matrix() -> None:
     z = draw(5, 3, seed=0, batch=(4,))
-    assert torch.allclose(causal_gram(z)[:, -1], gram(z), rtol=1e-13)
+    assert torch.allclose(gram(z, is_causal=True)[:, -1], gram(z), rtol=1e-13)
 
 
 @settings(max_examples=25)

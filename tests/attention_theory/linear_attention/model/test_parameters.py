@@ -10,7 +10,6 @@ from attention_theory.linear_attention.model.mhla import Heads, mhla, random_hea
 from attention_theory.linear_attention.model.parameters import (
     antisymmetric_twin,
     coefficients,
-    coefficients_of_matrix,
     distance,
     head_matrix,
     heads_from_matrix,
@@ -60,10 +59,10 @@ def test_output_is_linear_in_the_features(seed: int, width: int, heads: int, tok
 def test_lift_is_a_right_inverse_of_least_norm(width: int, out: int) -> None:
     row = normal(out, psi(width), seed=1)
     matrix = lift(row, width)
-    assert relative_error(coefficients_of_matrix(matrix), row) < 1e-15
+    assert relative_error(coefficients(matrix), row) < 1e-15
     assert (row / lift_scale(width)).norm().item() == pytest.approx(matrix.norm().item())
     twin = antisymmetric_twin(matrix, seed=2)
-    assert relative_error(coefficients_of_matrix(twin), row) < 1e-14
+    assert relative_error(coefficients(twin), row) < 1e-14
     assert torch.linalg.norm(twin) > torch.linalg.norm(matrix)
     assert abs(((twin - matrix) * matrix).sum()) < 1e-12
 
@@ -91,8 +90,8 @@ def test_distance_is_zero_on_the_same_function_only() -> None:
 
 def test_shapes_that_cannot_be_are_refused() -> None:
     with pytest.raises(ParameterError, match="matrix"):
-        coefficients_of_matrix(torch.zeros(4, 5))
+        coefficients(torch.zeros(4, 5))
     with pytest.raises(ParameterError, match="matrix"):
-        coefficients_of_matrix(torch.zeros(5, 4))
+        coefficients(torch.zeros(5, 4))
     with pytest.raises(ParameterError, match="matrix"):
         antisymmetric_twin(torch.zeros(1, 1), seed=0)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.approximation import (
-    mirrored,
     reciprocal_partition,
     reciprocal_sigmoids,
     root_partition,
@@ -34,7 +33,7 @@ def test_steps_and_sigmoids_stay_near_the_root(error: float, most: float) -> Non
 
 
 def test_the_mirror_is_odd() -> None:
-    function = mirrored(reciprocal_sigmoids(0.1, 0.2, 5.0))
+    function = reciprocal_sigmoids(0.1, 0.2, 5.0).mirrored()
     x = torch.linspace(0.2, 4.9, 100, dtype=torch.float64)
     assert torch.allclose(function(-x), -function(x), rtol=0, atol=1e-12)
     assert (function(-x) + 1 / x).abs().max() < 0.1

@@ -3,8 +3,8 @@ import torch
 
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import (
-    Product,
     ProductBlock,
+    _Product,
     divided_entry,
     product_error,
     softmax_entry,
@@ -13,7 +13,7 @@ from attention_theory.randomness import normal
 
 
 @pytest.mark.parametrize("product", ["ab", "ba", "bb", "aa"])
-def test_products_follow_their_error_law(product: Product) -> None:
+def test_products_follow_their_error_law(product: _Product) -> None:
     a, b = normal(2, 3, 4, 4, seed=0)
     block = ProductBlock(product=product, slope=1e-4)
     exact = block.reference(a, b)

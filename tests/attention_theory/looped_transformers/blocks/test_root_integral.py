@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.looped_transformers.blocks.root_integral import ROOT_INTEGRAL, root_at_scales
+from attention_theory.looped_transformers.blocks.approximation import ROOT_INTEGRAL, root_at_scales
 
 
 def test_the_constant_is_the_integral() -> None:

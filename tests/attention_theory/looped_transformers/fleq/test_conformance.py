@@ -60,7 +60,7 @@ def test_one_machine_follows_thirty_random_programs_that_change_themselves() -> 
 
 
 def test_a_cold_machine_is_found_out() -> None:
-    found = fleq_conformance(FleqMachine(PROGRAMS[0], BLOCKS, temperature=3.0), PROGRAMS[:10], 12)
+    found = fleq_conformance(FleqMachine(PROGRAMS[0], BLOCKS, inverse_temperature=3.0), PROGRAMS[:10], 12)
     assert found.deviation > 0.1
 
 

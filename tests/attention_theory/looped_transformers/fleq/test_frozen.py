@@ -16,7 +16,7 @@ def test_one_machine_runs_shorter_programs_and_its_module_does_the_same() -> Non
     found = fleq_conformance(computer.machine, programs, 8)
     assert found.wrong == 0
     assert found.deviation < 1e-11
-    layers = computer.machine.transformer.module(computer.temperature)
+    layers = computer.machine.transformer.module(computer.inverse_temperature)
     state = torch.stack([computer.machine.layout.pack(one) for one in programs])
     assert (layers(state) - computer.machine.cycle(state)).abs().max() < 1e-11
 

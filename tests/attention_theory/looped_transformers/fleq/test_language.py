@@ -9,11 +9,9 @@ from attention_theory.looped_transformers.fleq.language import (
     FleqProgram,
     Instruction,
     PointerMove,
+    _moved,
     addresses,
     interpret,
-    largest_entry,
-    moved,
-    variable,
 )
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import ParameterError
@@ -33,7 +31,7 @@ def test_a_loop_multiplies_by_repeated_addition(x: int, times: int) -> None:
     """
     run = interpret(program(text, total=0.0, x=float(x), count=float(-times)))
     assert run.halted
-    assert variable(program(text, total=0.0, x=0.0, count=0.0), run.memory, "total")[0, 0] == x * (times + 1)
+    assert program(text, total=0.0, x=0.0, count=0.0).variable(run.memory, "total")[0, 0] == x * (times + 1)
     assert len(run.counters) == 3 * (times + 1)
     assert run.executed[0] == 0
     assert run.executed[1:] == run.counters[:-1]
@@ -42,14 +40,14 @@ def test_a_loop_multiplies_by_repeated_addition(x: int, times: int) -> None:
 def test_matrices_lie_in_consecutive_cells() -> None:
     matrix = torch.arange(6.0, dtype=torch.float64).reshape(2, 3)
     built = program("b = transpose(a)\nhalt", a=matrix, b=0.0)
-    assert torch.equal(variable(built, built.memory, "a")[:2], matrix)
-    assert torch.equal(variable(built, interpret(built).memory, "b")[:, :2], matrix.mT)
+    assert torch.equal(built.variable(built.memory, "a")[:2], matrix)
+    assert torch.equal(built.variable(interpret(built).memory, "b")[:, :2], matrix.mT)
 
 
 def test_a_narrow_instruction_leaves_the_other_columns() -> None:
     a = normal(3, 3, seed=0)
     built = program("b[1] = add(a[2], zero) width 1\nhalt", a=a, b=torch.ones(3, 3))
-    after = variable(built, interpret(built).memory, "b")
+    after = built.variable(interpret(built).memory, "b")
     assert torch.equal(after[:, 1], a[:, 2])
     assert torch.equal(after[:, [0, 2]], torch.ones(3, 2, dtype=torch.float64))
 
@@ -81,7 +79,7 @@ def test_moves_of_what_is_not_there_are_refused() -> None:
         with pytest.raises(ParameterError, match=r"code must move addresses of instructions \[2\] .* at 0"):
             FleqProgram((move, PointerMove(2, "b"), halt), memory, {}, {})
     with pytest.raises(TypeError, match="pointer move"):
-        moved(PointerMove(2, "b"), PointerMove(2, "a"))
+        _moved(PointerMove(2, "b"), PointerMove(2, "a"))
 
 
 def test_several_addresses_move_at_once() -> None:
@@ -91,7 +89,7 @@ def test_several_addresses_move_at_once() -> None:
     assert run.pointers[1][2].tolist() == [9, 12, 9]
     assert torch.equal(run.pointers[2], run.pointers[1])
     assert addresses(built.code, 15)[0].tolist() == [0, 0, 17]  # c is the column of instruction 2, behind 15 cells
-    assert variable(built, run.memory, "x")[0, 0] == 1
+    assert built.variable(run.memory, "x")[0, 0] == 1
 
 
 def test_pointers_move_through_the_cells() -> None:
@@ -123,4 +121,4 @@ def test_every_function_is_what_it_says() -> None:
 def test_the_largest_entry_is_that_of_any_cycle() -> None:
     grows_and_falls = "x = add(x, x)\nx = sub(x, x)\nhalt"
     run = interpret(assemble(grows_and_falls, {"x": -3.0}, 2))
-    assert largest_entry([run]) == 6.0
+    assert run.largest_entry == 6.0

@@ -4,12 +4,12 @@ import torch
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.language import FleqProgram, Instruction
-from attention_theory.looped_transformers.fleq.layout import FIELDS, FleqLayout
+from attention_theory.looped_transformers.fleq.layout import _FIELDS, FleqLayout
 from attention_theory.validation import ParameterError
 
 
 def layout(cells: int = 6, instructions: int = 3) -> FleqLayout:
-    return FleqLayout(3, cells, instructions, [SumBlock("add"), TransposeBlock()], temperature=30.0)
+    return FleqLayout(3, cells, instructions, [SumBlock("add"), TransposeBlock()], inverse_temperature=30.0)
 
 
 def program(layout: FleqLayout, *targets: int) -> FleqProgram:
@@ -29,7 +29,7 @@ def test_an_instruction_lies_in_its_column_field_by_field() -> None:
     one = layout()
     state = one.pack(program(one, 2, 0, 1))
     column = one.rows.of(state, "memory")[one.first_instruction][: len(one.instruction_rows)]
-    fields = dict(zip(FIELDS, column.split([len(one.rows[name]) for name in FIELDS]), strict=True))
+    fields = dict(zip(_FIELDS, column.split([len(one.rows[name]) for name in _FIELDS]), strict=True))
     assert torch.equal(fields["to b"], one.codes[one.scratch + 2])
     assert torch.equal(fields["to target"], one.codes[one.first_instruction + 2])
     assert torch.equal(fields["function"], one.function_codes[1])

@@ -5,9 +5,8 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
 from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret, variable
+from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.looped_transformers.programs.power_iteration import power_program
 from attention_theory.looped_transformers.programs.regression import sgd_program
@@ -18,28 +17,28 @@ BLOCKS: list[FunctionBlock] = [ProductBlock(), SumBlock("add", 1), SumBlock("sub
 
 
 def programs() -> list[FleqProgram]:
-    return [padded(one, 60, 17) for one in (newton_program(MATRIX, 2), power_program(MATRIX + MATRIX.mT, 3))]
+    return [one.padded(60, 17) for one in (newton_program(MATRIX, 2), power_program(MATRIX + MATRIX.mT, 3))]
 
 
 def test_a_padded_program_does_the_same() -> None:
     program = newton_program(MATRIX, 3)
-    short, long = interpret(program), interpret(padded(program, 80, 20))
+    short, long = interpret(program), interpret(program.padded(80, 20))
     assert long.halted
     assert long.counters[:-2] == short.counters[:-1]
     assert len(long.counters) == len(short.counters) + 1  # through the first idle instruction
-    assert torch.equal(variable(program, long.memory, "x"), variable(program, short.memory, "x"))
+    assert torch.equal(program.variable(long.memory, "x"), program.variable(short.memory, "x"))
 
 
 def test_a_jump_to_the_halt_takes_no_longer() -> None:
     program = assemble("if zero <= 0 goto end\none = add(one, one)\nend: halt", {}, size=3)
-    long = padded(program, 12, 9)
+    long = program.padded(12, 9)
     assert interpret(long).counters == [8]
     assert long.labels["end"] == long.halt == 8
 
 
 def test_the_size_itself_changes_nothing() -> None:
     program = newton_program(MATRIX, 3)
-    same = padded(program, len(program.memory), len(program.code))
+    same = program.padded(len(program.memory), len(program.code))
     assert same.code == program.code
     assert torch.equal(same.memory, program.memory)
 
@@ -48,7 +47,7 @@ def test_weights_do_not_depend_on_the_program() -> None:
     first, second = programs()
     machine, other = FleqMachine(first, BLOCKS), FleqMachine(second, BLOCKS)
     assert machine.transformer.same_weights(other.transformer)
-    assert not machine.transformer.same_weights(FleqMachine(padded(first, 200, 20), BLOCKS).transformer)
+    assert not machine.transformer.same_weights(FleqMachine(first.padded(200, 20), BLOCKS).transformer)
     for program in (first, second):
         reference = interpret(program)
         result = compare(machine.run(program, len(reference.counters)), reference)
@@ -70,5 +69,5 @@ def test_programs_run_side_by_side_as_one_by_one() -> None:
 def test_pointer_moves_keep_their_place() -> None:
     x = normal(2, 4, seed=1)
     program = sgd_program(x[0], x, x[:, 0], 0.1, 2)
-    short, long = interpret(program), interpret(padded(program, 200, 40))
+    short, long = interpret(program), interpret(program.padded(200, 40))
     assert torch.equal(long.memory[: len(program.memory)], short.memory)

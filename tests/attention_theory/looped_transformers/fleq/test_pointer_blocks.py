@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import FleqProgram, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.fleq.padding import padded
 from attention_theory.looped_transformers.machine.summary import summarise
 
 SIZE = 3
@@ -80,7 +79,7 @@ def test_a_plain_program_runs_where_pointers_may_move() -> None:
 
 
 def test_padding_keeps_the_moves() -> None:
-    built = padded(program("advance step.bc by 4", "rewind step.b to y"), 70, 9)
+    built = program("advance step.bc by 4", "rewind step.b to y").padded(70, 9)
     result = compare(machine_of(built).run(built), interpret(built))
     assert result.counters_agree
     assert result.pointers_agree
@@ -88,4 +87,4 @@ def test_padding_keeps_the_moves() -> None:
 
 def test_a_cold_machine_loses_its_pointers() -> None:
     built = program(*["advance step.b by 3"] * 12)
-    assert not compare(machine_of(built, temperature=2.0).run(built, 13), interpret(built)).pointers_agree
+    assert not compare(machine_of(built, inverse_temperature=2.0).run(built, 13), interpret(built)).pointers_agree

@@ -5,12 +5,11 @@ from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.fleq.layout import FleqLayout
-from attention_theory.looped_transformers.fleq.steps import add_to_address, round_signs, route_to_block
+from attention_theory.looped_transformers.fleq.steps import _add_to_address, _route_to_block
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.randomness import generator
-from attention_theory.rows import Rows
 
-LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], temperature=30.0)
+LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], inverse_temperature=30.0)
 
 
 @pytest.mark.parametrize("with_column", [True, False])
@@ -19,7 +18,7 @@ LAYOUT = FleqLayout(2, 12, 8, [SumBlock("add")], temperature=30.0)
 def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: int, seed: int) -> None:
     rows, scratch = LAYOUT.rows, LAYOUT.scratch
     layer = Layer(rows, "add")
-    add_to_address(layer, LAYOUT, rows["to a"], rows["scratch address"] if with_column else None, constant)
+    _add_to_address(layer, LAYOUT, rows["to a"], rows["scratch address"] if with_column else None, constant)
     addresses = torch.randint(2**LAYOUT.bits, (scratch,), generator=generator(seed))
     state = torch.zeros(LAYOUT.columns, rows.size, dtype=torch.float64)
     rows.of(state, "to a")[:scratch] = LAYOUT.codes[addresses]
@@ -33,19 +32,9 @@ def test_addresses_are_added_modulo_a_power_of_two(with_column: bool, constant: 
     assert after[scratch:].count_nonzero() == 0
 
 
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=1, max_size=6), st.floats(-0.2, 0.2))
-@settings(max_examples=30)
-def test_signs_are_rounded(values: list[float], noise: float) -> None:
-    rows = Rows(counter=len(values))
-    layer = Layer(rows, "round")
-    round_signs(layer, rows["counter"])
-    state = torch.tensor([values], dtype=torch.float64)
-    assert torch.allclose(layer.dense.feed_forward(state + noise), state, rtol=0, atol=1e-15)
-
-
 def test_the_counter_is_rounded_on_the_way_to_a_block() -> None:
     state = torch.zeros(LAYOUT.columns, LAYOUT.rows.size, dtype=torch.float64)
     counter = LAYOUT.codes[LAYOUT.first_instruction + 1]
     LAYOUT.rows.of(state, "counter")[0] = 0.9 * counter
-    after = route_to_block(LAYOUT, 100.0).dense.feed_forward(state)
+    after = _route_to_block(LAYOUT, 100.0).dense.feed_forward(state)
     torch.testing.assert_close(LAYOUT.rows.of(after, "counter")[0], counter, rtol=0, atol=1e-14)

@@ -11,7 +11,6 @@ from attention_theory.looped_transformers.machine.codes import (
     address_bits,
     from_bits,
     position_codes,
-    softmax_law,
     to_bits,
 )
 from attention_theory.validation import ParameterError
@@ -40,15 +39,6 @@ def test_address_bits_are_the_least(columns: int) -> None:
 def test_more_columns_than_codes_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"columns .* from 1 to 8"):
         position_codes(9, bits=3)
-
-
-@pytest.mark.parametrize("temperature", [0.0, 0.5, 3.0])
-def test_softmax_law_is_the_softmax(temperature: float) -> None:
-    codes = position_codes(64)
-    weights = (temperature * codes @ codes.T).softmax(dim=1)
-    torch.testing.assert_close(
-        weights.diagonal(), torch.full((64,), softmax_law(6, temperature), dtype=torch.float64), rtol=1e-13, atol=0
-    )
 
 
 def test_what_is_no_integer_has_no_bits() -> None:

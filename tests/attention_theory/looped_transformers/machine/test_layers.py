@@ -7,7 +7,7 @@ from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import ParameterError
 
 
-def as_printed(layer: Layer, columns: torch.Tensor, temperature: float) -> torch.Tensor:
+def as_printed(layer: Layer, columns: torch.Tensor, inverse_temperature: float) -> torch.Tensor:
     """Eqs. (1a) and (1b) on the paper's matrix X, rows by columns, entry by entry where it matters."""
     dense, x = layer.dense, columns
     attended = x.clone()
@@ -15,7 +15,7 @@ def as_printed(layer: Layer, columns: torch.Tensor, temperature: float) -> torch
         scores = (head.key @ x).T @ (head.query @ x)
         weights = torch.empty_like(scores)
         for j in range(x.shape[1]):
-            exponentials = [torch.exp(temperature * scores[i, j]) for i in range(x.shape[1])]
+            exponentials = [torch.exp(inverse_temperature * scores[i, j]) for i in range(x.shape[1])]
             weights[:, j] = torch.stack(exponentials) / sum(exponentials)
         attended = attended + head.value @ x @ weights
     return attended + dense.w2 @ torch.relu(dense.w1 @ attended + dense.b1[:, None]) + dense.b2[:, None]
@@ -36,7 +36,7 @@ def example() -> tuple[Rows, Layer]:
 def test_a_layer_is_equations_1a_and_1b() -> None:
     rows, layer = example()
     state = normal(4, rows.size, seed=0)
-    ours = LoopedTransformer(rows, [layer]).cycle(state, temperature=0.7)
+    ours = LoopedTransformer(rows, [layer]).cycle(state, inverse_temperature=0.7)
     torch.testing.assert_close(ours, as_printed(layer, state.T, 0.7).T, rtol=1e-13, atol=1e-13)
 
 

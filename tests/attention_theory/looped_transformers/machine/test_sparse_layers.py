@@ -6,7 +6,7 @@ import torch
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers, _Known, _runs, _Units
-from attention_theory.looped_transformers.subleq.language import interpret, random_program, wild_program
+from attention_theory.looped_transformers.subleq.language import interpret, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
 from attention_theory.validation import ParameterError
@@ -15,7 +15,7 @@ from attention_theory.validation import ParameterError
 @pytest.mark.parametrize("depth", [10, 6, 4])
 def test_states_are_those_of_the_dense_layers_bit_for_bit(depth: int) -> None:
     machine = SubleqMachine(5, 8, depth)  # type: ignore[arg-type]
-    wild = [wild_program(8, 12, 8, seed) for seed in range(40)]
+    wild = [random_program(8, 12, 8, seed, wild=True) for seed in range(40)]
     going = [one for one in wild if not interpret(one, 8, 20).halted]  # the others may leave their program
     for programs in ([random_program(8, 12, 8, seed) for seed in range(20)], going):
         sparse = SparseLayers(machine, 30.0)
@@ -91,16 +91,6 @@ def test_rows_that_their_own_units_clear_or_change_are_found() -> None:
     alone = sum(len(units.alone) for units in found)
     assert cleared > machine.rows.size / 2
     assert alone > 0
-
-
-def test_a_large_entry_elsewhere_opens_gates_and_changes_nothing() -> None:
-    """The bound on an answer is the largest entry of the whole state: too large a bound may only cost time."""
-    machine = SubleqMachine(5, 8)
-    program = random_program(8, 12, 8, 0)
-    state = machine.load(program)
-    state[-1, machine.rows["command"][0]] = 1000.0  # an instruction that the first cycle does not read
-    theirs, ours = machine.cycle(state, 30.0), SparseLayers(machine, 30.0).cycle(state)
-    assert (ours - theirs).abs().max() <= 1e-12 * theirs.abs().max()
 
 
 def test_other_machines_are_refused() -> None:

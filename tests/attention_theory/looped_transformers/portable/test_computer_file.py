@@ -29,7 +29,7 @@ def test_a_file_runs_as_the_layers_do(computer: FrozenSubleq, content: bytes, tm
     assert conformance(computer.machine, programs, 15).wrong == 0
     ours = theirs = computer.machine.load(programs)
     for _ in range(15):
-        ours, theirs = file.cycle(ours), computer.machine.cycle(theirs, computer.temperature)
+        ours, theirs = file.cycle(ours), computer.machine.cycle(theirs, computer.inverse_temperature)
         assert (ours - theirs).abs().max() <= 1e-12
     one = computer.machine.load(programs[0])
     assert torch.equal(file.run(one, 15), ours[0])

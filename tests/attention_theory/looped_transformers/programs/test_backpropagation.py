@@ -1,12 +1,12 @@
 import torch
 from torch import Tensor
 
-from attention_theory.looped_transformers.programs.backpropagation import Network, mean_loss, random_network, train
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.randomness import normal
 
 
 def small_training() -> tuple[Network, Tensor, Tensor]:
-    return random_network(4, 4, 1), normal(2, 4, seed=0), normal(2, seed=3)
+    return Network.random(4, 4, 1), normal(2, 4, seed=0), normal(2, seed=3)
 
 
 def test_the_gradient_is_the_derivative() -> None:
@@ -18,4 +18,4 @@ def test_the_gradient_is_the_derivative() -> None:
 
 def test_training_lowers_the_loss() -> None:
     network, x, y = small_training()
-    assert mean_loss(train(network, x, y, 0.2, 20)[-1], x, y) < mean_loss(network, x, y) / 2
+    assert network.train(x, y, 0.2, 20)[-1].mean_loss(x, y) < network.mean_loss(x, y) / 2

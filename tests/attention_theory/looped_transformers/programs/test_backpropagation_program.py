@@ -3,7 +3,7 @@ from torch import Tensor
 
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.programs.backpropagation import Network, random_network, train
+from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     PLACES,
     listing_beside,
@@ -16,12 +16,12 @@ from attention_theory.randomness import normal
 
 
 def small_training() -> tuple[Network, Tensor, Tensor]:
-    return random_network(4, 4, 1), normal(2, 4, seed=0), normal(2, seed=3)
+    return Network.random(4, 4, 1), normal(2, 4, seed=0), normal(2, seed=3)
 
 
 def test_both_training_programs_equal_the_plain_training() -> None:
     network, x, y = small_training()
-    expected = train(network, x, y, 0.2, 2)[-1]
+    expected = network.train(x, y, 0.2, 2)[-1]
     for program in (listing_program(network, x, y, 0.2, 2), machine_program(network, x, y, 0.2, 2)):
         assert read_network(program, interpret(program).memory).distance(expected) < 1e-13
 
@@ -31,7 +31,7 @@ def test_every_printed_place_shows(place: str) -> None:
     network, x, y = small_training()
     program = listing_program(network, x, y, 0.2, 2, {place: "printed"})
     run = interpret(program, 1_000)
-    assert not run.halted or read_network(program, run.memory).distance(train(network, x, y, 0.2, 2)[-1]) > 1e-2
+    assert not run.halted or read_network(program, run.memory).distance(network.train(x, y, 0.2, 2)[-1]) > 1e-2
 
 
 def test_the_listing_stands_beside_its_repair() -> None:
@@ -44,7 +44,7 @@ def test_the_listing_stands_beside_its_repair() -> None:
 
 
 def test_the_repaired_listing_runs_in_the_machine() -> None:
-    network, x, y = random_network(3, 3, 1), normal(2, 3, seed=0), normal(2, seed=3)
+    network, x, y = Network.random(3, 3, 1), normal(2, 3, seed=0), normal(2, seed=3)
     program = listing_program(network, x, y, 0.2, 2)
     assert len(program.code) == 46
     reference = interpret(program)
@@ -52,11 +52,11 @@ def test_the_repaired_listing_runs_in_the_machine() -> None:
     result = compare(run, reference)
     assert result.counters_agree
     assert result.pointers_agree
-    assert read_network(program, run.memory).distance(train(network, x, y, 0.2, 2)[-1]) < 5e-6
+    assert read_network(program, run.memory).distance(network.train(x, y, 0.2, 2)[-1]) < 5e-6
 
 
 @pytest.mark.parametrize("label", ["line2", "line14", "line17"])
 def test_a_reset_left_out_shows(label: str) -> None:
     network, x, y = small_training()
     program = listing_program(network, x, y, 0.2, 2, left_out=[label])
-    assert read_network(program, interpret(program).memory).distance(train(network, x, y, 0.2, 2)[-1]) > 1e-3
+    assert read_network(program, interpret(program).memory).distance(network.train(x, y, 0.2, 2)[-1]) > 1e-3

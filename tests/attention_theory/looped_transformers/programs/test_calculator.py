@@ -12,7 +12,6 @@ from attention_theory.looped_transformers.programs.calculator import (
     calculator_blocks,
     calculator_program,
     calculator_sums,
-    column_calculator_blocks,
     exact_trace,
     finest_reciprocal,
     first_entries,
@@ -44,7 +43,7 @@ def test_the_finest_reciprocal_takes_the_terms_there_are() -> None:
 def test_the_calculator_runs_with_one_head_in_every_layer() -> None:
     program = calculator_program(1.3, 2.1, 0.7, 0.9, size=3)
     sums = reciprocal_sigmoids(finest_reciprocal(12, 0.3, 8.0), 0.3, 8.0), root_sigmoids(0.5, 6.0)
-    blocks = column_calculator_blocks(*sums)
+    blocks = calculator_blocks(*sums, columns=True)
     machine = FleqMachine(program, blocks)
     functions = FUNCTIONS | {block.name: block.reference for block in blocks}
     result = compare(machine.run(program, 20), interpret(program, functions=functions))

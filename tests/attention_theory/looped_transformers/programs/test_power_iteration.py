@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.fleq.language import interpret, variable
+from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.programs.power_iteration import (
     distance_bounds,
@@ -21,7 +21,7 @@ def test_power_iteration_by_program_and_plainly() -> None:
     basis = torch.linalg.qr(normal(4, 4, seed=0))[0]
     matrix = basis @ torch.diag(torch.tensor([1.0, 0.3, -0.2, 0.1], dtype=torch.float64)) @ basis.mT
     program = power_program(matrix, 12, 16)
-    b = variable(program, interpret(program).memory, "b")[:, 0]
+    b = program.variable(interpret(program).memory, "b")[:, 0]
     plain = power_iterates(matrix, torch.full((4,), 0.5, dtype=torch.float64), 12)[-1]
     assert torch.allclose(b, plain / torch.linalg.vector_norm(plain), rtol=0, atol=1e-12)
     assert sign_free_distance(-b, basis[:, 0]) < 1e-5
@@ -39,7 +39,7 @@ def test_the_bound_holds_for_the_machine_and_grows_as_the_square_shrinks() -> No
     program = power_program(matrix, 4)
     run = FleqMachine(program).run(program)
     plain = power_iterates(matrix, torch.ones(3, dtype=torch.float64), 4)[-1]
-    off = (variable(program, run.memory, "b")[:, 0] - plain / plain.norm()).norm()
+    off = (program.variable(run.memory, "b")[:, 0] - plain / plain.norm()).norm()
     assert off <= power_error_bound(matrix, 4, 1e-7) < 1e-3
     assert power_error_bound(matrix, 12, 1e-7) > power_error_bound(matrix, 4, 1e-7)
     few = power_error_bound(matrix, 4, 1e-7, 1)
@@ -56,7 +56,7 @@ def test_the_bound_knows_that_large_operands_meet_themselves() -> None:
     matrix = torch.randn(10, 4, 4, generator=source, dtype=torch.float64)[7]  # S is 7e-5
     program = power_program(matrix, 6)
     plain = power_iterates(matrix, torch.ones(4, dtype=torch.float64), 6)[-1]
-    b = variable(program, FleqMachine(program, gate=1e5).run(program).memory, "b")[:, 0]
+    b = program.variable(FleqMachine(program, gate=1e5).run(program).memory, "b")[:, 0]
     assert (b - plain / plain.norm()).norm() > 0.01
     assert power_error_bound(matrix, 6, 1e-7) == torch.inf
     assert power_error_bound(matrix, 6, 1e-7, height=60.0) < 0.01
@@ -80,8 +80,8 @@ def test_the_rounds_of_the_inverse_root_are_enough_and_known_before_the_run() ->
 def test_the_printed_start_leaves_the_range() -> None:
     flat = torch.full((6, 6), 1 / 6, dtype=torch.float64)
     right, printed = power_program(flat, 30), power_program(flat, 30, form={"start": "printed"})
-    assert variable(right, interpret(right).memory, "b")[:, 0].norm() == pytest.approx(1.0)
-    assert variable(printed, interpret(printed).memory, "b")[:, 0].norm() > 1e100
+    assert right.variable(interpret(right).memory, "b")[:, 0].norm() == pytest.approx(1.0)
+    assert printed.variable(interpret(printed).memory, "b")[:, 0].norm() > 1e100
 
 
 def test_the_distance_lies_between_its_bounds() -> None:

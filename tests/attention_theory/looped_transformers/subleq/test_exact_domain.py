@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -6,32 +7,31 @@ import torch
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
     follow,
-    least_temperature,
+    inverse_temperature_law,
+    least_inverse_temperature,
     noise_before_correction,
     noise_bound,
-    sufficient_temperature,
-    sufficient_temperature_of_reals,
-    temperature_law,
+    sufficient_inverse_temperature,
 )
 from attention_theory.looped_transformers.subleq.language import program, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.validation import ParameterError
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_the_temperature_found_works_and_the_one_below_does_not(dense: bool) -> None:
+@pytest.mark.parametrize("by", ["runner", "layers"])
+def test_the_temperature_found_works_and_the_one_below_does_not(by: Any) -> None:
     machine = SubleqMachine(4, 6)
     programs = [random_program(4, 8, 6, seed) for seed in range(8)]
-    found = least_temperature(machine, programs, 8, dense=dense)
-    assert conformance(machine, programs, 8, found, dense=dense).wrong == 0
-    assert conformance(machine, programs, 8, found - 0.05, dense=dense).wrong > 0
-    assert all(conformance(machine, programs, 8, found + more, dense=dense).wrong == 0 for more in (0.3, 1.0, 5.0))
+    found = least_inverse_temperature(machine, programs, 8, by=by)
+    assert conformance(machine, programs, 8, found, by=by).wrong == 0
+    assert conformance(machine, programs, 8, found - 0.05, by=by).wrong > 0
+    assert all(conformance(machine, programs, 8, found + more, by=by).wrong == 0 for more in (0.3, 1.0, 5.0))
 
 
 def test_float32_has_no_temperature_for_long_integers() -> None:
     machine = SubleqMachine(4, 26, dtype=torch.float32)
     programs = [random_program(4, 8, 26, seed) for seed in range(4)]
-    assert least_temperature(machine, programs, 8, dense=True) == math.inf
+    assert least_inverse_temperature(machine, programs, 8, by="layers") == math.inf
 
 
 def test_noise_doubles_with_every_bit() -> None:
@@ -43,28 +43,30 @@ def test_noise_doubles_with_every_bit() -> None:
 @pytest.mark.parametrize("depth", [10, 6, 4])
 @pytest.mark.parametrize(("address_bits", "bits"), [(3, 4), (4, 8), (6, 6)])
 def test_at_the_proved_temperature_noise_is_below_its_bound(depth: Depth, address_bits: int, bits: int) -> None:
-    enough = sufficient_temperature(bits, address_bits, depth)
+    enough = sufficient_inverse_temperature(bits, address_bits, depth)
     machine, cells = SubleqMachine(address_bits, bits, depth), 2 ** (address_bits - 1)
     for seed in range(6):
         source = random_program(cells - 3, cells - 1, bits, seed)
-        assert conformance(machine, [source], 8, enough, dense=True).wrong == 0
-        for temperature in (enough, enough + 1):
-            noise = noise_before_correction(machine, source, temperature, 8).max()
-            assert noise <= noise_bound(bits, address_bits, depth, temperature) + 1e-9
+        assert conformance(machine, [source], 8, enough, by="layers").wrong == 0
+        for inverse_temperature in (enough, enough + 1):
+            noise = noise_before_correction(machine, source, inverse_temperature, 8).max()
+            assert noise <= noise_bound(bits, address_bits, depth, inverse_temperature) + 1e-9
 
 
 @pytest.mark.parametrize("depth", [10, 6, 4])
 def test_the_proved_temperature_is_where_the_bound_reaches_the_margin(depth: Depth) -> None:
-    enough = sufficient_temperature(12, 5, depth)
+    enough = sufficient_inverse_temperature(12, 5, depth)
     assert noise_bound(12, 5, depth, enough) <= 0.25 < noise_bound(12, 5, depth, enough - 0.01)
-    more = sufficient_temperature(32, 5, depth) - enough
+    more = sufficient_inverse_temperature(32, 5, depth) - enough
     each = math.log(2) if depth == 10 else math.log(2) / 2
     assert 20 * each - 0.05 <= more <= 20 * each + 0.5
 
 
 def test_the_law_has_half_the_logarithm_of_two_a_bit() -> None:
-    assert math.isclose(temperature_law(20, 5) - temperature_law(10, 5), 5 * math.log(2))
-    assert math.isclose(temperature_law(20, 5, adders=2) - temperature_law(10, 5, adders=2), 10 * math.log(2))
+    assert math.isclose(inverse_temperature_law(20, 5) - inverse_temperature_law(10, 5), 5 * math.log(2))
+    assert math.isclose(
+        inverse_temperature_law(20, 5, adders=2) - inverse_temperature_law(10, 5, adders=2), 10 * math.log(2)
+    )
 
 
 def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
@@ -75,7 +77,7 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
     assert found == {5.0: 11, 6.0: 35, 7.0: 101, 8.0: 281}
     depths: tuple[Depth, ...] = (4, 10)
     for depth in depths:
-        heat = sufficient_temperature_of_reals(8, 4)
+        heat = sufficient_inverse_temperature(8, 4)
         run = follow(SubleqMachine(4, 8, depth, real=True), endless, heat, 400)
         assert run.first_wrong is None
         assert run.off < 1e-12
@@ -85,7 +87,7 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
 
 def test_the_temperature_of_the_proof_is_the_least_that_meets_its_condition() -> None:
     for bits, address_bits in ((2, 2), (8, 4), (20, 5), (48, 8)):
-        found = sufficient_temperature_of_reals(bits, address_bits)
+        found = sufficient_inverse_temperature(bits, address_bits)
         noise = [
             2.0 ** (bits + address_bits + 6) * lam * address_bits * math.exp(-2 * lam) for lam in (found, found - 0.01)
         ]
@@ -93,8 +95,8 @@ def test_the_temperature_of_the_proof_is_the_least_that_meets_its_condition() ->
 
 
 def test_the_law_and_the_bounds_by_hand() -> None:
-    assert temperature_law(1, 1) == pytest.approx(math.log(32) / 2)
-    assert temperature_law(3, 2, adders=2) == pytest.approx((6 * math.log(2) + math.log(32)) / 2)
+    assert inverse_temperature_law(1, 1) == pytest.approx(math.log(32) / 2)
+    assert inverse_temperature_law(3, 2, adders=2) == pytest.approx((6 * math.log(2) + math.log(32)) / 2)
     small = math.exp(-2 * 3.0)
     bounds = {10: 9 * 16 * 3 * 4, 6: 21 * 4 * 3 * 4, 4: 25 * (4 * 2 + 3 * 4)}  # two bits, two of an address, λ = 3
     for depth, gain in bounds.items():

@@ -11,7 +11,7 @@ from attention_theory.validation import ParameterError
 def test_one_machine_runs_shorter_programs() -> None:
     computer = FrozenSubleq(10, integers=8, instructions=8, bits=6)
     shorter = [random_program(1 + seed % 8, 1 + seed % 7, 6, seed) for seed in range(16)]
-    found = conformance(computer.machine, [computer.fitted(one) for one in shorter], 15, dense=True)
+    found = conformance(computer.machine, [computer.fitted(one) for one in shorter], 15, by="layers")
     assert found.wrong == 0
 
 

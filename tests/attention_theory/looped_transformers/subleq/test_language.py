@@ -1,13 +1,14 @@
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_theory.looped_transformers.subleq.assembler import assemble
 from attention_theory.looped_transformers.subleq.language import (
     RESERVED,
     interpret,
     program,
     random_program,
-    wild_program,
 )
 from attention_theory.validation import ParameterError
 
@@ -47,7 +48,7 @@ def test_random_programs_leave_the_reserved_cells(cells: int, instructions: int,
 
 
 def test_wild_programs_go_to_the_limits() -> None:
-    sources = [wild_program(6, 8, 5, seed) for seed in range(200)]
+    sources = [random_program(6, 8, 5, seed, wild=True) for seed in range(200)]
     memory = {value for source in sources for value in source.memory[len(RESERVED) :]}
     assert (min(memory), max(memory)) == (-16, 15)
     steps = [(place, *one) for source in sources for place, one in enumerate(source.code[:-1])]
@@ -66,9 +67,44 @@ def test_random_programs_draw_from_the_whole_of_every_range() -> None:
 
 
 def test_wild_programs_draw_extremes_more_often() -> None:
-    sources = [wild_program(4, 3, 6, seed) for seed in range(300)]
+    sources = [random_program(4, 3, 6, seed, wild=True) for seed in range(300)]
     memory = [value for source in sources for value in source.memory[len(RESERVED) :]]
     extreme = sum(value in (-32, -31, -1, 0, 1, 31) for value in memory) / len(memory)
     assert 0.45 < extreme < 0.65  # half of them, and six of 64 of the others
     a, _, c = (set(one) for one in zip(*(step for source in sources for step in source.code[:-1]), strict=True))
     assert (a, c) == (set(range(6)), set(range(4)))
+
+
+def test_a_padded_program_does_the_same_and_ends_in_the_new_last_instruction() -> None:
+    for seed in range(50):
+        source = random_program(3, 5, 6, seed)
+        longer = source.padded(9, 12)
+        assert (len(longer.memory), len(longer.code)) == (9, 12)
+        ours, theirs = interpret(longer, 6, 30), interpret(source, 6, 29)
+        steps = len(theirs)
+        assert torch.equal(ours.memories[:steps, :5], theirs.memories)
+        if theirs.halted:
+            assert ours.halted
+            assert len(ours) - steps in (0, 1)
+            assert ours.counters[-1] == 11
+
+
+def test_its_own_size_leaves_a_program_as_it_is() -> None:
+    source = random_program(3, 5, 6, 0)
+    assert source.padded(5, 6) == source
+
+
+def test_operands_stand_in_the_order_of_algorithm_1() -> None:
+    source = assemble("x = 3\nlist = 1 2\nloop: x -= list[1] if <= 0 goto loop\ngoto loop\nhalt")
+    lines = [
+        "Instr. 0: SUBLEQ(list[1], x, 0)",
+        "Instr. 1: SUBLEQ(zero, zero, 0)",
+        "Instr. 2: SUBLEQ(zero, minus_one, 2)",
+    ]
+    assert source.notation().splitlines() == lines
+
+
+def test_cells_without_a_name_go_by_their_number() -> None:
+    source = program([5], [(2, 2, 1)])
+    assert source.notation().splitlines()[0] == "Instr. 0: SUBLEQ(2, 2, 1)"
+    assert source.notation({0: "c0", 1: "c-1", 2: "r"}).splitlines()[0] == "Instr. 0: SUBLEQ(r, r, 1)"

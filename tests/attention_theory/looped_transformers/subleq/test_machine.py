@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
-from attention_theory.looped_transformers.subleq.exact_domain import sufficient_temperature_of_reals
+from attention_theory.looped_transformers.subleq.exact_domain import sufficient_inverse_temperature
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
@@ -54,7 +54,7 @@ def test_a_real_row_for_an_integer_does_what_a_row_for_each_bit_does(rule: str) 
     """Integers of 7 bits stay within 48 bits for 40 steps: a step doubles the largest at most."""
     machine = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
     sources = [random_program(10, 16, 7, seed) for seed in range(20)]
-    assert conformance(machine, sources, 40, rule=rule, dense=True).wrong == 0  # type: ignore[arg-type]
+    assert conformance(machine, sources, 40, rule=rule, by="layers").wrong == 0  # type: ignore[arg-type]
 
 
 @given(address_bits=st.integers(2, 12), bits=st.integers(2, 50))
@@ -82,9 +82,9 @@ def test_real_rows_with_a_staircase_are_right_at_the_temperature_of_the_proof(de
     machine = SubleqMachine(5, 8, depth, real=True)
     sources = [random_program(10, 16, 4, seed) for seed in range(20)]
     steps = 4  # a step doubles the largest at most
-    heat = sufficient_temperature_of_reals(8, 5)
-    assert conformance(machine, sources, steps, heat, dense=True).wrong == 0
-    assert conformance(machine, sources, steps, rule="hardmax", dense=True).wrong == 0
+    heat = sufficient_inverse_temperature(8, 5)
+    assert conformance(machine, sources, steps, heat, by="layers").wrong == 0
+    assert conformance(machine, sources, steps, rule="hardmax", by="layers").wrong == 0
 
 
 def test_real_rows_are_of_four_layers_or_more() -> None:

@@ -5,7 +5,6 @@ from attention_theory.looped_transformers.subleq.language import interpret
 from attention_theory.looped_transformers.subleq.minsky import (
     FIRST_REGISTER,
     Add,
-    Instruction,
     Sub,
     interpret_minsky,
     random_minsky,
@@ -29,7 +28,7 @@ def right_and_halting(form: Form = "correct", short: bool = False, machines: int
 
 
 def test_a_machine_by_hand() -> None:
-    move: list[Instruction] = [Sub(0, 3), Add(1), Sub(2, 0)]  # register 2 is 0: empty register 0 into register 1
+    move: list[Add | Sub] = [Sub(0, 3), Add(1), Sub(2, 0)]  # register 2 is 0: empty register 0 into register 1
     run = interpret_minsky(move, [3, 1, 0], 100)
     assert (run.registers, run.steps, run.halted) == ((0, 4, 0), 10, True)
 
@@ -46,7 +45,7 @@ def test_the_printed_order_fails_on_most() -> None:
 
 
 def test_lengths() -> None:
-    code: list[Instruction] = [Add(0), Sub(0, 0)]
+    code: list[Add | Sub] = [Add(0), Sub(0, 0)]
     assert len(translate(code, [0]).code) == 1 + 5 + 1
     assert len(translate(code, [0], short=True).code) == 1 + 2 + 1
 

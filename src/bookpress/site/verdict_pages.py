@@ -11,7 +11,7 @@ from bookpress.claims.panel import IN_WORDS, breaking, set_label, set_number
 from bookpress.claims.registry import Entry, Paper, ProofMark, Verdict
 from bookpress.claims.statement import STATES, folds, heading, parts, place
 from bookpress.site.book import Book
-from bookpress.site.page import badge, badges, proof_badge, table_row
+from bookpress.site.page import badge, badges, markdown_table, proof_badge
 
 #: Stands over the claims that no paper makes.
 OWN = (
@@ -19,17 +19,8 @@ OWN = (
     "that the proof is on the claim's page, and that we ran what can be run of it."
 )
 
-_COLUMNS = [
-    "claim",
-    "what it is",
-    "kind",
-    "verdict",
-    "proof",
-    "measured",
-    "in the paper, or the bound",
-    "seconds",
-    "full size",
-]
+_COLUMNS = ["claim", "what it is", "kind", "verdict", "proof", "measured", "in the paper, or the bound"]
+_COLUMNS += ["for all inputs", "full size"]
 
 #: From the gravest on: what is the matter, with what, and what is said of a proof that uses such a claim.
 GRAVITY = (
@@ -63,18 +54,14 @@ def summary_page(book: Book) -> str:
     counted = [Counter(book.verdict(paper, entry) for entry in paper.claims) for paper in papers]
     total = sum(counted, Counter())
     names = [f"[{paper.short_title}](/papers/{paper.name}.md)" for paper in papers]
-    lines = [
-        "---\norphan: true\n---\n",
-        table_row(["verdict", *names, "all"]),
-        table_row(["---", *["---:"] * (len(papers) + 1)]),
-        *(
-            table_row([badge(verdict), *(str(counts[verdict] or "") for counts in counted), str(total[verdict])])
-            for verdict in Verdict
-            if total[verdict]
-        ),
-        table_row(["**claims**", *(f"**{counts.total()}**" for counts in counted), f"**{total.total()}**"]),
+    rows = [
+        [badge(verdict), *(str(counts[verdict] or "") for counts in counted), str(total[verdict])]
+        for verdict in Verdict
+        if total[verdict]
     ]
-    return "\n".join(lines) + "\n"
+    rows += [["**claims**", *(f"**{counts.total()}**" for counts in counted), f"**{total.total()}**"]]
+    heads = ["verdict", *names, "all"]
+    return f"---\norphan: true\n---\n\n{markdown_table(heads, rows, numbers=range(1, len(heads)))}\n"
 
 
 def scoreboard_page(book: Book) -> str:
@@ -87,8 +74,9 @@ def scoreboard_page(book: Book) -> str:
         "explains the words. The claims of the book's own come last; the first table leaves them out.",
         "",
         "We show one measured number per claim, next to the paper's number where there is one; brackets hold an "
-        "interval. The seconds are those of the whole page. Where the paper's own size is too large for a laptop, the "
-        "last column has the verdict of our full-size run, if there is one.",
+        "interval. *For all inputs* names the engine that has [settled](certificates.md) a claim, or a part of it, for "
+        "every input. Where the paper's own size is too large for a laptop, the last column has the verdict of our "
+        "full-size run, if there is one.",
         "",
         "```{include} summary.md\n:start-line: 3\n```",
         "",
@@ -96,19 +84,16 @@ def scoreboard_page(book: Book) -> str:
     ]
     for paper in book.registry.papers:
         cited = f"{paper.authors}: *{paper.title}* {{cite}}`{paper.cite}`." if paper.is_article else OWN
-        lines += ["", f"## {paper.short_title}", "", cited, ""]
-        lines += [table_row(_COLUMNS), table_row(["---"] * len(_COLUMNS))]
-        lines += [table_row(_score(book, paper, entry)) for entry in paper.claims]
+        scores = [_score(book, paper, entry) for entry in paper.claims]
+        lines += ["", f"## {paper.short_title}", "", cited, "", markdown_table(_COLUMNS, scores)]
     return "\n".join(lines) + "\n"
 
 
 def notebooks_list(book: Book, paper: Paper) -> str:
     """A paper's notebooks with what each settles; included by its chapter."""
-    lines = ["---\norphan: true\n---\n", table_row(["page", "claims"]), table_row(["---"] * 2)]
-    for name in book.notebooks_of(paper):
-        settled = badges(book.records[name].claims)
-        lines += [table_row([f"[{book.records[name].title}](/notebooks/{name}.ipynb)", settled])]
-    return "\n".join(lines) + "\n"
+    records = {name: book.records[name] for name in book.notebooks_of(paper)}
+    rows = [[f"[{one.title}](/notebooks/{name}.ipynb)", badges(one.claims)] for name, one in records.items()]
+    return f"---\norphan: true\n---\n\n{markdown_table(['page', 'claims'], rows)}\n"
 
 
 def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
@@ -124,7 +109,7 @@ def _score(book: Book, paper: Paper, entry: Entry) -> list[str]:
         badge(verdict) + reason,
         proof_badge(book.proof(paper, entry), not paper.is_article),
         *(_measured(settled) if settled else ("", "")),
-        f"{record.seconds:.1f}" if record and settled else "",
+        ", ".join(dict.fromkeys(one.engine for one in book.certificates(claim))),
         _full_size(book, paper, entry) if settled else "",
     ]
 
@@ -138,20 +123,20 @@ def headline_item(settled: Settled) -> Item | None:
         lambda item: item.role is Role.CHECK and isinstance(item.measured, float),
         lambda item: item.role is Role.CHECK,
     ):
-        if found := next(filter(fits, shown), None):
-            return found
+        if fitting := next(filter(fits, shown), None):
+            return fitting
     return None
 
 
 def _measured(settled: Settled) -> tuple[str, str]:
-    """What was measured, with its name and interval; and the printed number or the bound beside it."""
+    """What was measured, with its name and interval; and the printed number or the bound."""
     item = headline_item(settled)
     if item is None:
         return "", ""
     interval = f" ({' to '.join(map(format_number, item.interval))})" if item.interval else ""
-    beside = "" if item.role is Role.NUMBER else IN_WORDS[item.relation]
+    relation = "" if item.role is Role.NUMBER else IN_WORDS[item.relation]
     measured = set_number(format_number(item.measured) + interval)
-    return f"{set_label(item.label)}: {measured}", beside + set_number(format_bound(item))
+    return f"{set_label(item.label)}: {measured}", relation + set_number(format_bound(item))
 
 
 def _full_size(book: Book, paper: Paper, entry: Entry) -> str:
@@ -200,14 +185,13 @@ def _overview(papers: list[Paper], wrong: dict[str, list[tuple[int, Entry]]]) ->
         "the place, the paper's words, the run in which they fail, and what is right. We judge a statement and its "
         "proof separately. Each page prints as a sheet that can be sent to the authors.",
         "",
-        table_row(["", *(f"[{paper.short_title}](errata-{paper.name}.md)" for paper in papers)]),
-        table_row(["---", *["---:"] * len(papers)]),
     ]
+    rows = []
     for number, (name, meaning, _) in enumerate(GRAVITY):
         counts = [sum(grave == number for grave, _ in wrong[paper.name]) for paper in papers]
-        if any(counts):
-            lines.append(table_row([f"**{name}.** {meaning}", *(str(count or "") for count in counts)]))
-    return "\n".join(lines) + "\n"
+        rows += [[f"**{name}.** {meaning}", *(str(count or "") for count in counts)]] if any(counts) else []
+    links = [f"[{paper.short_title}](errata-{paper.name}.md)" for paper in papers]
+    return "\n".join([*lines, markdown_table(["", *links], rows, numbers=range(1, len(papers) + 1))]) + "\n"
 
 
 def _sheet(book: Book, paper: Paper, wrong: list[tuple[int, Entry]]) -> str:
@@ -240,7 +224,7 @@ def _erratum(book: Book, paper: Paper, entry: Entry) -> list[str]:
         " ".join(mark for mark in marks if mark),
         "",
         *([f"*{'. '.join(note[0].upper() + note[1:] for note in notes)}.*", ""] if notes else []),
-        *_wrong_and_right(entry, _why(book.settled[claim])),
+        *_wrong_and_right(entry, failing_runs(book.settled[claim])),
         f"{{claim:ref}}`The run, with a proof where there is one <{claim}>`",
     ]
 
@@ -250,10 +234,10 @@ def _wrong_and_right(entry: Entry, why: list[str]) -> list[str]:
     if not entry.has_new_form:
         wrong, right = (entry.printed or "").strip(), (entry.corrected or "").strip()
         return [f"**The paper states.** {wrong}", "", *why, f"**What is right.** {right}", ""]
-    told = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
-    lines = [line for name, text in told for line in (f"**{name}.** {text}", "")]
-    listed = [line for title, text in folds(entry) for line in (f"**{title}.**", "", text, "")] if entry.slips else []
-    return [*lines, *why, *listed]
+    shown = [(name, text) for name, text in parts(entry) if entry.differs or name == STATES]
+    lines = [line for name, text in shown for line in (f"**{name}.** {text}", "")]
+    slips = [line for title, text in folds(entry) for line in (f"**{title}.**", "", text, "")] if entry.slips else []
+    return [*lines, *why, *slips]
 
 
 def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
@@ -267,11 +251,11 @@ def _premises_wrong(book: Book, paper: Paper, entry: Entry) -> list[str]:
     ]
 
 
-def _why(settled: Settled) -> list[str]:
-    """The runs in which the printed form fails."""
-    failures = []
+def failing_runs(settled: Settled) -> list[str]:
+    """The runs in which the printed form fails, as a list."""
+    lines = []
     for part, what in ((Part.STATEMENT, "As stated"), (Part.PROOF, "In the proof")):
         runs = breaking(settled, part)
-        more = f"; and {len(runs) - _NAMED} more on the page" if len(runs) > _NAMED else ""
-        failures += [f"{what}: {'; '.join(runs[:_NAMED])}{more}."] if runs else []
-    return [f"**Why it fails.** {' '.join(failures)}", ""] if failures else []
+        lines += [f"- {what}: {run}." for run in runs[:_NAMED]]
+        lines += [f"- {what}: {len(runs) - _NAMED} more on the page."] if len(runs) > _NAMED else []
+    return ["**Why it fails.**", "", *lines, ""] if lines else []

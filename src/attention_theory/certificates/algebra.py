@@ -1,0 +1,78 @@
+"""Questions to sympy: polynomial identities, equations without a common zero, sums of squares."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
+
+with needs("sympy"):
+    import sympy
+
+#: An expression of sympy, which has no types.
+Expression = Any
+
+
+def identity(left: Expression, right: Expression, words: str = "") -> Answer:
+    """Whether two rational functions are equal, for all values of their variables where both are defined.
+
+    A counterexample has values from -2 to 2, or from a wider grid if there is none among them.
+    """
+    clock = Clock()
+    numerator = sympy.expand(sympy.fraction(sympy.together(left - right))[0])
+    point = None if numerator == 0 else _nonzero(numerator)
+    outcome: Outcome = "proved" if numerator == 0 else "unknown" if point is None else "refuted"
+    return _answer(words, f"{left} = {right}", outcome, clock, point)
+
+
+def no_common_zero(equations: Sequence[Expression], variables: Sequence[Expression], words: str = "") -> Answer:
+    """Whether polynomials, each set to 0, have no common zero over the complex numbers: their Gröbner basis is 1.
+
+    Where it is another, there are complex zeros and perhaps no real ones, so the outcome is ``unknown``.
+    """
+    clock = Clock()
+    basis = sympy.groebner(equations, *variables, order="grevlex")
+    outcome: Outcome = "proved" if list(basis.exprs) == [1] else "unknown"
+    return _answer(words, "\n".join(f"{equation} = 0" for equation in equations), outcome, clock)
+
+
+def follows(equations: Sequence[Expression], polynomial: Expression, variables: Sequence[Expression]) -> Answer:
+    """Whether a polynomial is 0 wherever the equations are: it lies in their ideal. Else the outcome is ``unknown``."""
+    clock = Clock()
+    basis = sympy.groebner(equations, *variables, order="grevlex")
+    outcome: Outcome = "proved" if basis.contains(polynomial) else "unknown"
+    text = "\n".join([*(f"{equation} = 0" for equation in equations), f"imply {polynomial} = 0"])
+    return _answer("", text, outcome, clock)
+
+
+def sum_of_squares(polynomial: Expression, squares: Sequence[tuple[Expression, Expression]], words: str = "") -> Answer:
+    """Whether the polynomial is ``Σ weight root**2`` with weights that are numbers above 0, so nowhere negative."""
+    clock = Clock()
+    total = sum(weight * root**2 for weight, root in squares)
+    remainder = sympy.expand(polynomial - total)
+    positive = all(sympy.sympify(weight).is_positive for weight, _ in squares)
+    point = _nonzero(remainder) if remainder != 0 else None
+    outcome: Outcome = "refuted" if point else "proved" if remainder == 0 and positive else "unknown"
+    return _answer(words, f"{polynomial} = {total}", outcome, clock, point)
+
+
+def _answer(words: str, text: str, outcome: Outcome, clock: Clock, point: Counterexample | None = None) -> Answer:
+    return Answer(f"{words}\n{text}".strip(), outcome, name_of("sympy"), clock.seconds, point)
+
+
+def _nonzero(polynomial: Expression) -> Counterexample | None:
+    """Small integers at which a polynomial is not 0."""
+    variables = sorted(polynomial.free_symbols, key=str)
+    for point in _grid(len(variables)):
+        if polynomial.subs(dict(zip(variables, point, strict=True))) != 0:
+            return {str(variable): value for variable, value in zip(variables, point, strict=True)}
+    return None
+
+
+def _grid(dimensions: int, most: int = 100_000) -> Iterator[tuple[int, ...]]:
+    """Integer points near 0, at most so many: first all from -2 to 2, then those on a moment curve."""
+    for number, point in enumerate(product((1, 2, -1, -2, 0), repeat=dimensions)):
+        if number == most:
+            break
+        yield point
+    yield from (tuple(base**power for power in range(1, dimensions + 1)) for base in range(3, 60))

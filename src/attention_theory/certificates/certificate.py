@@ -1,0 +1,174 @@
+"""A certificate: a statement settled for all inputs of a range, its question to an engine, and a failed control."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any, Literal, Self
+
+from attention_theory.validation import ParameterError, refuse_unless
+
+#: ``refuted`` comes with a counterexample; ``unknown`` is a limit of time or of the method, and never a pass.
+Outcome = Literal["proved", "refuted", "unknown"]
+
+#: A value for each variable of a question.
+Counterexample = Mapping[str, Any]
+
+
+def decided(counterexample: Counterexample | None) -> Outcome:
+    """The outcome of a question that an engine settles either way."""
+    return "proved" if counterexample is None else "refuted"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine returned for one question.
+
+    Attributes:
+        question: the text as the engine got it, or all that fixes it where that is too long to read.
+        outcome: of the question.
+        engine: name and version.
+        seconds: that it took.
+        counterexample: where the statement is false, if the engine refuted it.
+    """
+
+    question: str
+    outcome: Outcome
+    engine: str
+    seconds: float
+    counterexample: Counterexample | None = None
+
+    def __post_init__(self) -> None:
+        refuse_unless(
+            (self.outcome == "refuted") == (self.counterexample is not None),
+            f"counterexample must be given if and only if the outcome is 'refuted', got {self.outcome!r}",
+        )
+
+
+@dataclass(frozen=True)
+class Control:
+    """The question with an assumption broken, and its counterexample run through the code.
+
+    Attributes:
+        broken: which assumption, in words.
+        question: as in :class:`Answer`.
+        outcome: of the broken question; only ``refuted`` is worth anything.
+        counterexample: in words.
+        observed: what the code returned for the counterexample, in words.
+        failed: whether the code was wrong there, as the counterexample says.
+    """
+
+    broken: str
+    question: str
+    outcome: Outcome
+    counterexample: str
+    observed: str
+    failed: bool
+
+    @classmethod
+    def of(cls, broken: str, answer: Answer, run: Callable[[Counterexample], tuple[str, bool]]) -> Self:
+        """Run the counterexample of a broken question.
+
+        Args:
+            broken: the assumption, in words.
+            answer: to the broken question.
+            run: the code at the counterexample; returns what it gave in words, and whether it was wrong.
+        """
+        if answer.counterexample is None:
+            return cls(broken, answer.question, answer.outcome, "none", "nothing was run", False)
+        observed, failed = run(answer.counterexample)
+        words = ", ".join(f"{name} = {value}" for name, value in answer.counterexample.items())
+        return cls(broken, answer.question, answer.outcome, words, observed, bool(failed))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A statement that an engine settled for all inputs of a range.
+
+    Attributes:
+        statement: in words.
+        covers: the inputs for which it was asked, in words.
+        question: what the engine got.
+        engine: name and version.
+        seconds: that the engine took.
+        outcome: of the question.
+        control: shows that the question can fail, and that the code fails with it.
+    """
+
+    statement: str
+    covers: str
+    question: str
+    engine: str
+    seconds: float
+    outcome: Outcome
+    control: Control
+
+    @property
+    def settled(self) -> bool:
+        """Whether the statement is proved and its control failed in the engine and in the code."""
+        return self.outcome == "proved" and self.control.outcome == "refuted" and self.control.failed
+
+    def to_json(self) -> str:
+        """The certificate as text, for a record."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """A certificate from what :meth:`to_json` wrote.
+
+        Raises:
+            ParameterError: text with other fields.
+        """
+        try:
+            fields = json.loads(text)
+            return cls(**fields | {"control": Control(**fields["control"])})
+        except (TypeError, KeyError, ValueError) as fault:
+            raise ParameterError(f"text must hold the fields of a certificate, got {text[:80]!r}") from fault
+
+
+def certify(statement: str, covers: str, answer: Answer | Sequence[Answer], control: Control) -> Certificate:
+    """A certificate from the answers to its questions, all of which must be proved.
+
+    Raises:
+        ParameterError: no answer.
+    """
+    answers = [answer] if isinstance(answer, Answer) else list(answer)
+    refuse_unless(len(answers) > 0, "answer must be at least one, got none")
+    outcomes = {part.outcome for part in answers}
+    outcome: Outcome = "proved" if outcomes == {"proved"} else "refuted" if "refuted" in outcomes else "unknown"
+    question = "\n\n".join(part.question for part in answers)
+    engines = ", ".join(dict.fromkeys(part.engine for part in answers))
+    return Certificate(statement, covers, question, engines, sum(part.seconds for part in answers), outcome, control)
+
+
+@contextmanager
+def needs(distribution: str) -> Iterator[None]:
+    """Around the import of an engine: where it is not installed, the error names the extra that brings it.
+
+    Raises:
+        ImportError: the engine is not installed.
+    """
+    try:
+        yield
+    except ImportError as missing:
+        raise ImportError(
+            f"certificates need {distribution}: pip install 'attention-theory-executed[book]'"
+        ) from missing
+
+
+def name_of(distribution: str) -> str:
+    """Name and version of an installed engine."""
+    return f"{distribution} {version(distribution)}"
+
+
+class Clock:
+    """Processor time since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        return time.process_time() - self._start

@@ -1,0 +1,43 @@
+"""The page of what a machine has checked for all inputs, with every question as it was put."""
+
+from bookpress.claims.evidence import Certified
+from bookpress.claims.panel import certificate_in_words
+from bookpress.files import write_whole
+from bookpress.site.book import Book
+
+_OPENING = """# What a machine has checked
+
+Most of this book's evidence comes from runs: numbers that could have come out otherwise. Some statements can be
+settled for every input of a range, and then an engine has done so. A *certificate* is the statement in words, the
+question as the engine got it, and a control: the same question with an assumption broken. There the engine must find a
+counterexample, and our code must go wrong on it; otherwise the certificate counts for nothing.
+
+If you trust a certificate, you trust the engine and the few lines of the package's room `certificates` that put the
+question. You also trust that a layer computes with floating-point numbers what it computes with real ones, unless the
+certificate says that it bounds the rounding. You need not trust a transcription: the weights in a question are read
+from the layers that the book runs. {{doc}}`/deciding` explains verdicts and controls.
+
+There are {count} certificates for {claims} claims. Each question can be downloaded and put to another engine.
+"""
+
+
+def certificates_page(book: Book) -> str:
+    """The page, by paper and claim; the questions are written beside it."""
+    certified = {claim: settled.certificates for claim, settled in book.settled.items() if settled.certificates}
+    lines = [_OPENING.format(count=sum(map(len, certified.values())), claims=len(certified))]
+    for paper in book.registry.papers:
+        claims = [name for entry in paper.claims if (name := f"{paper.name}/{entry.id}") in certified]
+        lines += [f"## {paper.short_title}\n"] if claims else []
+        for claim in claims:
+            lines += [f"**{{claim:ref}}`{book.settled[claim].label} <{claim}>`**\n"]
+            for number, one in enumerate(certified[claim], start=1):
+                question = f"certificates/{claim.replace('/', '-')}-{number}{_ending(one)}"
+                write_whole(book.layout.generated / question, one.question + "\n")
+                lines += [f"- {certificate_in_words(one)} {{download}}`The question <{question}>`"]
+            lines += [""]
+    return "\n".join(lines) + "\n"
+
+
+def _ending(certified: Certified) -> str:
+    """The ending of the question's file, by its language."""
+    return ".smt2" if "(check-sat)" in certified.question else ".txt"

@@ -1,0 +1,99 @@
+import random
+
+import pytest
+import torch
+
+from attention_theory.certificates.one_hot import OneHotRing
+from attention_theory.linear_attention.certified.universal_step import (
+    Inputs,
+    Prompts,
+    SymbolicLayer,
+    ask_step,
+    certify_step,
+    run_and_compare,
+)
+from attention_theory.linear_attention.machines.block_heads import dense
+from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.linear_attention.model.mhla import Heads
+
+SMALL = CompactMachine(2, 2, word=1, steps=2)
+#: A tape that is followed within the bounds of ``SMALL`` by no longer one than it can print.
+LENGTHS = (2, 1)
+
+
+def drawn(inputs: Inputs, draws: random.Random) -> dict[str, int]:
+    """Values for all choices."""
+    machine, cells = inputs.machine, inputs.cells
+    sizes = {f"letter {cell}": machine.letters for cell in range(cells)} | {"head": 1 + cells * machine.states}
+    for state, letter in inputs.rules:
+        for part, size in (("state", machine.states), ("letter", machine.letters), ("move", 3)):
+            sizes[f"rule {state} {letter} {part}"] = size
+    return {name: draws.randrange(size) for name, size in sizes.items()}
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["lost at the left end", "stays at the left end"])
+def test_a_step_is_right_for_all_inputs(stays: bool) -> None:
+    certificate = certify_step(CompactMachine(3, 2, word=2, steps=2, stays=stays))
+    assert certificate.settled
+    assert certificate.control.outcome == "refuted"
+
+
+def test_a_step_is_right_with_four_states_four_letters_and_eight_cells() -> None:
+    assert ask_step(CompactMachine(4, 4, word=8, steps=1), cells=8).outcome == "proved"
+
+
+def test_polynomials_take_the_values_of_the_layer() -> None:
+    """Prompt and tokens at random choices: the polynomials are those of ``embed`` and of the layer that is run."""
+    machine, draws = CompactMachine(3, 3, word=3, steps=2), random.Random(0)
+    inputs = Inputs(machine, 3, OneHotRing())
+    prompt = inputs.prompt(inputs.situation)
+    layer = SymbolicLayer(dense(machine.heads, machine.width), inputs.ring)
+    for token in prompt:
+        layer.remember(token)
+    written = list(prompt)
+    for _ in range(10):
+        written.append(layer.following(written[-1]))
+        layer.remember(written[-1])
+    for _ in range(5):
+        choices = drawn(inputs, draws)
+        start = Prompts(machine).write(3, choices)
+        for token, row in zip(written, machine.layer.run(start[None], 10)[0], strict=True):
+            values = {place: inputs.ring.value(entry, choices) for place, entry in token.items()}
+            assert {place: value for place, value in values.items() if value} == {
+                place: int(row[place]) for place in row.nonzero().flatten().tolist()
+            }
+
+
+def test_the_definition_of_a_step_agrees_with_the_simulator() -> None:
+    """At random choices, next to the layer that is run: both are right."""
+    machine, draws = CompactMachine(3, 2, word=3, steps=2), random.Random(1)
+    inputs = Inputs(machine, 3, OneHotRing())
+    following, prompts = inputs.following(), Prompts(machine)
+    for _ in range(4):
+        choices = drawn(inputs, draws)
+        assert run_and_compare(machine, 3, choices) == ("the right configurations of 2 steps", False)
+        tokens = machine.layer.run(prompts.write(3, choices)[None], 10)[:, -4:]
+        letters = [[inputs.ring.value(entry, choices) for entry in cell] for cell in following.letters]
+        assert machine.rows.of(tokens, "letter")[0].tolist() == letters
+        states = [[inputs.ring.value(entry, choices) for entry in cell] for cell in following.heads]
+        assert machine.rows.of(tokens, "state")[0].tolist() == states
+
+
+@pytest.mark.parametrize("matrices", ["values", "queries"])
+def test_a_weight_that_is_wrong_in_its_last_bit_is_noticed(matrices: str) -> None:
+    """Four random weights of each kind, except those of the last cell, from which no step within the bounds starts."""
+    heads, draws = dense(SMALL.heads, SMALL.width), random.Random(2)
+    last = {SMALL.rows[name][-1] for name in ("cell", "at", "next")}
+    weights = [place for place in getattr(heads, matrices).nonzero().tolist() if not last & {*place[1:]}]
+    for place in draws.sample(weights, 4):
+        changed = Heads(heads.values.clone(), heads.queries.clone())
+        weight = getattr(changed, matrices)[tuple(place)]
+        weight.copy_(torch.nextafter(weight, weight + 1))
+        assert "refuted" in {ask_step(SMALL, cells, changed).outcome for cells in LENGTHS}, place
+
+
+def test_heads_that_read_a_wrong_row_are_noticed() -> None:
+    heads = dense(SMALL.heads, SMALL.width)
+    head, key, source = heads.queries.nonzero()[0].tolist()
+    heads.queries[head, key, source] = 0
+    assert ask_step(SMALL, 1, heads).outcome == "refuted"

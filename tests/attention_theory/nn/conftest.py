@@ -1,0 +1,13 @@
+from collections.abc import Iterator
+
+import jaxtyping
+import pytest
+
+
+@pytest.fixture
+def unchecked_shapes() -> Iterator[None]:
+    """Leave out the checks of annotated shapes, which only tests have: a compiler cannot look into them."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
