@@ -61,8 +61,8 @@ require(number=(set(number) <= {"0", "1"}, [True]), word=(set(word) <= {"a", "b"
 # | 3 | `_ 0 _` | `add` | 0 |
 # | 4 | `1 0 _` | `accept` |  |
 #
-# The result is 10, which is 2 in binary. Each row is a *situation*, which consists of the state, the head and the tape.
-# A computer that runs the machine must keep track of all three. Where can it keep the position of the head?
+# The result is 10, which is the binary form of 2. Each row is a *situation*, which consists of the state, the head and
+# the tape. A computer that runs the machine must keep track of all three. Where can it keep the position of the head?
 
 # %%
 fig, axis = schematic.canvas(7.2, 3.8)

@@ -133,12 +133,12 @@ show.figure(
 # or similar variants, where $x_i = \mathrm{concat}(a_i, b_i)$. Multihead attention combines bilinear terms additively,
 # not multiplicatively, so it cannot achieve this factorization.
 #
-# **What is true.** The remark is true for one-hot vectors $a_i$ and $b_i$, but for another reason. Four tokens with the
-# features $(0,0)$, $(0,1)$, $(1,0)$ and $(1,1)$ satisfy $x_{00} - x_{01} - x_{10} + x_{11} = 0$. The outputs of linear
-# self-attention satisfy the same relation, but these functions do not. One head of HyperFeatureAttention of order 2
-# represents them.
+# **What is true.** The remark is true for one-hot vectors $a_i$ and $b_i$, but not for the reason that the paper gives.
+# Four tokens with the features $(0,0)$, $(0,1)$, $(1,0)$ and $(1,1)$ satisfy $x_{00} - x_{01} - x_{10} + x_{11} = 0$.
+# The outputs of linear self-attention satisfy the same relation, but these functions do not. One head of
+# HyperFeatureAttention of order 2 represents them.
 #
-# **What changed.** The reason is different. With one symbol per combination of values, linear attention also only adds
+# **What changed.** Only the reason differs. With one symbol per combination of values, linear attention also only adds
 # bilinear terms, and yet it represents both functions.
 #
 # </blockquote>

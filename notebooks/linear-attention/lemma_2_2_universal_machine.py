@@ -285,8 +285,8 @@ show.table(
 # below, and the head stays on the tape.)
 #
 # *Fixed blocks.* Only one token holds the row #, and it holds nothing else. Therefore $G[\#, \#] = 1$, and # is paired
-# with no other row. Only the table's columns hold the rows that name these columns. In $G$, these rows give the
-# identity among themselves, and the transition function together with the table's other rows.
+# with no other row. The rows that name the table's columns are nonzero only in these columns. In $G$, these rows give
+# the identity among themselves, and together with the table's other rows they give the transition function.
 #
 # *Invariant.* When the last token of $x^t$ has been written, (a) $T e_c$ is the letter of cell $c$ for $c < n + t$ and
 # zero for all other cells, and $S e_c$ is the state where the head is and zero elsewhere; (b) $U = 0$ and $D = 0$; (c)
