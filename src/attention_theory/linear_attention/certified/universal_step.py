@@ -1,22 +1,24 @@
 """One step of the compact universal machine of Lemma 2.2, for all inputs at once.
 
-The layer sees its prompt through sums ``Σ z zᵀ`` alone. So a step is right, and every step after it, if the tokens that
-it writes are the next configuration, and leave the sums and the last token as the prompt of the next configuration has
-them. Both sides are integer functions of one-hot choices: the letter of every cell, the cell and state of the head, and
-the parts of every rule. They are computed from the heads' own matrices, and compared term by term.
+The layer sees its prompt through sums ``Σ z zᵀ`` alone. So a step is right, and the steps after it, as long as the tape
+has cells left, if the tokens that it writes are the next configuration, and leave the sums and the last token as the
+prompt of the next configuration has them. The prompt itself is asked about apart: :func:`ask_prompt`. Both sides are
+integer functions of one-hot choices: the letter of every cell, the cell and state of the head, and the parts of every
+rule. They are computed from the heads' own matrices, and compared term by term.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, product
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, certify
-from attention_theory.certificates.certificate import Clock, Counterexample
-from attention_theory.certificates.one_hot import ONE, ZERO, Number, OneHotRing, Polynomial, add
+from attention_theory.certificates.certificate import Clock, Counterexample, decided
+from attention_theory.certificates.one_hot import ONE, ZERO, Number, OneHotRing, Polynomial, add, engine
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.compact_heads import RULE, WORK
@@ -189,17 +191,60 @@ def certify_step(machine: CompactMachine) -> Certificate:
     careless = CompactMachine(states, letters, 2, 2, take_back=False, stays=machine.stays)
     return certify(
         "One step of the compact universal machine is right for every transition table, tape, state and place of the "
-        "head, on the tape or off, and leaves the sums and the last token as the next configuration's prompt has them. "
-        "So every run is right at every step.",
+        "head, on the tape or off, writes no entry but -1, 0 and 1, and leaves the sums and the last token as the next "
+        "configuration's prompt has them. So within these bounds every run is right at every step.",
         f"{machine.states} states, {machine.letters} letters, tapes of {lengths[0]} to {lengths[-1]} cells before the "
         f"step; d = {machine.width}, H = {len(machine.heads)}",
-        [ask_step(machine, cells) for cells in lengths],
+        [ask_prompt(machine), *(ask_step(machine, cells) for cells in lengths)],
         Control.of(
             f"pair and departure stay in the memory (take_back=False; {states} states, {letters} letters, 2 cells)",
             ask_step(careless, 2),
             lambda choices: run_and_compare(careless, 2, choices),
         ),
     )
+
+
+def ask_prompt(machine: CompactMachine) -> Answer:
+    """Whether ``embed`` writes each choice apart from the others, as :meth:`Inputs.prompt` takes it.
+
+    Asked for all words with all pairs of choices: a choice changes the prompt by the same entries whatever the other
+    is. The changes are those of :class:`Prompts`, so that both write the same prompt.
+    """
+    clock, prompts = Clock(), Prompts(machine)
+    compared, wrong = 0, None
+    for cells in range(1, machine.word + 1):
+        base = prompts.write(cells, {})
+        single = _choices(machine, cells)
+        change = {choice: prompts.write(cells, dict([choice])) - base for choice in single}
+        heads = [choice for choice in single if choice[0] == "head"]
+        rest = [choice for choice in single if choice[0] != "head"]
+        cases: list[tuple[tuple[str, int], ...]] = [(head, other) for head in heads for other in rest]
+        cases += [(heads[0], *pair) for pair in combinations(rest, 2) if pair[0][0] != pair[1][0]]
+        written = _embed(machine, cells, [dict(case) for case in cases])
+        expected = torch.stack([base + sum(change[choice] for choice in case) for case in cases])
+        faults = (written != expected).flatten(1).any(dim=1).nonzero().flatten()
+        compared += len(cases)
+        if len(faults):
+            wrong = dict(cases[int(faults[0])])
+            break
+    question = f"embed writes a choice apart from the others, in {compared} prompts with each pair of choices"
+    return Answer(question, decided(wrong), engine(), clock.seconds, wrong)
+
+
+def _choices(machine: CompactMachine, cells: int) -> list[tuple[str, int]]:
+    """All choices with their values other than 0."""
+    sizes = {f"letter {cell}": machine.letters for cell in range(cells)} | {"head": 1 + cells * machine.states}
+    limits = dict(zip(RULE, (machine.states, machine.letters, len(MOVES)), strict=True))
+    for state, letter, part in product(range(machine.states), range(machine.letters), RULE):
+        sizes[f"rule {state} {letter} {part}"] = limits[part]
+    return [(name, value) for name, size in sizes.items() for value in range(1, size)]
+
+
+def _embed(machine: CompactMachine, cells: int, choices: list[Counterexample]) -> Int[Tensor, "cases tokens width"]:
+    """The prompts of the machine's own ``embed`` for choices that have a head."""
+    tables, words, places, states = zip(*(concrete(machine, cells, one) for one in choices), strict=True)
+    starts = torch.tensor(states)
+    return machine.embed(torch.stack(tables), torch.stack(words), torch.tensor(places), torch.int64, starts)
 
 
 def ask_step(machine: CompactMachine, cells: int, heads: Heads | None = None) -> Answer:
@@ -237,6 +282,10 @@ def _identities(heads: Heads, inputs: Inputs) -> Iterator[tuple[str, Polynomial,
             yield name, written[place].get(row, ZERO), following[place].get(row, ZERO)
     for (value, key), entry in layer.memory.items():
         yield f"sum of {names[value]} times {names[key]}", entry, wanted.memory[value, key]
+    for number, token in enumerate(written[1:]):
+        for row, entry in token.items():
+            cube = inputs.ring.times(entry, entry, entry)
+            yield f"{names[row]} of new token {number} is its own cube: -1, 0 or 1", cube, entry
 
 
 def run_and_compare(machine: CompactMachine, cells: int, choices: Counterexample, steps: int = 2) -> tuple[str, bool]:

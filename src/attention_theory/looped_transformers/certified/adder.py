@@ -11,8 +11,8 @@ from attention_theory.looped_transformers.certified.columns import Column, Netwo
 from attention_theory.looped_transformers.certified.words import ONE, Words, pieces
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
-from attention_theory.looped_transformers.machine.correction import correct
 from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.rounding import correct
 from attention_theory.rows import Rows
 from attention_theory.validation import refuse_unless
 

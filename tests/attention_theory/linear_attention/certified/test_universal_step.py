@@ -1,13 +1,16 @@
 import random
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from attention_theory.certificates.one_hot import OneHotRing
 from attention_theory.linear_attention.certified.universal_step import (
     Inputs,
     Prompts,
     SymbolicLayer,
+    ask_prompt,
     ask_step,
     certify_step,
     run_and_compare,
@@ -97,3 +100,27 @@ def test_heads_that_read_a_wrong_row_are_noticed() -> None:
     head, key, source = heads.queries.nonzero()[0].tolist()
     heads.queries[head, key, source] = 0
     assert ask_step(SMALL, 1, heads).outcome == "refuted"
+
+
+class Forgetful(CompactMachine):
+    """A machine whose prompt lacks the head where it reads letter 1 and its rule writes letter 1."""
+
+    def embed(self, tables: Tensor, words: Tensor, places: Tensor, *rest: Any, **options: Any) -> Tensor:
+        prompt = super().embed(tables, words, places, *rest, **options)
+        starts = rest[1] if len(rest) > 1 else options.get("starts", torch.zeros_like(places))
+        machine = torch.arange(len(words))
+        here = (words[machine, places] == 1) & (tables[machine, starts, 1, 1] == 1)
+        self.rows.of(prompt, "head")[here] = 0
+        return prompt
+
+
+def test_a_prompt_in_which_choices_meet_is_not_certified() -> None:
+    assert ask_prompt(CompactMachine(2, 2, word=2, steps=2)).outcome == "proved"
+    assert ask_prompt(Forgetful(2, 2, word=2, steps=2)).outcome == "refuted"
+
+
+def test_an_entry_that_nothing_reads_must_be_small_too() -> None:
+    heads = dense(SMALL.heads, SMALL.width)
+    values = heads.values.clone()
+    values[0, SMALL.rows["state"][0], SMALL.rows["#"][0]] = 200
+    assert ask_step(SMALL, 1, Heads(heads.queries, values)).outcome == "refuted"
