@@ -12,9 +12,9 @@
 # G.3 of A Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
 # How many arbitrary answers can a layer store? Ordinary attention weighs tokens. HyperAttention weighs pairs or triples
-# of tokens, and there are far more of these. Does it therefore store far more answers, and how large must it be for
-# each of them? The two papers do not ask this question. We find the exact number, which also says something new about
-# ordinary attention.
+# of tokens, and there are far more of these than tokens. Does HyperAttention therefore store far more answers, and how
+# large must a layer be for each answer? The two papers do not ask this question. We find the exact number, which also
+# says something new about ordinary attention.
 
 # %%
 from itertools import pairwise, product
@@ -38,8 +38,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Two heads read one context of two tokens, $a=(1,0)$ and $b=(0,1)$. Each head distributes a total weight of 1 over what
-# it reads, and returns the weighted mean. Our examples differ only in these weights. A linear read-out can give them
-# any answers if their rows of weights, one row per example, are linearly independent.
+# it reads, and returns the weighted mean. Our examples differ only in these weights. A linear read-out can give the
+# examples any answers if the rows of weights, one row per example, are linearly independent.
 #
 # *Attention* reads $a$ and $b$. We start from the weights ½ and ½ in both heads. In each head we can shift weight from
 # $a$ to $b$. Every row is the first row plus multiples of these two shifts, so we can fit three examples but never
@@ -89,7 +89,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see how to count: there is one row for the start, and each head adds one shift fewer than it has entries.
+# We see how to count: there is one row for the start, and each head adds one shift fewer than it has weights.
 #
 # ## What we prove
 # An example is a *query* $q$ and a *context* of $n$ tokens $x_1,\dots,x_n$, all of width $d$. A head of *order* $s$
@@ -99,8 +99,8 @@ show.figure(
 #
 # A tuple is represented by $x_{j_1}\otimes\dots\otimes x_{j_{s-1}}$, the list of all products of one entry per token.
 # The *features* of an example are the weighted means of these lists, for all heads one after another. We write the
-# features of $T$ examples as the rows of a matrix. If its rank is $T$, a linear read-out can fit any $T$ answers. If
-# its rank is smaller, some answers are out of reach.
+# features of $T$ examples as the rows of a matrix. If this matrix has rank $T$, a linear read-out can fit any $T$
+# answers. If the rank is smaller, some answers are out of reach.
 #
 # <!-- claim bridges/bridge-3-1 -->
 # <blockquote>
@@ -109,11 +109,11 @@ show.figure(
 #
 # Let each of $H$ heads of order $s$ use a softmax of its scores to weigh $N$ tuples of $s-1$ tokens from a context of
 # $n$ tokens of width $d$. Let the features of an example be the weighted means of $x_{j_1} \otimes \dots \otimes
-# x_{j_{s-1}}$, with one block per head. The rank of the features bounds how many examples with arbitrary labels fixed
-# scores can fit. It is at most $H(N-1)+1$ where all examples share one context ($N = n^{s-1}$ for all tuples), and at
-# most $H\,d^{s-1}$ otherwise. Where rearranged tuples weigh the same, as with one key for all members, $N$ counts
-# multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one context, the bound is
-# $H(n-1)+1$.
+# x_{j_{s-1}}$, with one block per head. With fixed scores, the number of arbitrarily labelled examples that can be
+# fitted is at most the rank of the features. This rank is at most $H(N-1)+1$ where all examples share one context ($N =
+# n^{s-1}$ for all tuples), and at most $H\,d^{s-1}$ otherwise. Where rearranged tuples weigh the same, as with one key
+# for all members, $N$ counts multisets, and over all tuples $d^{s-1}$ becomes $\binom{d+s-2}{s-1}$. At order 2 with one
+# context, the bound is $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -135,7 +135,7 @@ show.figure(
 # <!-- /claim -->
 #
 # The last sentence surprised us. Theorem 1 of the paper on memorization requires independent queries and keys of width
-# $d_h\ge n$ to reach $H(n-1)+1$. Neither is needed for the rank. With separate contexts we find:
+# $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. With separate contexts we find:
 #
 # <!-- claim bridges/bridge-3-3 -->
 # <blockquote>
@@ -144,32 +144,33 @@ show.figure(
 #
 # Let $2 \le n \le d$ and $s-1 \le n$, and let the sum be over all tuples or over those with $j_1 \le j_2 \le \dots$.
 # For almost all score tensors and almost all $T$ examples with separate contexts, the rank is $\min(T, H\,d^{s-1})$.
-# With $n < s-1 \le d$ it is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ for every
-# such $n\ge2$. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and here it
-# holds for almost all tokens.
+# With $n < s-1 \le d$ the rank is at most $H\,(d^{s-1} - \binom{d}{s-1})$. At order 2 the rank is $\min(T, Hd)$ for
+# every such $n\ge2$. Appendix I.1 of the paper on memorization conjectures this for tokens in general position, and
+# here it holds for almost all tokens.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # *One context.* The lists of products are fixed, and only the weights vary. A head has $N$ weights that sum to 1, hence
-# $N-1$ shifts. Together with the start we get $H(N-1)+1$. Almost all scores reach it because exponentials with distinct
-# exponents are linearly independent functions, and we can give each choice of tuples its own exponent. Wide keys are
-# not needed for this.
+# $N-1$ shifts. Together with the start we get $H(N-1)+1$. Almost all scores reach this rank because exponentials with
+# distinct exponents are linearly independent functions, and we can give each choice of tuples its own exponent. Wide
+# keys are not needed for this.
 #
 # *Separate contexts.* Now the lists vary, and the bound is the number of features. Suppose that a linear relation held
-# for all examples. By the first part, it can use only the fact that weights sum to 1. It therefore takes the same value
-# on every tuple of a context, and hence on $(x,\dots,x)$ for almost every token $x$. But this value grows with the size
-# of $x$ unless it is zero. If the context has at least as many tokens as a tuple, the relation is zero on all tuples.
+# for all examples. By the first part, this relation can use only the fact that weights sum to 1. The relation therefore
+# takes the same value on every tuple of a context, and hence on $(x,\dots,x)$ for almost every token $x$. But this
+# value grows with the size of $x$ unless it is zero. If the context has at least as many tokens as a tuple, the
+# relation is zero on all tuples.
 #
 # <details><summary>Proof of Bridge 3.1</summary>
 #
 # The features of example $t$ are $\sum_J \theta_{h,J}(t)\, x_J(t)$, $x_J = x_{j_1} \otimes \dots \otimes x_{j_{s-1}}$,
-# one block for each head $h$. *One context.* They are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that is the same
-# for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each head add up
-# to 1. Therefore the sums of the columns of any two heads are equal, which gives $H-1$ independent relations and leaves
-# $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one column per multiset
-# is left.
+# one block for each head $h$. *One context.* These features are the row $(\theta_{h,J}(t))_{h,J}$ times a matrix that
+# is the same for all examples, so the rank is at most that of $\Theta$, which has $HN$ columns. The weights of each
+# head add up to 1. Therefore the sums of the columns of any two heads are equal, which gives $H-1$ independent
+# relations and leaves $HN-(H-1)$. Where rearranged tuples weigh the same, their columns of $\Theta$ are equal, and one
+# column per multiset is left.
 #
 # *Separate contexts.* There are $H\,d^{s-1}$ features. Where rearranged tuples weigh the same and all are summed, each
 # block is a symmetric tensor. $\square$
@@ -178,10 +179,10 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 3.2</summary>
 #
-# The tokens are independent, so the tensors $x_J$ are, and the rank is that of $\Theta$. It is at most $H(N-1)+1$ by
-# Bridge 3.1. Let $T = H(N-1)+1$. With fewer examples, we add queries until there are $T$ of them (almost all choices
-# keep the sums of sets different), and the rows are some of the $T$ rows. With more examples, the rows contain $T$ such
-# rows.
+# The tokens are independent, so the tensors $x_J$ are independent, and the rank of the features is that of $\Theta$.
+# This rank is at most $H(N-1)+1$ by Bridge 3.1. Let $T = H(N-1)+1$. With fewer examples, we add queries until there are
+# $T$ of them (almost all choices keep the sums of sets different), and the rows are some of the $T$ rows. With more
+# examples, the rows contain $T$ such rows.
 #
 # *Scores.* It is enough to find some scores with rank $T$, because a determinant is an analytic function of the scores,
 # and if it is not zero everywhere, it is zero only on a set of measure zero. Take a vector $u$ such that no two
@@ -214,19 +215,19 @@ show.figure(
 # <details><summary>Proof of Bridge 3.3</summary>
 #
 # Let $m = s-1$. It is enough that the $H\,d^m$ features are independent functions of query and context, for almost all
-# scores: then some $H\,d^m$ examples have a nonzero determinant, and hence almost all do. (For fewer examples take some
-# of its rows.)
+# scores: then some $H\,d^m$ examples have a nonzero determinant, and hence almost all do. (For fewer examples, take
+# some rows of this matrix.)
 #
 # By Bridge 3.2, with a determinant that is analytic in scores and context together, for almost all scores and contexts
 # the only relations among the functions $\theta_{h,J}$ of the query are that the weights of each head add up to 1. Take
 # such scores. A relation among the features consists of a form $W_h$ for each head, linear in each of $m$ vectors, with
-# $\sum_h \sum_J \theta_{h,J}\,W_h(x_J) = 0$ for all queries and contexts. For almost every context then $W_h(x_J)$ is
-# one number $c_h$ for all tuples $J$. Both $W_h(x_1, \dots, x_1)$ and $W_h(x_2, \dots, x_2)$ are among them, so that
-# $W_h(x, \dots, x)$ is the same for almost all $x$. It is homogeneous of degree $m \ge 1$, so it is 0, and $c_h = 0$.
-# Since $n \ge m$, we also have $W_h(x_1, \dots, x_m) = 0$ for almost all vectors, and $W_h = 0$.
+# $\sum_h \sum_J \theta_{h,J}\,W_h(x_J) = 0$ for all queries and contexts. For almost every context, $W_h(x_J)$ then has
+# the same value $c_h$ for all tuples $J$. These values include $W_h(x_1, \dots, x_1)$ and $W_h(x_2, \dots, x_2)$, so
+# $W_h(x, \dots, x)$ is the same for almost all $x$. This function is homogeneous of degree $m \ge 1$, so it is 0, and
+# $c_h = 0$. Since $n \ge m$, we also have $W_h(x_1, \dots, x_m) = 0$ for almost all vectors, and $W_h = 0$.
 #
-# *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and alternating forms vanish on all of them. These
-# have dimension $\binom{d}{m}$, and each is a relation for each head. $\square$
+# *Fewer tokens.* With $n < m \le d$ each tuple has a repeated token, and alternating forms vanish on all tuples. These
+# forms have dimension $\binom{d}{m}$, and each form is a relation for each head. $\square$
 #
 # </details>
 #
@@ -243,10 +244,10 @@ require(heads=(heads, 2, 4), n=(n, 2, 4), width=(width, n + 1, 6), seed=(seed, 0
 source = generator(seed)
 
 # %% [markdown]
-# We compute ranks exactly. We draw tokens and scores that are whole numbers, and let a score of 1 multiply a weight
-# by 7. All softmax weights are then powers of 7 before we divide them by their sum. We multiply each row by these sums
-# and compute the rank modulo a prime, which is never larger than the rank itself. We give each matrix three more
-# examples than the bound, so that the rank could exceed it.
+# We compute ranks exactly. We draw tokens with integer entries and integer scores, and let a score of 1 multiply a
+# weight by 7. All softmax weights are then powers of 7 before we divide them by their sum. We multiply each row by
+# these sums and compute the rank modulo a prime, which is never larger than the rank itself. We give each matrix three
+# more examples than the bound, so that the rank could exceed it.
 
 # %%
 kinds = list(product((2, 3, 4), ("all", "le"), (True, False), ("full", "width one", "width one, shared")))
@@ -302,7 +303,7 @@ show.table(
 #
 # ### A read-out for random answers
 # Can we also fit answers in floating-point arithmetic? We give two heads of order 3 random scores, and draw random
-# answers. Then we compute the least-squares read-out for $T=H(N-1)+1$ examples, and for one more.
+# answers. Then we compute the least-squares read-out for $T=H(N-1)+1$ examples, and for one more example.
 
 # %%
 most = capacity_bound(2, n, width, 3)
@@ -320,14 +321,14 @@ def residual_of(count):
 print(f"order 3, two heads: {most} examples, residual {residual_of(most):.1g}; one more: {residual_of(most + 1):.1g}")
 
 # %% [markdown]
-# We fit the 17 examples up to rounding. With an eighteenth example, we miss by about one half.
+# We fit the 17 examples up to rounding errors. With an eighteenth example, we miss by about one half.
 #
 # ### When the conditions fail
-# For one context, we require independent tokens, and queries such that no two sets of them have the same sum. We
-# violate these conditions with a query that appears twice, and with a token that is twice another. Distinct queries are
-# not always enough. Of the queries $-q$, $0$ and $q$, the outer two have the same sum as the middle one. With two
-# tokens, a weight minus ½ merely changes its sign when $q$ does. On these three examples, two heads therefore give us
-# only two dimensions instead of three.
+# For one context, we require independent tokens, and queries such that no two different sets of queries have the same
+# sum. We violate these conditions with a query that appears twice, and with a token that is twice another. Distinct
+# queries are not always enough. Of the queries $-q$, $0$ and $q$, the first and the last add up to the middle one. With
+# two tokens, a weight minus ½ merely changes its sign when $q$ does. On these three examples, two heads therefore give
+# us only two dimensions instead of three.
 
 
 # %%
@@ -359,7 +360,7 @@ show.table(["order 2", "examples", "rank"], [[name, 3 if "-q" in name else small
 #
 # ## How we checked
 # We require that no rank exceeds the upper bound. As a control, we compare the ranks at order 3 with the bound at order
-# 2, which they must exceed.
+# 2, which these ranks must exceed.
 
 # %%
 above = max(rank - bound_of(*kind) for kind, rank in found.items())
@@ -398,9 +399,9 @@ claim.control.equal("queries -q, 0, q: rank", ranks["queries -q, 0, q, two token
 claim.verdict()
 
 # %% [markdown]
-# With separate contexts, we require the same if a context has at least as many tokens as a tuple. In the controls it
-# has fewer. For example, at order 4 with two tokens, every triple repeats a token. We then lose the forms that vanish
-# on repeated tokens, one for each choice of three coordinates.
+# With separate contexts, we require the same equality if a context has at least as many tokens as a tuple. In the
+# controls, a context has fewer tokens. For example, at order 4 with two tokens, every triple repeats a token. We then
+# lose the forms that vanish on repeated tokens, one for each choice of three coordinates.
 
 # %%
 own_context = {kind: rank for kind, rank in found.items() if kind[2:] == (False, "full") and kind[0] - 1 <= n}
@@ -418,7 +419,7 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - We take the largest rank of three draws, because small whole numbers can hit the exceptions of "almost all".
+# - We take the largest rank of three draws, because small integers can hit the exceptions of "almost all".
 # - We skip ranks above 200 because they take too long.
 # - Our results are about ranks. Whether the read-out is well conditioned is a different question.
 #
@@ -427,7 +428,7 @@ claim.verdict()
 # ## Also on this page
 # ### What a head buys, and what a number buys
 # When we raise the order, a head also becomes larger, because it needs a value for every entry of the list of products.
-# Do we get more for its size?
+# Do we store more for the size of the head?
 #
 # <!-- claim bridges/bridge-3-4 -->
 # <blockquote>
@@ -478,8 +479,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that a head adds 2, 8 and 26 dimensions, while an entry of its value adds 0.4, 0.32 and 0.21. With separate
-# contexts, our control, an entry adds exactly one at every order.
+# We see that a head adds 2, 8 and 26 dimensions, while an entry of the head's values adds 0.4, 0.32 and 0.21. With
+# separate contexts, our control, an entry adds exactly one dimension at every order.
 
 # %%
 by_formula = {f"order {order}": n ** (order - 1) - 1 for order in orders}
@@ -526,4 +527,4 @@ claim.verdict()
 #    </details>
 #
 # Next: [Bridge 4](memorising_against_understanding.ipynb), because a layer that has stored its sentences may still know
-# nothing about the next.
+# nothing about the next sentence.

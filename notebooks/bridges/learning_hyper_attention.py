@@ -15,7 +15,7 @@
 # with a guarantee, instead of starting gradient descent and hoping for the best? For ordinary linear attention, one
 # paper replaces training with a regression, and checks whether the data determine the result. The paper that defines
 # HyperAttention trains by gradient flow, and imposes a different condition on the data. We extend the regression to
-# groups of any size and compare the two conditions.
+# groups of any size and compare the two papers' conditions on the data.
 
 # %%
 import math
@@ -54,8 +54,8 @@ from bookpress.claims import schematic
 # Take the tokens 1 and 2, and let 2 be the query. The products of the four pairs are 1, 2, 2 and 4, with squares 1, 4,
 # 4 and 16. The head therefore returns $cw\cdot2\cdot(1+4+4+16)=50\,cw$.
 #
-# Two heads with $(c,w)=(1,3)$ and $(2,-1)$ return $150-100=50$. They have four parameters, but the output depends on
-# these only through $T=1\cdot3+2\cdot(-1)=1$. One labelled example determines $T$.
+# Two heads with $(c,w)=(1,3)$ and $(2,-1)$ return $150-100=50$. The two heads have four parameters, but the output
+# depends on these parameters only through $T=1\cdot3+2\cdot(-1)=1$. One labelled example determines $T$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.5)
@@ -114,7 +114,7 @@ show.figure(
 # $$\langle \Phi(q, Z), \Phi(q', Z')\rangle = \|ZZ'^\top\|_F^{2(s-1)}\, \langle q, q'\rangle .$$
 #
 # With $D = d(d+1)/2$ the features span a space of dimension $\psi_s = d\binom{D+s-2}{s-1}$ over all tuples and of
-# $\psi_s = d\,D^{s-1}$ over ordered ones ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, including
+# $\psi_s = d\,D^{s-1}$ over ordered tuples ($j_1 \le j_2 \le \dots$, strictly or not). Inputs of $n$ tokens, including
 # the query, reach this dimension for every $n \ge s$.
 #
 # </blockquote>
@@ -130,17 +130,18 @@ show.figure(
 # **Bridge 2.2 (Learning linear HyperAttention in polynomial time)**
 #
 # On $N$ samples, the smallest squared loss of linear HyperAttention of order $s$ with any number of heads is that of a
-# regression on $\Phi$. Some $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads attain it, and a singular value decomposition of
-# the solution gives these heads. With its kernel, the regression takes $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$
-# operations, which is also polynomial in the order, as is the cost of every prediction.
+# regression on $\Phi$. Some $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads attain this loss, and a singular value
+# decomposition of the solution gives these heads. With its kernel, the regression takes
+# $O(N^2n^2(d+sn)+N^3+N^2d_\mathrm{out})$ operations, which is also polynomial in the order, as is the cost of every
+# prediction.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ### When the data determine the answer
 # For linear attention a *certificate*, the rank of a matrix $\Lambda$, shows whether all best fits compute the same
-# function ({claim:ref}`Lemma 4.1 <linear-attention/lemma-4-1>`). The certificate carries over, and we can count the
-# samples that it needs.
+# function ({claim:ref}`Lemma 4.1 <linear-attention/lemma-4-1>`). The certificate carries over to every order, and we
+# can count the samples that it needs.
 #
 # <!-- claim bridges/bridge-2-3 -->
 # <blockquote>
@@ -148,16 +149,16 @@ show.figure(
 # **Bridge 2.3 (The certificate at any order, and how many samples suffice)**
 #
 # Let there be at least $\min(d^s, d_\mathrm{out}\,d^{s-1})$ heads. All minimisers of the squared loss agree at an input
-# if and only if its $\Phi$ is in the span of the samples' $\Phi$. Therefore they compute the same function on inputs of
-# every length if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank $\psi_s$. Fewer than $\psi_s$ samples
-# never suffice. If the samples have $n \ge s$ tokens and their distribution has a density, $\psi_s$ samples suffice
-# with probability one.
+# if and only if the features $\Phi$ of this input are in the span of the samples' features. Therefore the minimisers
+# compute the same function on inputs of every length if and only if $\Lambda$, the mean of $\Phi\Phi^\top$, has rank
+# $\psi_s$. Fewer than $\psi_s$ samples never suffice. If the samples have $n \ge s$ tokens and their distribution has a
+# density, $\psi_s$ samples suffice with probability one.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The other paper requires *versatile* data ({claim:ref}`Assumption 4.2 <hyper-attention/assumption-4-2>`). How do the
-# two conditions compare?
+# The paper on hyper-attention requires *versatile* data ({claim:ref}`Assumption 4.2 <hyper-attention/assumption-4-2>`).
+# How do the two conditions compare?
 #
 # <!-- claim bridges/bridge-2-4 -->
 # <blockquote>
@@ -167,10 +168,10 @@ show.figure(
 # Let the samples be all positions of sequences over $S$ symbols. Data versatility (Assumptions 4.2 and G.10) says that
 # for every symbol, the tuple counts of the sequences that contain it have the highest possible rank, which is $S^{s-1}$
 # for ordered sums. For one-hot tokens and ordered sums, versatility holds if and only if all minimisers agree on all
-# sequences of symbols. For every other embedding it is still sufficient for this agreement. It is still necessary where
-# the vectors of the symbols are independent, but need not be where they are dependent. The certificate of Bridge 2.3
-# requires more on one-hot tokens, where it never holds if $S \ge 2$. It can hold without versatility where there are
-# many symbols and $d$ is small. Neither condition implies the other.
+# sequences of symbols. For every other embedding, versatility is still sufficient for this agreement. It is still
+# necessary where the vectors of the symbols are independent, but need not be necessary where these vectors are
+# dependent. The certificate of Bridge 2.3 requires more: on one-hot tokens it never holds if $S \ge 2$. It can hold
+# without versatility where there are many symbols and $d$ is small. Neither condition implies the other.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -182,9 +183,9 @@ show.figure(
 # **Bridge 2.5 (The regression against gradient descent)**
 #
 # The tasks are colliding agents (order 2), ternary synergies (order 3), and teachers of orders 3 and 4 on real-valued
-# tokens. With samples that determine the task, the regression recovers it up to rounding at other lengths. Adam on one
-# head, from random starts and after 600 steps at the best of three rates, has an error of $10^{-6}$ or more relative to
-# the size of the labels.
+# tokens. With samples that determine the task, the regression recovers the task up to rounding errors at other lengths.
+# Adam on one head, from random starts and after 600 steps at the best of three rates, has an error of $10^{-6}$ or more
+# relative to the size of the labels.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -211,7 +212,8 @@ show.figure(
 # $M \leftarrow K \circ (A^\top M A')$ from $M = K$, where $A_{jj'}$ indicates whether $j'$ may follow $j$.
 #
 # *No more than $\psi_s$.* Each factor $zz^\top$ is in the space of symmetric matrices, of dimension $D$. Over all
-# tuples, $G^{\otimes(s-1)}$ is also a symmetric tensor over them, and these have dimension $\binom{D+s-2}{s-1}$.
+# tuples, $G^{\otimes(s-1)}$ is also a symmetric tensor over this space, and such tensors have dimension
+# $\binom{D+s-2}{s-1}$.
 #
 # *No less.* Take tokens $x_1, \dots, x_{s-1}$, followed by a query $q$, which is also a token. For a set
 # $U \subseteq [s-1]$, let $Z_U$ be the input in which the tokens $x_r$ with $r \notin U$ are replaced by 0. A tuple
@@ -222,8 +224,8 @@ show.figure(
 # where only those tuples are left that use each $x_r$, hence each exactly once and $q$ not at all. For an ordered sum
 # this is one order $\pi$, and for all tuples it is every permutation. The matrices $xx^\top$ span the symmetric ones.
 # Therefore, for an ordered sum, the right-hand sides span $\mathbb R^d \otimes \mathrm{Sym}^{\otimes(s-1)}$, and over
-# all tuples $\mathbb R^d$ times the symmetric tensors. These inputs have $s$ tokens; with more, the others are 0.
-# $\square$
+# all tuples $\mathbb R^d$ times the symmetric tensors. These inputs have $s$ tokens. For longer inputs, we set the
+# additional tokens to 0. $\square$
 #
 # </details>
 #
@@ -236,12 +238,13 @@ show.figure(
 # $(\alpha, \beta_1, \dots, \beta_{s-1})$ of scores for rows and $(a, \xi_1, \dots, \xi_{s-1})$ of values for columns,
 # is $\sum_h \mathrm{vec}(C_h)\,\mathrm{vec}(W_h)^\top$. Every matrix of this shape is such a sum of as many terms as
 # its rank, at most $\min(d^s, d_\mathrm{out}\,d^{s-1})$, which a singular value decomposition gives. Therefore the
-# models with any number of heads are all linear functions of $\Phi$, and their lowest loss is that of the regression.
+# models with any number of heads are, taken together, exactly the linear functions of $\Phi$, and the lowest loss among
+# them is that of the regression.
 #
 # The regression needs only the inner products of the samples: the solution of smallest norm is a combination of
 # $\Phi(q_i, Z_i)$, with weights from a linear system of $N$ equations, $O(N^3 + N^2d_\mathrm{out})$. An inner product
-# takes $n^2d$ multiplications for $K$. Over all tuples it then takes one power, and over ordered ones two products of
-# $n \times n$ matrices for each further member, $O(sn^3)$. $\square$
+# takes $n^2d$ multiplications for $K$. Over all tuples, the kernel then takes one power; over ordered tuples, it takes
+# two products of $n \times n$ matrices for each further member, $O(sn^3)$. $\square$
 #
 # </details>
 #
@@ -250,23 +253,24 @@ show.figure(
 #
 # <details><summary>Proof of Bridge 2.3</summary>
 #
-# The minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$. They
-# exist, and by Bridge 2.2 there are enough heads for each. If $\Phi = \sum_i c_i\Phi_i$, then
-# $T\Phi = \sum_i c_iT\Phi_i$ is fixed. If $\Phi$ is not in the span, its part $t$ outside it is orthogonal to all
-# $\Phi_i$ and $\langle t, \Phi\rangle = \|t\|^2 > 0$. If $T$ is a minimiser, so is $T + e_at^\top$, and the two differ
-# at $\Phi$. This proves the first sentence.
+# The minimisers are the matrices $T$ that solve the normal equations, which fix $T\Phi_i$ for all samples $i$.
+# Minimisers exist, and by Bridge 2.2 there are enough heads for each of them. If $\Phi = \sum_i c_i\Phi_i$, then
+# $T\Phi = \sum_i c_iT\Phi_i$ is fixed. If $\Phi$ is not in the span, let $t \ne 0$ be its component orthogonal to the
+# span. Then $\langle t, \Phi_i\rangle = 0$ for all $i$, and $\langle t, \Phi\rangle = \|t\|^2 > 0$. If $T$ is a
+# minimiser, so is $T + e_at^\top$, and these two minimisers differ at $\Phi$. This proves the first sentence.
 #
-# All inputs together span $\psi_s$ dimensions (Bridge 2.1). All of them lie in the span of the samples if and only if
-# that span has dimension $\psi_s$, which is the rank of $\Lambda$; and $N$ samples span at most $N$.
+# All inputs together span $\psi_s$ dimensions (Bridge 2.1). The features of all inputs lie in the span of the samples
+# if and only if that span has dimension $\psi_s$, which is the rank of $\Lambda$; and $N$ samples span at most $N$
+# dimensions.
 #
-# Inputs $Z_1, \dots, Z_{\psi_s}$ of $n \ge s$ tokens with independent $\Phi$ exist, by Bridge 2.1. In coordinates of
-# the spanned space, the determinant of $\psi_s$ features is a polynomial in the entries of the inputs. It is not zero
-# at these inputs, so the inputs at which it is zero have measure zero. $\square$
+# By Bridge 2.1, there are inputs $Z_1, \dots, Z_{\psi_s}$ of $n \ge s$ tokens whose features $\Phi$ are independent. In
+# coordinates of the spanned space, the determinant of $\psi_s$ features is a polynomial in the entries of the inputs.
+# This polynomial is not zero at these inputs, so its zeros have measure zero. $\square$
 #
 # </details>
 #
 # **Versatility.** With one-hot tokens, $\Phi$ counts tuples of symbols. Versatile data span all counts that sequences
-# of symbols can have. The certificate also requires the samples to span what real-valued inputs can have.
+# of symbols can have. The certificate also requires the samples to span all features that real-valued inputs can have.
 #
 # <details><summary>Proof of Bridge 2.4</summary>
 #
@@ -286,8 +290,8 @@ show.figure(
 # the last row of the table below.
 #
 # *The certificate.* One-hot features lie in a space of dimension at most $S \cdot S^{s-1}$, below
-# $\psi_s = S\,D^{s-1}$, for $D = S(S+1)/2 > S$. We show below that many symbols in few dimensions can satisfy it
-# without versatility. $\square$
+# $\psi_s = S\,D^{s-1}$, for $D = S(S+1)/2 > S$. We show below that many symbols in few dimensions can satisfy the
+# certificate without versatility. $\square$
 #
 # </details>
 #
@@ -333,7 +337,7 @@ for order in orders:
         wrong_power[f"order {order}, {sum_over}"] = relative_error(kernels[1], written)
 
 # %% [markdown]
-# We compute ranks exactly, with whole numbers modulo a prime, on slightly more random inputs than there are features.
+# We compute ranks exactly, with integers modulo a prime, on slightly more random inputs than there are features.
 
 
 # %%
@@ -362,11 +366,12 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the rank reaches $\psi_s$ with $s$ tokens. With one token fewer, it is smaller for ordered sums. For sums
-# over all tuples, it may or may not be smaller ({claim:ref}`Bridge 5.3 <bridges/bridge-5-3>` says when).
+# We see that the rank reaches $\psi_s$ with $s$ tokens. With one token fewer, the rank is smaller for ordered sums. For
+# sums over all tuples, the rank may or may not be smaller ({claim:ref}`Bridge 5.3 <bridges/bridge-5-3>` says when).
 #
 # ### One head, or all of them
-# We draw labels at random, so that no model fits them. We use 40 samples with $d=2$. At order 3 they have 18 features.
+# We draw labels at random, so that no model fits them. We use 40 samples with $d=2$. At order 3, a sample has 18
+# features.
 
 # %%
 noisy, labels = normal(40, n, 2, seed=source), normal(40, 1, seed=source)
@@ -380,7 +385,8 @@ by_heads = (from_heads - labels).square().mean()
 
 # %% [markdown]
 # What do heads reach without this regression? With the values fixed, finding the scores is a regression, and vice
-# versa. We alternate between the two, and no turn raises the loss. We try one head and four heads, from several starts.
+# versa. We alternate between the two regressions, and no step raises the loss. We try one head and four heads, from
+# several starts.
 
 # %%
 noisy_matrix = score_value_features(noisy[:, -1], noisy, 3, "le")
@@ -396,13 +402,13 @@ one_head, four_heads = reached_with(1), reached_with(4)
 print(f"{len(heads)} heads; loss above the least, relative: one head {one_head.min():.2g}, four {four_heads.min():.2g}")
 
 # %% [markdown]
-# Four heads reach the loss of the regression. One head stays at least 14 % above it from every start, so on these noisy
-# labels the best fit needs several heads.
+# Four heads reach the loss of the regression. One head stays at least 14 % above this loss from every start, so on
+# these noisy labels the best fit needs several heads.
 #
 # ### How many samples
-# A teacher with one head labels $\psi_s$ samples, and then one fewer. We compare the fits with the teacher on inputs
-# that are longer by three tokens. With one sample fewer, we also build a second minimiser by adding the direction that
-# the samples do not show to the first.
+# A teacher with one head labels $\psi_s$ samples, and then one sample fewer. We compare the fits with the teacher on
+# inputs that are longer by three tokens. With one sample fewer, we also build a second minimiser: to the first one, we
+# add the direction that the samples do not show.
 
 
 # %%
@@ -439,12 +445,12 @@ show.table(
 )
 
 # %% [markdown]
-# With $\psi_s$ samples we recover the teacher at every order and for either kind of sum. With one fewer we do not, and
-# the last two columns show why: another function has the same training loss but differs elsewhere.
+# With $\psi_s$ samples we recover the teacher at every order and for either kind of sum. With one sample fewer we do
+# not, and the last two columns show why: another function has the same training loss but differs elsewhere.
 #
 # ### Two conditions on data
-# We take six sets of sequences, with one-hot tokens or random whole vectors, at order 3 with $j_1\le j_2$. Other inputs
-# are determined if they do not raise the rank of the features.
+# We take six sets of sequences, whose tokens are one-hot or random integer vectors, at order 3 with $j_1\le j_2$. The
+# outputs at other inputs are determined if these inputs do not raise the rank of the features.
 
 # %%
 unit, whole = torch.eye(5, dtype=torch.int64), torch.randint(-9, 10, (11, 3), generator=source)
@@ -499,14 +505,14 @@ show.table(
 
 # %% [markdown]
 # The first set is versatile but not certified, and the last is certified but not versatile. You can also see what each
-# condition is good for. Where the data are versatile, other sequences add no rank. Where they are certified, no input
-# does.
+# condition is good for. Where the data are versatile, other sequences add no rank. Where the data are certified, no
+# input adds rank.
 #
 # ### Against gradient descent
 # We choose four tasks. In *colliding agents*, each agent pays 1 for every agent within reach on a loop of heights
-# (order 2, one-hot). In *ternary synergies*, one random table says which triples of types are allied, and another says
-# what a pair adds ($j<k$, order 3, one-hot). The other two are one-head teachers on Gaussian tokens: one of order 3,
-# summed over ordered tuples, and one of order 4, summed over all tuples.
+# (order 2, one-hot). In *ternary synergies*, one random table says which triples of types are allied, and a second
+# table says what a pair of types adds ($j<k$, order 3, one-hot). The other two are one-head teachers on Gaussian
+# tokens: one of order 3, summed over ordered tuples, and one of order 4, summed over all tuples.
 
 
 # %%
@@ -559,7 +565,7 @@ exact = {name: by_regression(*task) for name, task in tasks.items()}
 starved = {name: by_regression(*task, share=0.25) for name, task in tasks.items() if "teacher" in name}
 
 # %% [markdown]
-# Gradient descent trains one head, which is enough for each of the tasks. We run Adam at three rates and take the one
+# Gradient descent trains one head, which is enough for each of the tasks. We run Adam at three rates and take the rate
 # with the smallest median error. For the two teachers, we also train $d^{s-1}$ heads, the largest number that can be
 # needed, and try alternating least squares.
 
@@ -638,12 +644,12 @@ show.figure(
 )
 
 # %% [markdown]
-# We see all triangles at rounding level, and all discs many orders of magnitude above. With $d^{s-1}$ heads, the mean
-# exponents of the error on the two teachers are $-1.0$ and $-0.7$, instead of $-0.7$ and $-0.6$.
+# We see all triangles at rounding level, and all discs many orders of magnitude above this level. With $d^{s-1}$ heads,
+# the mean exponents of the error on the two teachers are $-1.0$ and $-0.7$, instead of $-0.7$ and $-0.6$ with one head.
 #
 # ## How we checked
-# For the features, we require agreement up to rounding and the exact rank. As controls, the kernel of the next order
-# should disagree, and ordered sums should lose rank with one token fewer.
+# For the features, we require agreement up to rounding errors and the exact rank. As controls, the kernel of the next
+# order should disagree, and ordered sums should lose rank with one token fewer.
 
 # %%
 named = {kind: "d = {}, s = {}, {}".format(*kind) for kind in kinds}
@@ -731,18 +737,19 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # - We fixed the bound of $10^{-6}$ before the runs. It applies to 600 steps and one head.
-# - With one-hot tokens a head has one number per tuple of symbols for its scores and one for its values. On real-valued
-#   tokens, each entry of the scores is multiplied by each entry of the values.
+# - With one-hot tokens a head has one number per tuple of symbols for its scores and one number per tuple for its
+#   values. On real-valued tokens, each entry of the scores is multiplied by each entry of the values.
 # - We choose the rate for each task by the test error, which favours gradient descent.
 #
 # </details>
 #
 # ## What to remember
-# - A layer of HyperAttention without softmax, with any number of heads, is linear in one tensor of its input. The best
-#   fit is a regression, and its kernel is a power of the one for linear attention.
-# - $\psi_s$ samples in general position determine the function on inputs of every length.
+# - A layer of HyperAttention without softmax, with any number of heads, is linear in one tensor of its input. A
+#   regression finds the best fit. For sums over all tuples, its kernel is that of linear attention with one factor
+#   raised to a power.
+# - Almost any $\psi_s$ samples of at least $s$ tokens determine the function on inputs of every length.
 # - The certificate and versatile data are two cases of one condition: the features of the inputs that we ask about lie
-#   in the span of those that we have seen.
+#   in the span of the features that we have seen.
 #
 # ## Exercises
 #
@@ -759,9 +766,9 @@ claim.verdict()
 #    to the regression?
 #    <details><summary>Solution</summary>
 #
-#    It comes close only on the colliding agents. There the mean exponent falls from $-2.0$ to $-7.6$, with an interval
-#    that includes $-6$. The verdict on Bridge 2.5, which is about 600 steps, therefore becomes undecided. On the other
-#    tasks the mean exponent stays above $-2.4$.
+#    Gradient descent comes close only on the colliding agents. There the mean exponent falls from $-2.0$ to $-7.6$,
+#    with an interval that includes $-6$. Bridge 2.5 makes its claim for 600 steps, so its verdict becomes undecided. On
+#    the other tasks the mean exponent stays above $-2.4$.
 #
 #    </details>
 #

@@ -14,7 +14,7 @@
 # A student can learn all past exams by heart, or learn the rule behind them. Two of the papers in this book write down
 # weights for one attention layer, and each describes one kind of student. One layer stores examples with any labels,
 # and the other looks up the answer in the sentence. What does it cost to store a task that has a rule? What does a
-# layer that has stored some of its sentences know about the others?
+# layer that has stored some sentences of such a task know about the other sentences?
 
 # %%
 from itertools import product
@@ -58,7 +58,7 @@ seeds = streams(seed, draws + 3)
 # the other 2 words, which makes $2\cdot3\cdot2^2=24$ sentences.
 #
 # *By heart.* The construction of Theorem 1 on memorization stores 5 sentences in its first head and 4 in each further
-# one, if the data are independent enough. For 24 sentences we need $1+\lceil19/4\rceil=6$ heads.
+# head, if the data are independent enough. For 24 sentences we need $1+\lceil19/4\rceil=6$ heads.
 #
 # *By rule.* One head looks for the earlier *Mr* and copies the word after it. It answers all 24 sentences.
 
@@ -103,8 +103,8 @@ show.figure(
 # The noiseless in-context task with $F$ filler words, $|\mathcal Q|$ triggers and $|\mathcal O|$ outputs has $|\mathcal
 # Q||\mathcal O|(n-2)F^{n-3}$ sentences of $n$ words with one bigram. To answer $T$ sentences with arbitrary labels,
 # attention of width $d$ with fixed keys and queries needs at least $T/d$ heads. The construction of Theorem 1 on
-# memorization uses $\lceil(T-1)/(n-1)\rceil$ heads, if codes and queries are as independent as it requires. One head
-# with one number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
+# memorization uses $\lceil(T-1)/(n-1)\rceil$ heads, if codes and queries are as independent as this theorem requires.
+# One head with one number per trigger answers every sentence (Lemma 3.1 on in-context reasoning).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -115,8 +115,8 @@ show.figure(
 # **Bridge 4.2 (Stored sentences teach little about others)**
 #
 # A layer that has stored sentences of the task answers all of them correctly. With up to 16 heads, it is wrong on more
-# than a quarter of fresh sentences, and on all sentences whose output word was not an output in the stored ones. The
-# one-layer solution answers all of these correctly, but it cannot store labels that are drawn at random.
+# than a quarter of fresh sentences, and on all sentences whose output word was not an output in the stored sentences.
+# The one-layer solution answers all of these sentences correctly, but it cannot store labels that are drawn at random.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -132,13 +132,13 @@ show.figure(
 # fillers.
 #
 # Why does storing need heads? With fixed keys and queries, a sentence becomes $Hd$ numbers, its features, and outputs
-# are linear in them. With more than $Hd$ sentences, the features of one sentence are a combination of those of the
-# others. We can then choose labels that contradict this combination, so no read-out produces them. A look-up never
-# reaches this limit, because its labels follow a rule and are not arbitrary.
+# are linear in these features. With more than $Hd$ sentences, the features of one sentence are a linear combination of
+# the features of the other sentences. We can then choose labels that contradict this combination, so no read-out
+# produces these labels. A look-up never reaches this limit, because its labels follow a rule and are not arbitrary.
 #
 # Why do stored sentences teach so little? The read-out is a linear fit that knows only the labels it has seen. A word
-# that was never a label gets the output 0 for every sentence. It would be the answer only if all other outputs were
-# negative.
+# that was never a label gets the output 0 for every sentence. Such a word would be the answer only if all other outputs
+# were negative.
 #
 # <details><summary>Proof of Bridge 4.1</summary>
 #
@@ -162,7 +162,7 @@ show.figure(
 # ## See it run
 # We store sentences with their true next words in layers with 1, 2, 4, 8 and 16 heads. Here the words around the bigram
 # may also be outputs, so it does not help to know which outputs occur. We test each layer on fresh sentences of the
-# task, and on sentences whose output word never occurred as an output in the stored ones.
+# task, and on sentences whose output word never occurred as an output in the stored sentences.
 #
 # The construction needs independent queries. Each word at each place therefore gets a random code, and the query is the
 # mean of the codes in a sentence, as if another token had looked at all words before it.
@@ -237,7 +237,7 @@ print(f"{int(whole.sum())} sentences of the small task; {sentences_there_are} of
 
 # %% [markdown]
 # With the codes of the in-context model, sentences with the same ending have the same query. The construction requires
-# independent queries and should refuse these.
+# independent queries and should refuse these sentences.
 
 # %%
 some = sample_sentences(task, 3 * (length - 1) + 1, seeds[0])
@@ -276,12 +276,14 @@ claim.number("heads of the construction, for all of them", heads_needed(sentence
 claim.verdict()
 
 # %% [markdown]
-# The last two numbers are for the whole task of this page, with its 12 million sentences. Storing all of them takes at
-# least half a million heads, and 1.7 million with the construction. Looking up the answer takes one.
+# The last two numbers are for the whole task of this page, with its 12 million sentences. Storing all these sentences
+# takes at least half a million heads, and 1.7 million heads with the construction. Looking up the answer takes one
+# head.
 #
-# ### What the stored sentences know about others
-# We require that the 99 % interval for fresh sentences is below three quarters for every number of heads. As a control,
-# we test the single head on labels that were drawn at random, which it cannot know.
+# ### What the layer knows about other sentences
+# We require that the 99 % interval for the fraction of right answers on fresh sentences is below three quarters for
+# every number of heads. As a control, we test the single head on labels that were drawn at random, which it cannot
+# know.
 
 # %%
 shuffled = share_right(any_labels, Sentences(some.tokens, some.trigger, understood(some, task)))
@@ -306,7 +308,7 @@ claim.verdict()
 #
 # ## What to remember
 # - Storing works for any labels. The construction stores $n-1$ sentences per head. If the answers are arbitrary, no
-#   layer with fixed keys and queries stores more than $d$ per head, so a whole task is out of reach.
+#   layer with fixed keys and queries stores more than $d$ sentences per head, so a whole task is out of reach.
 # - Looking up takes one head, but it is right only if the labels follow the rule.
 # - A layer that has stored sentences of a rule does not know the rule: most fresh sentences are wrong, and it never
 #   answers with a word that it has not seen as an answer.
@@ -314,8 +316,8 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* The page's task has 2 triggers, 4 outputs, sentences of 8 words, and 12 fillers. By what factor does the
-#    number of sentences grow when we add one word to the sentence? How many heads of width 24 does it then take at
-#    least to store all of them?
+#    number of sentences grow when we add one word to the sentence? At least how many heads of width 24 does it then
+#    take to store all sentences?
 #    <details><summary>Solution</summary>
 #
 #    The number is $2\cdot4\cdot6\cdot12^5=11{,}943{,}936$. With nine words it is $2\cdot4\cdot7\cdot12^6$, which is
@@ -323,7 +325,7 @@ claim.verdict()
 #
 #    </details>
 # 2. *Predict, then run.* Set `width = 40`. The heads get wider, and the layer has more parameters. Does a head in the
-#    construction store more sentences? Does the layer know more about fresh ones?
+#    construction store more sentences? Does the layer know more about fresh sentences?
 #    <details><summary>Solution</summary>
 #
 #    The answer to both questions is no. In the construction, a head chooses its weights on the $n$ words of a sentence,

@@ -12,8 +12,8 @@
 # Programmable Computers.*
 #
 # Two of the papers in this book turn a transformer with frozen weights into a computer, in three ways altogether. Can
-# all three do the same work, and which of them does it at the lowest cost? We give them a machine that adds one to a
-# binary number, and one that recognises palindromes.
+# all three computers do the same work, and which of them does this work at the lowest cost? We give them a machine that
+# adds one to a binary number, and a machine that recognises palindromes.
 
 # %%
 import math
@@ -48,10 +48,10 @@ require(number=(set(number) <= {"0", "1"}, [True]), word=(set(word) <= {"a", "b"
 
 # %% [markdown]
 # ## A tiny example
-# A *Turing machine* has a *state* and a *head*, which is on one cell of a tape. Ours adds one. In the state `right`,
-# the head walks to the first blank after the number. In the state `add`, it turns each 1 into 0 and moves left, until
-# it can turn a 0 or a blank into 1. We let it add one to 1 on a tape of three cells. We count cells from 0 and write
-# blanks as `_`.
+# A *Turing machine* has a *state* and a *head*, which is on one cell of a tape. Our machine adds one. In the state
+# `right`, the head walks to the first blank after the number. In the state `add`, it turns each 1 into 0 and moves
+# left, until it can turn a 0 or a blank into 1. We let it add one to 1 on a tape of three cells. We count cells from 0
+# and write blanks as `_`.
 #
 # | step | tape | state | head at cell |
 # | --- | --- | --- | --- |
@@ -101,20 +101,20 @@ show.figure(
 )
 
 # %% [markdown]
-# We see three ways to keep the head: in a token, in the program counter, or in an address. Each has a cost that we can
-# count. For these four steps linear attention prints 46 tokens. At each step it prints six tokens of work and the tape,
-# which grows by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program has 35. We compile both
-# below. If we add one more cell to the tape, SUBLEQ needs 14 more instructions, and FLEQ needs none.
+# We see three ways to keep the head: in a token, in the program counter, or in an address. Each way has a cost that we
+# can count. For these four steps linear attention prints 46 tokens. At each step it prints six tokens of work and the
+# tape, which grows by one cell per step. The SUBLEQ program has 47 instructions and the FLEQ program has 35. We compile
+# both below. If we add one more cell to the tape, SUBLEQ needs 14 more instructions, and FLEQ needs none.
 #
 # ## What we prove
 # A *SUBLEQ* instruction $(a,b,c)$ subtracts cell $a$ of the memory from cell $b$ and jumps to instruction $c$ if the
-# result is at most 0. It names its cells once and for all. A *FLEQ* instruction applies a function to two cells, stores
-# the result in a third, and may also jump. A *pointer move* is a FLEQ instruction that changes an address in another
-# instruction. For the looped transformers see {claim:ref}`Lemma 1 <looped-transformers/lemma-1>` and
+# result is at most 0. Such an instruction names its cells once and for all. A *FLEQ* instruction applies a function to
+# two cells, stores the result in a third, and may also jump. A *pointer move* is a FLEQ instruction that changes an
+# address in another instruction. For the looped transformers see {claim:ref}`Lemma 1 <looped-transformers/lemma-1>` and
 # {claim:ref}`Theorem 2 <looped-transformers/theorem-2>`, and for linear attention see
 # {claim:ref}`Lemma 2.2 <linear-attention/lemma-2-2>`.
 #
-# First, all three run our machines:
+# First, all three transformers run our machines:
 #
 # <!-- claim bridges/bridge-1-3 -->
 # <blockquote>
@@ -163,8 +163,8 @@ show.figure(
 # so a program with one memory cell per cell of the tape cannot be shorter than the tape.
 #
 # In FLEQ, one instruction reads the letter under the head and another writes it. To move the head, we add 1 or $-1$ to
-# the address in both. Between reading and writing, a search by halving finds the machine's rule. The length of the tape
-# plays no part in the program.
+# the address in both instructions. Between reading and writing, a search by halving finds the machine's rule. The
+# length of the tape plays no part in the program.
 #
 # <details><summary>Proof of Bridge 1.1</summary>
 #
@@ -180,8 +180,9 @@ show.figure(
 # halting state leave its answer, and one ends the program.
 #
 # *It runs the machine.* When the computer is at the beginning of the block $(q, p)$, the cells hold the tape. By the
-# argument above they also do so when it next reaches the beginning of a block, which is that of the next state and
-# cell. By induction all situations are those of the machine, until it halts or its head leaves the tape.
+# argument above, the cells also hold the tape when the computer next reaches the beginning of a block, which is the
+# block of the next state and cell. By induction all situations are those of the machine, until it halts or its head
+# leaves the tape.
 #
 # *At least $W$.* An instruction changes the cell that it names and no other, and the last instruction changes none.
 # Therefore a program that can change $W$ cells names each of them in a separate instruction. $\square$
@@ -204,7 +205,8 @@ show.figure(
 # *It runs the machine.* Whenever the computer is at READ, both addresses are that of the head's cell, $s$ gives the
 # state and the cells hold the tape. The instructions above preserve these three properties.
 #
-# *It is exact.* All numbers are whole, and each is a sum or difference of two others. $\square$
+# *It is exact.* All numbers are integers, and each computed number is a sum or difference of two other numbers.
+# $\square$
 #
 # </details>
 #
@@ -265,14 +267,15 @@ print("; ".join(f"{name}: {took:.2f} s" for name, took in seconds.items()))
 # linear attention, ten layers in SUBLEQ and eleven in FLEQ. The seconds depend on our code, which skips some work with
 # zeros, so we read little into them.
 #
-# The three are exact for different reasons. In linear attention all entries are whole numbers, so nothing is rounded.
-# SUBLEQ rounds its bits at the end of each cycle. FLEQ keeps real numbers that it cannot round. Here, however, it only
-# looks up, adds and subtracts, and a look-up at inverse temperature $\lambda$ is wrong by only about $e^{-2\lambda}$.
+# The three transformers are exact for different reasons. In linear attention all entries are integers, so nothing is
+# rounded. SUBLEQ rounds its bits at the end of each cycle. FLEQ keeps real numbers that it cannot round. Here, however,
+# it only looks up, adds and subtracts, and a look-up at inverse temperature $\lambda$ is wrong by only about
+# $e^{-2\lambda}$.
 #
 # ### What grows
 # Let the number consist of ones only, which makes the work as long as it can be for the number's length. We count the
-# layers that the computer goes through one after another, and the columns at the end. In linear attention these are all
-# tokens, and in the other two the scratchpad, memory and program.
+# layers that the computer goes through one after another, and the columns at the end. In linear attention, these
+# columns are all tokens; in the two looped transformers, they are the scratchpad, memory and program.
 
 # %%
 lengths = sorted({count for count in (2, 4, 8, 16, 24, 32, 48, 64, longest) if count <= longest})
@@ -314,14 +317,15 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that linear attention starts lowest and rises twice as steeply on this scale. It overtakes SUBLEQ
-# at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every tape that it has written. The
-# curve of FLEQ is nearly flat, because only the tape grows and the program does not.
+# On the left, we see that linear attention starts lowest and rises twice as steeply as the other two curves on this
+# scale. It overtakes SUBLEQ at 13 digits and FLEQ at 59. On the right it ends far above both, because it keeps every
+# tape that it has written. The curve of FLEQ is nearly flat, because only the tape grows and the program does not.
 #
 # ## How we checked
-# In addition to our two machines, we compile random ones, run the programs under the interpreters of the languages, and
-# compare every situation with a plain simulator. Each control breaks something that the computer relies on: integers
-# large enough for the letters, a pointer that moves, old entries that are removed from memory, or a sharp softmax.
+# In addition to our two machines, we compile random machines, run the programs under the interpreters of SUBLEQ and
+# FLEQ, and compare every situation with a plain simulator. Each control breaks something that the computer relies on:
+# integers large enough for the letters, a pointer that moves, old entries that are removed from memory, or a sharp
+# softmax.
 #
 # ### A Turing machine as a SUBLEQ program
 
@@ -450,8 +454,8 @@ claim.verdict()
 
 # %% [markdown]
 # ### One machine on three transformers
-# As controls, we leave old entries in the memory of linear attention, and lower the inverse temperature in the other
-# two.
+# As controls, we leave old entries in the memory of linear attention, and lower the inverse temperature in the two
+# looped transformers.
 
 # %%
 one_job = [next(iter(jobs.values()))]
@@ -510,8 +514,8 @@ claim.verdict()
 #    token. Set `longest = 48`, and then `longest = 96`. Which of the two curves in the left panel ends higher?
 #    <details><summary>Solution</summary>
 #
-#    With 48 digits, FLEQ ends higher, with 12,408 layers against 10,339. With 96 digits, linear attention does, with
-#    39,091 against 24,552. The curves cross between 58 and 59 digits, because the quadratic term wins in the end.
+#    With 48 digits, FLEQ ends higher, with 12,408 layers against 10,339. With 96 digits, linear attention ends higher,
+#    with 39,091 against 24,552. The curves cross between 58 and 59 digits, because the quadratic term wins in the end.
 #
 #    </details>
 #

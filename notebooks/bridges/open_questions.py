@@ -10,9 +10,10 @@
 # # Bridge 5 · Open questions, between what is needed and what is built
 # *What the five papers and this book leave open, each with the smallest case that we could not settle.*
 #
-# When we run every statement of a paper, we run into questions that it leaves open. Most of ours have the same form. A
-# construction shows that some size is enough, a count shows that at least some smaller size is needed, and the truth is
-# somewhere in between. We prove what we can from both sides, and say exactly where we stop, so that you can go on.
+# When we run every statement of a paper, we run into questions that it leaves open. Most of our questions have the same
+# form. A construction shows that some size is enough, a count shows that at least some smaller size is needed, and the
+# truth is somewhere in between. We prove what we can from both sides, and say exactly where we stop, so that you can go
+# on.
 
 # %%
 import math
@@ -38,8 +39,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # A layer of linear attention runs Turing machines on a tape of two cells, each 0 or 1. There are four such tapes. A
-# layer that runs a machine which changes nothing must print the tape again, so it has to remember which of the four it
-# was. How wide must its tokens be?
+# layer that runs a machine which changes nothing must print the tape again, so it has to remember which of the four
+# tapes it was given. How wide must its tokens be?
 #
 # The layer remembers its tokens only through a table of sums. Let each token be a single number, −1, 0 or 1. The table
 # is then also a single number, which counts the tokens that are not 0. After 13 tokens it can be 0, 1, …, 13. These are
@@ -82,7 +83,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that both ends move to the right as the tape grows, and that the upper one is far ahead.
+# We see that both ends move to the right as the tape grows, and that the upper end is far ahead.
 #
 # ## What we prove
 # The tape has $W$ cells and $\Sigma$ letters, and the tokens have width $d$. After the tokens $z_1,\dots,z_c$, the
@@ -104,8 +105,8 @@ show.figure(
 # ## Why it is true
 # For a machine that never moves and never changes a letter, the layer prints the whole tape again in the second step.
 # It computes each new token only from $G$ and the last token. Two tapes with the same $G$ and the same last token would
-# therefore be printed alike, so we need at least as many such pairs as there are tapes. We can count the pairs, because
-# $G$ is symmetric and its entries are whole numbers from $-c$ to $c$.
+# therefore be printed alike, so we need at least as many pairs of a $G$ and a last token as there are tapes. We can
+# count the pairs, because $G$ is symmetric and its entries are integers from $-c$ to $c$.
 #
 # <details><summary>Proof of Bridge 5.1</summary>
 #
@@ -113,7 +114,7 @@ show.figure(
 # this tape again in the second step. Each token that is printed is a function of $G$ and the last token, whatever the
 # heads. Two tapes whose $G$ and last token agree before the second step would therefore be printed alike from then on,
 # so these pairs are all different. $G$ is symmetric, and each of its entries is a sum of $c$ products of entries, hence
-# a whole number from $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ of them, and $3^d$ last tokens. $\square$
+# an integer from $-c$ to $c$. There are at most $(2c+1)^{d(d+1)/2}$ such matrices, and $3^d$ last tokens. $\square$
 #
 # </details>
 #
@@ -202,10 +203,10 @@ claim.verdict()
 #
 # **Bridge 5.2 (Three kinds of data in general position)**
 #
-# Let there be $H = 2$ heads and contexts of $n = 2$ tokens of width $d = 3$ with whole-number entries, all in general
+# Let there be $H = 2$ heads and contexts of $n = 2$ tokens of width $d = 3$ with integer entries, all in general
 # position. The rank of $Z$ is $Hd = 6$ for tokens drawn freely, and $H(d-1)+1 = 5$ where the entries of every token
-# have the same sum. It is $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible, where the two tokens of each
-# context differ by a multiple of one vector.
+# have the same sum. The rank is $d+(H-1)(d-\lceil d/n\rceil) = 4$, the smallest possible value, where the two tokens of
+# each context differ by a multiple of one vector.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -231,7 +232,7 @@ def in_general_position(queries, contexts):
 
 
 # %% [markdown]
-# We draw tokens of each kind with whole-number entries, and draw again when they are not in general position.
+# We draw tokens of each kind with integer entries, and draw again when the tokens are not in general position.
 
 
 # %%
@@ -250,7 +251,7 @@ free, one_sum, one_direction = (ranks_of_draws(kind) for kind in ("free", "one s
 
 # %% [markdown]
 # For the last kind, the means of two heads also differ by a multiple of one vector. The first head contributes three
-# columns, and the second adds a single one.
+# columns, and the second head adds a single column.
 
 # %%
 claim = Claim("bridges/bridge-5-2")
@@ -271,8 +272,8 @@ claim.verdict()
 #
 # ### How many features are lost with too few tokens?
 # Linear HyperAttention of order $s$ is linear in $\psi_s$ features of its input, which is a query among $n$ tokens
-# (Bridge 2.1). For this count we need $n\ge s$ tokens. How many features are left with fewer? Take $d=s=3$ and two
-# tokens. Then $G=z_1z_1^\top+z_2z_2^\top$, and its columns are in the plane of the two tokens, as is the query. The
+# (Bridge 2.1). For this count we need $n\ge s$ tokens. How many features are left with fewer tokens? Take $d=s=3$ and
+# two tokens. Then $G=z_1z_1^\top+z_2z_2^\top$, and its columns are in the plane of the two tokens, as is the query. The
 # determinant of two columns of $G$ and the query is therefore zero. Since we can choose the columns in three ways, we
 # lose three of 63 features.
 #
@@ -302,7 +303,7 @@ claim.verdict()
 # $F(q, G)$, linear in the query and of degree $m$ in $G = \sum_j z_jz_j^\top$. The rank is the dimension of the space
 # of all $F$ minus that of the space of those which are 0 on all inputs of $n$ tokens. The latter space is invariant
 # when one invertible matrix maps all tokens. Now $\mathrm{Sym}^m(\mathrm{Sym}^2 V)$ is the sum of all $S_{2\lambda}V$,
-# $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ that of all $S_\mu V$ with $\mu$ one cell
+# $\lambda$ a partition of $m$, each once, and $V \otimes S_{2\lambda}V$ is the sum of all $S_\mu V$ with $\mu$ one cell
 # larger than $2\lambda$ (Pieri). Such a $\mu$ has exactly one odd part and determines $\lambda$. Therefore no part
 # occurs twice, and the forms that are 0 are a sum of some of the parts.
 #
@@ -322,9 +323,9 @@ claim.verdict()
 #
 # </details>
 #
-# At order 3 the partitions are $(5)$, $(4,1)$, $(3,2)$ and $(2,2,1)$. The last has three parts, which two tokens cannot
-# reach. For $d=3$ its dimension is 3, the number of features that we lost above. We compute exact ranks on slightly
-# more random inputs than there are features.
+# At order 3 the partitions are $(5)$, $(4,1)$, $(3,2)$ and $(2,2,1)$. The last partition has three parts, which two
+# tokens cannot reach. For $d=3$ the dimension of its $S_\mu$ is 3, the number of features that we lost above. We
+# compute exact ranks on slightly more random inputs than there are features.
 
 
 # %%
@@ -363,16 +364,16 @@ claim.control.equal("d = s = 3, two tokens: rank", found[3, 3, 2], hyper_feature
 claim.verdict()
 
 # %% [markdown]
-# **Open.** What is the rank for sums over ordered tuples if $n<s$? There a part can occur several times, and our
-# argument fails. *Smallest case:* order 4 and two tokens. For order 3 and two tokens, we know the rank. With
-# $D=d(d+1)/2$ it is $d\binom{d+3}{4}+D\binom{d+2}{3}-\binom{d+4}{5}$, because the features split by their degree in the
-# first token, and two of the resulting spaces intersect in the symmetric tensors.
+# **Open.** What is the rank for sums over ordered tuples if $n<s$? In these sums, a part can occur several times, and
+# our argument fails. *Smallest case:* order 4 and two tokens. For order 3 and two tokens, we know the rank. With
+# $D=d(d+1)/2$ this rank is $d\binom{d+3}{4}+D\binom{d+2}{3}-\binom{d+4}{5}$, because the features split by their degree
+# in the first token, and two of the resulting spaces intersect in the symmetric tensors.
 #
 # ### How long must a program without pointers be?
 # SUBLEQ has a single instruction, which subtracts and branches, and it has no pointers. Bridge 1.1 runs a Turing
-# machine with $Q$ states in SUBLEQ with at most $QW(3\Sigma-1)+5$ instructions, and shows that at least $W$ are needed.
-# That program keeps the position of the head in its counter, so it has a copy of the rules for every cell. We can also
-# keep the number of the cell in memory, and *search* for it by halving.
+# machine with $Q$ states in SUBLEQ with at most $QW(3\Sigma-1)+5$ instructions, and shows that at least $W$
+# instructions are needed. That program keeps the position of the head in its counter, so it has a copy of the rules for
+# every cell. We can also keep the number of the cell in memory, and *search* for this number by halving.
 #
 # <!-- claim bridges/bridge-5-4 -->
 # <blockquote>
@@ -390,8 +391,8 @@ claim.verdict()
 # In addition to the tape, the memory holds $-h$, where $h$ is the cell of the head, $\Sigma$ times the number of the
 # state, where halting states come last, and three cells that are 0 when a step begins. A *search* among $k$ numbers is
 # a tree of $k-1$ tests. Each test subtracts a constant, so that the number minus the middle is left, and branches if
-# this is at most 0. The next test continues from there. The tree has $k$ leaves, and at most $\lceil\log_2 k\rceil$
-# tests are on the path to each.
+# the result is at most 0. The next test continues from there. The tree has $k$ leaves, and at most
+# $\lceil\log_2 k\rceil$ tests are on the path to each leaf.
 #
 # A step copies $h$ (1 instruction) and searches for it ($W-1$). Each leaf subtracts the letter of its cell from a cell
 # that holds 0 and branches, because the result is at most 0 ($W$). Then the copy is cleared and the state subtracted
@@ -450,22 +451,22 @@ show.table(
 #
 # ### Open questions of other pages
 # - *The depth of a computer.* SUBLEQ runs in {doc}`four layers </notebooks/looped-transformers/remark_depth_bounds>`.
-#   Do three suffice? We know of nothing that excludes even two.
+#   Do three layers suffice? We know of nothing that excludes even two layers.
 # - *One head, few samples.* The certificate of Lemma 4.1 covers any number of heads. For $d=2$ and $N=4$ samples
-#   {doc}`it fails </notebooks/linear-attention/lemma_4_1_certificate>`, yet all our fits with one head agree. How many
-#   samples determine one head? For this case we have forty starts but no proof.
+#   {doc}`it fails </notebooks/linear-attention/lemma_4_1_certificate>`, yet all our fits with one head, from forty
+#   starts, agree. How many samples determine one head? For this case we have no proof.
 # - *Conditioning.* Bridge 3.2 says that a bound on the rank is reached. How many digits does
 #   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` necessarily lose? This is open even for
 #   order 2 and keys of width one.
 # - *Data against size.* Does the number of samples needed to execute automata grow as a power or as an exponential of
-#   {doc}`states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>`?
+#   {doc}`the numbers of states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>`?
 # - *Rates.* Does the learning rate matter less if we train one matrix than if we train
 #   {doc}`all of them </notebooks/in-context-reasoning/appendix_d_rates>`?
 #
 # ## What to remember
 # - Most of our open questions are gaps between a construction and a count.
-# - The widest gap is for the universal layer. By counting, its memory could hold a tape in about $\sqrt W$ rows, but
-#   the construction uses a number of rows that grows like $W$.
+# - The widest gap is for the universal layer. According to the count, its memory could hold a tape in about $\sqrt W$
+#   rows, but the construction uses a number of rows that grows like $W$.
 # - A program without pointers can be short or fast. We do not know whether it can be both.
 #
 # ## Exercises

@@ -12,9 +12,9 @@
 #
 # Most tokens have several features: a word has a meaning and a place, a person an age and a job, a pixel a colour and a
 # position. The effect of one token on another may depend on a product of two features. The paper's
-# HyperFeatureAttention multiplies attention scores to obtain such products. Do we need it, or would more heads and more
-# layers of ordinary attention do as well? Trying deeper and deeper stacks would never settle this question. For linear
-# attention, which has no softmax, we answer it by adding and subtracting four numbers.
+# HyperFeatureAttention multiplies attention scores to obtain such products. Do we need such products, or would more
+# heads and more layers of ordinary attention do as well? Trying deeper and deeper stacks would never settle this
+# question. For linear attention, which has no softmax, we answer it by adding and subtracting four numbers.
 
 # %%
 import torch
@@ -61,17 +61,17 @@ require(heads=(heads, 1, 20), draws=(draws, 1, 2000), sequences=(sequences, 50, 
 
 # %% [markdown]
 # ## A tiny example
-# Each of four tokens has a size and a shape. We write it as two one-hot vectors next to each other, the first for small
-# or large and the second for circle or square:
+# Each of four tokens has a size and a shape. We write a token as two one-hot vectors next to each other, the first for
+# small or large and the second for circle or square:
 #
 # | small circle | small square | large circle | large square |
 # | --- | --- | --- | --- |
 # | (1, 0, 1, 0) | (1, 0, 0, 1) | (0, 1, 1, 0) | (0, 1, 0, 1) |
 #
-# The first and the last add up to (1, 1, 1, 1), and so do the two in the middle. Linear attention multiplies all tokens
-# of a sequence by the same matrix, so the outputs inherit this relation: first plus last equals the sum of the two in
-# the middle. Suppose that the outputs of the first three are 3, 5 and 4. Then you know that the fourth is 5 + 4 −
-# 3 = 6.
+# The first and the last token add up to (1, 1, 1, 1), and so do the two tokens in the middle. Linear attention
+# multiplies all tokens of a sequence by the same matrix, so the outputs inherit this relation: first plus last equals
+# the sum of the two in the middle. Suppose that the outputs of the first three are 3, 5 and 4. Then you know that the
+# fourth is 5 + 4 − 3 = 6.
 #
 # Now we want a product: each token should count the tokens with the same size *and* the same shape. Equal sizes give a
 # factor of 1 and unequal ones a factor of 0, and likewise for shapes. In a sequence with two small circles and one
@@ -118,9 +118,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, changing the shape adds 2, whatever the size. On the right, it subtracts 1 for a small token and nothing
-# for a large one. This is what it means for two features to be coupled. The signed sum of the four corners detects such
-# a coupling.
+# On the left, changing the shape adds 2, whatever the size. On the right, the same change subtracts 1 for a small token
+# and nothing for a large token. This is what it means for two features to be coupled. The signed sum of the four
+# corners detects such a coupling.
 #
 # ## The paper states
 # <!-- claim hyper-attention/remark-f-6 -->
@@ -153,9 +153,10 @@ show.figure(
 #
 # ## Why it is true
 # A layer of linear attention maps the sequence $X$, one token per row, to $XG$ with $G=CX^\top XW$, where $C$ holds the
-# scores' weights and $W$ the values'. The matrix $G$ depends on the whole sequence, but it is the same for all tokens
-# in it. The matrices of several heads add up to one such matrix, a skip connection adds the identity, and a further
-# layer multiplies by another matrix. Every stack therefore multiplies all tokens by one common matrix.
+# weights of the scores and $W$ the weights of the values. The matrix $G$ depends on the whole sequence, but it is the
+# same for all tokens in it. The matrices of several heads add up to one such matrix, a skip connection adds the
+# identity, and a further layer multiplies by another matrix. Every stack therefore multiplies all tokens by one common
+# matrix.
 #
 # Write $x_{00}, x_{01}, x_{10}, x_{11}$ for our four tokens, with the size as the first index, and $Y_{00}$ to $Y_{11}$
 # for their outputs. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$ implies $Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0$. For a
@@ -175,16 +176,16 @@ show.figure(
 # $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
 #
 # whatever the weights. For the target, the left-hand side is
-# $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1, b_j))$, and for the crosswise one it is
-# $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$. Both are zero only by accident. One head of order 2
-# multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1). $\square$
+# $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1, b_j))$, and for the crosswise target it is
+# $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$. Both sums are zero only by accident. One head of
+# order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1). $\square$
 #
 # </details>
 #
 # ## See it run
 # Two targets couple the features: *like with like*, $\sum_j f_1(a_i, a_j) f_2(b_i, b_j)$, and *crosswise*,
 # $\sum_j f_1(a_i, b_j) f_2(b_i, a_j)$. We draw the tables $f_1$ and $f_2$ at random. The first four tokens of the
-# sequence are the corners, and the others are random.
+# sequence are the corners, and the other tokens are random.
 
 # %%
 A, B = 0, 1
@@ -248,8 +249,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see a wide empty band. All stacks are below it, at the size of rounding errors and with no trend in depth. Both
-# targets and softmax attention are above it.
+# We see a wide empty band. All stacks are below this band, at the size of rounding errors and with no trend in depth.
+# Both targets and softmax attention are above the band.
 #
 # ### The best layer, and two ways out
 # How far off is the best linear layer? Its outputs are linear in $x_i \otimes \sum_j x_j x_j^\top$. We therefore fit
@@ -302,7 +303,7 @@ claim.verdict()
 # represents both sums exactly. What matters is how the features are written, not that the terms are added.
 #
 # ## What to remember
-# - Linear self-attention multiplies all tokens of a sequence by one common matrix, at any depth. It therefore keeps
+# - Linear self-attention multiplies all tokens of a sequence by one common matrix, at any depth. It therefore preserves
 #   every linear relation between tokens.
 # - Features written next to each other satisfy such a relation, and a product of features does not.
 # - There are three ways out: multiply the scores, use a softmax, or use one symbol per combination of feature values.

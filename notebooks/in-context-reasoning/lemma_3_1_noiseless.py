@@ -4,7 +4,8 @@
 #
 # To reason in context, a model must use what the sentence in front of it says, even about words that it has never seen
 # together. The simplest case is a look-up: where did the last word occur before, and what came after it? Can one
-# attention head do this exactly, and with which weights? The rest of the chapter asks whether training finds them.
+# attention head do this exactly, and with which weights? The rest of the chapter asks whether training finds these
+# weights.
 
 # %%
 import math
@@ -89,7 +90,7 @@ show.figure(
 # %% [markdown]
 # We see a single match, at position 3. Let its score be $\lambda$, which counts as a vote for the word at that
 # position. Then *seven* gets the *logit* (the score of a next word) $\lambda$, and in a vocabulary of twelve words the
-# eleven others get 0. The probability of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is
+# eleven other words get the logit 0. The probability of *seven* is $e^\lambda/(e^\lambda+11)$, and the loss is
 # $\ln(1+11e^{-\lambda})$:
 #
 # | $\lambda$ | 0 | 1 | 5 | 10 |
@@ -100,15 +101,15 @@ show.figure(
 # The sharper the look-up, the closer the loss comes to 0. If *door seven* occurs twice, there are two votes, and
 # $2\lambda$ takes the place of $\lambda$.
 #
-# Three things could break this. A second word after *door* would collect votes as well. Codes that overlap would leak
-# votes to other words. And with a negative $\lambda$, ReLU attention sees nothing. We try all three below.
+# Three things could break the look-up. A second word after *door* would collect votes as well. Codes that overlap would
+# leak votes to other words. And with a negative $\lambda$, ReLU attention sees nothing. We try all three below.
 #
 # ## The paper states
 # Write $E(k)$ for the code of the word $k$, and $\tilde E(k)$ for its code as a previous word. All these codes are
 # orthonormal (Assumption 2.2). Position $h$ holds the word $z_h$ and has the input $x_h=E(z_h)+\tilde E(z_{h-1})$; the
 # sentence ends at $H$. The score of a position is $x_H^\top Wx_h$, the matrix $V$ acts on what attention collects, and
-# $U$ reads logits from it. The last word is the trigger $q$, one of a set $\mathcal Q$. The output is $y$, and the
-# bigram $(q,y)$ occurs $C_{q,y}$ times.
+# $U$ reads logits from the result. The last word is the trigger $q$, one of a set $\mathcal Q$. The output is $y$, and
+# the bigram $(q,y)$ occurs $C_{q,y}$ times.
 #
 # <!-- claim in-context-reasoning/lemma-3-1 -->
 # <blockquote>
@@ -145,10 +146,11 @@ show.figure(
 #
 # ## Why it is true
 # We take the terms of $W$ one by one. The term $\lambda_kE(k)\tilde E(k)^\top$ compares both the last word and the word
-# before position $h$ with $k$, so it scores $\lambda_k$ where both match and 0 elsewhere. Because the sentence ends in
-# $q$, only the term for $q$ matters, which is Lemma A.1. With $V=I$, each position adds its score to the logit of its
-# word. In a sentence of the task, only $y$ follows $q$, and it does so $C_{q,y}$ times. Therefore $y$ has the logit
-# $\lambda_qC_{q,y}$, and the $N-1$ other words have 0. Scores are never negative, so ReLU changes nothing.
+# before position $h$ with $k$, so it scores $\lambda_k$ where both words match and 0 elsewhere. Because the sentence
+# ends in $q$, only the term for $q$ matters, which is Lemma A.1. With $V=I$, each position adds its score to the logit
+# of its word. In a sentence of the task, only $y$ follows $q$, and it does so $C_{q,y}$ times. Therefore $y$ has the
+# logit $\lambda_qC_{q,y}$, and the $N-1$ other words have the logit 0. Scores are never negative, so ReLU changes
+# nothing.
 #
 # The argument assumes that the trigger is not also the second-to-last word. Otherwise the trigger follows itself and
 # gets a logit of $\lambda_q$.
@@ -206,7 +208,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The markers are on the lines. Two bigrams double the steepness and three triple it, because each copy has a vote.
+# The markers are on the lines. Two bigrams double the steepness of the line and three bigrams triple it, because each
+# copy has a vote.
 #
 # Now we break the look-up in three ways: with a negative scale under ReLU, with a second word $n$ after the trigger,
 # and with codes in too few dimensions.
@@ -350,7 +353,7 @@ claim.verdict()
 # condition.
 #
 # ## What to remember
-# - A matrix with one term per trigger looks up what followed the trigger, and attention copies it.
+# - A matrix with one term per trigger looks up the word that followed the trigger, and attention copies this word.
 # - The loss is an explicit function of $C\lambda$, and decreases to zero as $\lambda$ grows.
 # - The look-up needs codes that do not overlap, and a trigger that is followed only by the output.
 #

@@ -2,10 +2,10 @@
 # # Table 1 · The whole table in one picture
 # *Nguyen, Nguyen-Tang: Table 1, Sections 5.1 and 5.2.*
 #
-# The paper trains thirteen small transformers on the same task. Its table of ticks and dashes shows which of them learn
-# the task, and which can also do it with answers that they never saw as answers in training. The table does not say
-# why. Could we have predicted it? On this page we train all thirteen models at a small size, draw the table as one
-# picture, and ask four questions about each model.
+# The paper trains thirteen small transformers on the same task. Its table of ticks and dashes shows which models learn
+# the task, and which models can also do the task with answers that they never saw as answers in training. The table
+# does not say why. Could we have predicted the ticks? On this page we train all thirteen models at a small size, draw
+# the table as one picture, and ask four questions about each model.
 
 # %%
 import math
@@ -61,8 +61,8 @@ tried = "Reparam-Linear-W-FA"
 #
 # > red **door** *seven* green lamp **door** → ?
 #
-# You probably guess *seven*. The last word, *door*, is the **trigger**. It occurred before, and the word that followed
-# it there, the **output**, comes next again.
+# You probably guess *seven*. The last word, *door*, is the **trigger**. *Door* occurred before, and the word that
+# followed it there, the **output**, comes next again.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -88,8 +88,8 @@ show.figure(
 # | --- | --- | --- | --- | --- |
 # | probability of *seven* | 0.08 | 0.20 | 0.93 | 0.9995 |
 #
-# We conclude that (a) training has to leave its starting point, where all logits are 0, and (b) the logit has to grow
-# without bound, because a model whose logit cannot exceed 1 is stuck at 20 %.
+# We conclude that (a) training has to leave its starting point, where all logits are 0, and (b) the logit of the answer
+# has to grow without bound, because a model for which this logit cannot exceed 1 is stuck at a probability of 20 %.
 #
 # In the noisy task, a *noise word* $\tau$ comes next with probability $\alpha$ instead of the output, and it has also
 # followed the trigger earlier. At $\alpha=1/2$, the logits of two words must therefore rise together (c). If the logit
@@ -127,8 +127,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see a path of three questions, with a fourth one apart from it. One model does not fit this scheme. Judging by the
-# questions, Origin-Softmax-F should behave like the other Origin models, but in the paper it does not.
+# We see a path of three questions, with a fourth one apart from it. One model does not fit this scheme. According to
+# the questions, Origin-Softmax-F should behave like the other Origin models, but in the paper it does not.
 #
 # ### How to read a name
 # All models have one layer. Attention uses a matrix $W$ to collect words of the sentence and a matrix $V$ to turn them
@@ -146,10 +146,11 @@ show.figure(
 #
 # The input $x_h$ at position $h$ has a 1 for the word at that position and another 1 for the word before it, and $x_H$
 # is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
-# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. Their $W$
-# gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. Their $V$ is the identity, so the logit of a
-# word is the attention that it gets. Their $F$ is 0 without noise. With noise it gives $\tau$ the logit
-# $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit of the output if it sees what attention collected.
+# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the
+# lemmas, the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the
+# identity, so the logit of a word is the attention that the word gets. Without noise, the matrix $F$ is 0. With noise,
+# $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit of the output if $F$ sees what
+# attention collected.
 #
 # </details>
 #
@@ -238,8 +239,8 @@ show.figure(
 #
 # We report the fraction of the gap that remains. The task has four output words, so the gap is $(1-\alpha)\ln4$: a
 # model that knows the task but not the output has fraction 1, and the lowest possible loss has fraction 0. For unseen
-# words, we report how far their loss is from that of trained words, in the same unit. A model that is equally bad on
-# both therefore has 0 here, and a tick in the paper.
+# words, we report how far the loss on these words is from the loss on trained words, in the same unit. A model that is
+# equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -361,8 +362,8 @@ show.table(
 # %% [markdown]
 # All steps have the same length, so any gradient that is not zero is enough. Only Origin-Linear-F has no gradient in
 # $V$ and $W$, and its $F$ learns only how frequent the outputs are. Origin-Linear-FA starts from the same zeros but
-# leaves them, because its $F$ reads what attention collects. Small random numbers would also free Origin-Linear-F
-# ({doc}`section_5_variants`).
+# leaves them, because its $F$ reads what attention collects. A start at small random numbers would also free
+# Origin-Linear-F ({doc}`section_5_variants`).
 #
 # ### Questions b and c
 # We give each model the best weights that we know for it, first at $\lambda=4$ and then at $\lambda=40$. How much do
@@ -429,7 +430,7 @@ show.table(
 # ({doc}`theorem_3_4_direction`).
 #
 # ### Four answers, 52 cells
-# Now we read off the four answers from the numbers, and let them predict the table.
+# Now we read off the four answers from the numbers, and let these answers predict the table.
 
 
 # %%
@@ -584,8 +585,8 @@ claim.verdict()
 # The paper does not explain why the models fail on unseen words.
 #
 # ## What to remember
-# - To reach loss 0, the logit of the output must be able to grow without bound. To reach the lowest loss with noise,
-#   the logit of the noise word must be able to follow it.
+# - A model reaches loss 0 only if the logit of the output can grow without bound. With noise, it reaches the lowest
+#   loss only if the logit of the noise word can follow that of the output.
 # - A model handles unseen words if its weights treat all words alike. Training each word separately is worse for unseen
 #   words than learning nothing, because it pushes down every word that was never an answer.
 # - You can often predict what a model will learn from its form and its first two steps.
@@ -596,7 +597,7 @@ claim.verdict()
 #    probability that the output can get, and how low can the loss be?
 #    <details><summary>Solution</summary>
 #
-#    The logit of the output is at most 1, and the others are at least 0. The probability is therefore at most
+#    The logit of the output is at most 1, and the other logits are at least 0. The probability is therefore at most
 #    $e/(e+29)\approx 0.086$, and the loss is at least $\ln(1+29/e)\approx 2.46$. The table above shows this loss as
 #    1.77, because the gap without noise is $\ln4$ and $2.46/\ln 4\approx1.77$.
 #

@@ -13,7 +13,7 @@
 # A computer overwrites its memory, while attention can only look back at what it has already written. Can a single
 # layer still run every program? We use a layer without a softmax, a feed-forward part or any rounding, and we fix its
 # weights once. Then we write a machine and a word into the prompt, let the layer produce one token after another, and
-# try to read the machine's tape from its output.
+# try to read the machine's tape from the layer's output.
 
 # %%
 import re
@@ -117,15 +117,15 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # %% [markdown]
 # We see two tricks. First, READ and WRITE look at themselves: READ stores the state under the letter and at once looks
 # up what is stored under `a`. Second, ARRIVE adds up three tokens. The letters give $a-a+b=b$, and *swap* cancels, so
-# the layer prints `b` without a state for cell 0. Then it prints cell 1 (`b`, *swap*) and the blank of cell 2, and the
-# step is complete. The token # only passes on an entry. We left out arrows that count the tokens, repeat an address or
-# cancel.
+# the layer prints `b`, without a state, for cell 0. Then it prints cell 1 (`b`, *swap*) and the blank of cell 2, and
+# the step is complete. The token # only passes on an entry. In the picture, we left out arrows that count the tokens,
+# repeat an address or cancel.
 #
 # ## The paper states
 # A layer has weights $\Theta$, $H$ heads and tokens of width $d$. The machine $M$ has at most $\hat{\mathcal Q}$ states
 # and $\hat\Sigma$ letters, its word $x$ has $n \le \hat n$ letters, and it takes at most $\hat\Phi$ steps. We write
-# $x^t$ for the tape and the head's position and state after step $t$, and $Z^c$ for the tokens after the layer has
-# written $c$ of them.
+# $x^t$ for the tape and the head's position and state after step $t$, and $Z^c$ for all tokens after the layer has
+# written $c$ tokens.
 #
 # <!-- claim linear-attention/lemma-2-2 -->
 # <blockquote>
@@ -139,8 +139,8 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # $Z^{c(t)}[:-\text{length}(x^t)] = x^t$. This can be achieved with 2 bits of precision.
 #
 # **What is true.** The lemma is true as stated. The paper does not say what happens to a head that moves left from the
-# first cell. Here it is lost, as in Algorithm 7. With one more entry in one $V$ it stays, as in textbooks, at the same
-# $d$ and $H$.
+# first cell. Here such a head is lost, as in Algorithm 7. With one more entry in one $V$ the head stays, as in
+# textbooks, at the same $d$ and $H$.
 #
 # **What changed.** Only the proof differs. Algorithms 6 and 7 do not run as stated, and once corrected they are larger
 # than the lemma allows. Our heads subtract what they wrote, so no row is used up.
@@ -172,13 +172,13 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # ## Why it is true
 # A layer of linear attention knows its tokens only through the sum $G=\sum_i z_iz_i^\top$, because a head's answer is
 # $VGQz$, where $z$ is the last token. A token that carries a key and a value therefore *adds* the value to what $G$
-# holds under the key. A later token with the same key and the negative value removes it again. Nothing is used up, so a
-# few rows are enough for all steps.
+# holds under the key. A later token with the same key and the negative value removes the value again. Nothing is used
+# up, so a few rows are enough for all steps.
 #
 # One difficulty remains, because the rule that applies depends on the letter *and* the state. With $G$ fixed, the
-# answer is linear in $z$, so no head can test both. However, $G$ contains $z$ itself. READ writes the state under the
-# letter, and looks up what is stored under this letter. WRITE removes the entry two tokens later. The machine's move
-# works in the same way.
+# answer is linear in $z$, so no head can test both letter and state. However, $G$ contains $z$ itself. READ writes the
+# state under the letter, and looks up what is stored under this letter. WRITE removes the entry two tokens later. The
+# machine's move works in the same way.
 #
 # ### The six tokens
 # Suppose that the head is in cell $h$, in state $q$, over the letter $a$, and that $\delta(q, a) = (q', a', m)$. In the
@@ -197,8 +197,8 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # The prompt consists of the columns of the machine's table, a token "#" that holds a constant 1, and the cells of the
 # word. We make two additions to the rows of the paper (Eqs. 59 to 61). The cell with the head holds its state a second
 # time, as memory, so that a printed tape is not mistaken for new writing, and the last cell has a mark that starts the
-# run. When PRINT looks up the cell after the last one, it finds nothing. This answer becomes the new blank, which is
-# printed and stored, and which starts the next step.
+# run. When PRINT looks up the cell after the last one, it finds nothing. This empty answer becomes the new blank, which
+# is printed and stored, and which starts the next step.
 #
 # ### The rows
 # All tokens have the same rows. A name that contains $a$ stands for one block per letter $a$.
@@ -374,7 +374,7 @@ alt += "the read state of WRITE, and the head and the move of LEAVE."
 show.figure(fig, name="tokens", caption=caption, alt=alt)
 
 # %% [markdown]
-# Most entries are 0. The three red ones remove something: WRITE removes the state that READ has stored, and LEAVE
+# Most entries are 0. The three red entries remove something: WRITE removes the state that READ has stored, and LEAVE
 # removes the head from its cell and the move from the memory.
 #
 # ### The tape
@@ -456,8 +456,8 @@ for size in [(2, 2, 1, 3), (2, 2, 4, 3), (3, 3, 3, 5)]:
 show.table(["states", "letters", "word", "steps", "heads", "d", "H", "tokens", "largest entry"], both)
 
 # %% [markdown]
-# For larger bounds, we count the heads of both constructions with their formulas. The table also lists the ratio to the
-# product inside the lemma's $O(\cdot)$.
+# For larger bounds, we count the heads of both constructions with their formulas. The table also lists the ratio of
+# each count to the product inside the lemma's $O(\cdot)$.
 
 # %%
 d_of, h_of = CompactMachine.width_formula, CompactMachine.heads_formula
@@ -516,9 +516,9 @@ show.table(
 )
 
 # %% [markdown]
-# The last column counts the machines whose head stays on the tape. The others run off its left end, and the layer
-# simulates them exactly as well. Random machines rarely halt or run along an edge, so we also write six machines that
-# do.
+# The last column counts the machines whose head stays on the tape. The heads of the other machines run off the left
+# end, and the layer simulates these machines exactly as well. Random machines rarely halt or run along an edge, so we
+# also write six machines that do.
 
 # %%
 special = {
@@ -552,7 +552,7 @@ print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the 
 
 # %% [markdown]
 # The lemma requires constants that hold for all bounds at once. Our proof gives 34 for $d$, 17 for $H$ and 4 for
-# $c(t)$. We compare these constants with the counts.
+# $c(t)$. We compare these constants with what we count at many bounds.
 
 # %%
 bounds = list(product((1, 2, 3, 5, 9), (1, 2, 3, 5, 9), (1, 2, 4, 16, 64), (1, 2, 4, 16, 64, 256)))
@@ -571,10 +571,10 @@ print(f"largest d / order {of_width:.2f}, H / order {of_heads:.2f}, c(t) / ((n +
 # %% [markdown]
 # Random machines are a sample. For bounded sizes we can do better and ask about *all* machines at once. The letter of
 # each cell, the place and state of the head and every entry of the table become unknowns, each of which takes one of
-# finitely many values. One step of the layer then is a polynomial in these unknowns, computed from the layer's own
-# weights. We compare it with what the definition of a Turing machine gives. If the layer has stored the same sums, and
-# its last token is the same, as if we had written the next configuration into the prompt, then the next step is right
-# for the same reason, and so is every step after it.
+# finitely many values. One step of the layer is then a polynomial in these unknowns, computed from the layer's own
+# weights. We compare this polynomial with what the definition of a Turing machine gives. Suppose that after the step,
+# the layer's sums and its last token are the same as if we had written the next configuration into the prompt. Then the
+# next step is right for the same reason, and so is every later step.
 
 # %%
 checked = CompactMachine(3, 3, 4, 3)
@@ -673,7 +673,7 @@ claim.verdict()
 #
 #    The head is in cell 1, over `b`. WRITE holds $-b+a$ under cell 1, LEAVE holds $-$swap under cell 1, and ARRIVE
 #    holds $+$swap under cell 2. The letter of cell 1 is the sum of the prompt's $b$ and the new $-b+a$, which is $a$.
-#    Its state is the sum of $+$swap, which ARRIVE wrote in the first step, and $-$swap, so no state is left.
+#    The state of cell 1 is the sum of $+$swap, which ARRIVE wrote in the first step, and $-$swap, so no state is left.
 #
 #    </details>
 # 2. *Predict, then run.* Set `steps = 16`. How do $d$, $H$ and the number of tokens change?
@@ -685,5 +685,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 5.1](lemma_5_1_learned_executor.ipynb), because a machine that one layer can run is also one that we
-# can hope to learn from its runs.
+# Next: [Lemma 5.1](lemma_5_1_learned_executor.ipynb), because we can ask whether a machine that one layer can run can
+# also be learned from its runs.

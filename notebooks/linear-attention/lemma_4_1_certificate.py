@@ -10,9 +10,9 @@
 # # Lemma 4.1 · Features that span leave only one function
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 4.1 with Algorithm 2 and Corollary 2, Section 4.*
 #
-# Two models with different weights fit the same data without error. Will they also agree on inputs that neither has
-# seen? For linear attention, the lemma offers a test that we can run before any training, because it looks only at the
-# inputs.
+# Two models with different weights fit the same data without error. Will they also agree on inputs that neither model
+# has seen? For linear attention, the lemma offers a test that we can run before any training, because it looks only at
+# the inputs.
 
 # %%
 from math import comb
@@ -50,8 +50,8 @@ from bookpress.claims import schematic
 # | $(2, 2)$ | 6 |
 #
 # The pair $(a,b)=(1,2)$ fits. The pairs $(2,1)$ and $(3,0)$ fit as well. On the new input $(1, 0)$, these pairs predict
-# 1, 2 and 3. The second point taught us nothing, because it is a multiple of the first. If we replace it by $(1, 2)$
-# with label 5, only $a=1$ and $b=2$ remain.
+# 1, 2 and 3. The second point taught us nothing, because it is a multiple of the first. If we replace this second point
+# by $(1, 2)$ with label 5, only $a=1$ and $b=2$ remain.
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
@@ -80,8 +80,8 @@ show.figure(
 
 # %% [markdown]
 # We see why the fits on the right differ. The orange direction $(1,-1)$ stands for the function $x-y$, which is 0 on
-# both data points. We can add any multiple of it to the coefficients without changing a prediction on the data. On
-# other inputs the predictions do change.
+# both data points. We can add any multiple of this direction to the coefficients without changing a prediction on the
+# data. On other inputs the predictions do change.
 #
 # ## The paper states
 # A *linear attention* model has $H$ heads with matrices $V_h$ and $Q_h$, which together form the parameters $\Theta$.
@@ -142,11 +142,11 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The proof gives $p$ the shape $\psi$, one row for all outputs. It is $d\times\psi$, with a row $p_a$ for each output
-#   as in Eqs. 41 and 42.
-# - The proof has a unique least-squares solution "if there exists $b\in[n]$ such that" $\lambda_{\min}>0$, with a $b$
-#   that nothing else has. The token in the features is the last one (Eq. 15). With some other token the condition does
-#   not give uniqueness.
+# - The proof gives $p$ the shape $\psi$, one row for all outputs. The right shape is $d\times\psi$, with a row $p_a$
+#   for each output as in Eqs. 41 and 42.
+# - The proof has a unique least-squares solution "if there exists $b\in[n]$ such that" $\lambda_{\min}>0$, where $b$
+#   occurs nowhere else. The token in the features is the last one (Eq. 15). For any other token, the condition does not
+#   guarantee uniqueness.
 #
 # </details>
 #
@@ -161,7 +161,7 @@ show.figure(
 #
 # We can read off the span from the matrix $\Lambda_D$, the mean of $\mathcal{H}\mathcal{H}^\top$ over the data. Its
 # smallest eigenvalue is positive exactly if the features span the whole space. Otherwise some $u\ne0$ satisfies
-# $\Lambda_Du=0$, and this is a direction that the data cannot see. For the two points on a line in the tiny example,
+# $\Lambda_Du=0$, and $u$ is a direction that the data do not show. For the two points on a line in the tiny example,
 # all four entries of $\Lambda_D$ are 2.5, and $u=(1,-1)$.
 #
 # <details><summary>Proof of Lemma 4.1</summary>
@@ -195,7 +195,7 @@ def gaussian_tokens(count, tokens, width):
 
 # %% [markdown]
 # ### The features, counted exactly
-# We compute the features of random whole numbers, for which the rank is exact.
+# We compute the features of random integer tokens, for which the rank is exact.
 
 # %%
 integers = torch.randint(-9, 10, (2 * psi(d), n, d), generator=source).double()
@@ -242,7 +242,7 @@ def gap(first, second, count):
 # ### Every minimiser, from many starts
 # Now let tokens have width $d=2$, so that $\psi=6$. A teacher with one head labels $N$ inputs. We fit models with one
 # head and with $d^2=4$ heads from many random starts, and keep the fits with loss 0, which are the minimisers. The
-# others stopped in local minima and have no bearing on the lemma. How far are the minimisers from the teacher?
+# other fits stopped in local minima and have no bearing on the lemma. How far are the minimisers from the teacher?
 
 # %%
 width = 2
@@ -310,16 +310,16 @@ show.figure(
 # %% [markdown]
 # With at least $N=\psi=6$ samples, the certificate holds, and all minimisers compute the teacher's function. With fewer
 # samples, models with four heads find other functions. A single head is a surprise, because at $N=4$ and 5 it still
-# finds only the teacher, without a certificate. It has 7 free parameters here (8, minus the scale that $V$ and $Q$
-# share), and the $2N\ge8$ equations are enough to determine them in these runs. At $N=3$ there are 6 equations, and one
-# head also finds other functions.
+# finds only the teacher, although the certificate fails. A single head has 7 free parameters here (8, minus the scale
+# that $V$ and $Q$ share), and the $2N\ge8$ equations are enough to determine them in these runs. At $N=3$ there are 6
+# equations, and one head also finds other functions.
 #
 # ## How we checked
 # ### Lemma 4.1
 # At $N=6$, every fit with loss 0 must have the teacher's coefficients, both with one head and with four. As a control,
 # the same test must fail at $N=3$. We also test the steps of the paper's proof. To test its condition "if there exists
 # $b$", we use inputs whose last token has a zero in its second entry. The features that use the first token instead of
-# the last span the whole space, but those that use the last token do not.
+# the last span the whole space, but the features that use the last token do not.
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
@@ -408,7 +408,7 @@ claim.verdict()
 # ## Where the paper differs
 # Eq. 16 counts the coefficients with $j=k$ twice. Models with equal coefficients still compute the same function, but
 # the product of coefficients and features is no longer the output. The appendix has the right form. The proof of Lemma
-# 4.1 allows any token $b$ in the features, although only the last one will do.
+# 4.1 allows any token $b$ in the features, although only the last token will do.
 #
 # ## Also on this page
 # ### The list of features
@@ -427,8 +427,8 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** These $\psi=d^2(d+1)/2$ entries are the distinct ones of the feature matrix. On inputs with at
-# least two tokens they are linearly independent functions.
+# **Beyond the paper.** These $\psi=d^2(d+1)/2$ entries are the distinct entries of the feature matrix. On inputs with
+# at least two tokens they are linearly independent functions.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -506,9 +506,9 @@ claim.verdict()
 # $\{1,1\}, 2$. Two models whose coefficients differ by 1 in the first entry and by $-1$ in the second compute the same
 # function.
 #
-# *Eq. 16.* It doubles the entries with $j = k$. Since this can be undone, its $p$ are equal exactly if the right ones
-# are. But $\langle p_a, \mathcal{H}(Z)\rangle$ is then the output plus $\sum_{j,\ell} T_{jj\ell}\|z_j\|^2z_{\ell n}$.
-# $\square$
+# *Eq. 16.* This equation doubles the entries with $j = k$. Since this can be undone, its $p$ are equal exactly if the
+# right ones are. But $\langle p_a, \mathcal{H}(Z)\rangle$ is then the output plus
+# $\sum_{j,\ell} T_{jj\ell}\|z_j\|^2z_{\ell n}$. $\square$
 #
 # </details>
 
@@ -533,7 +533,7 @@ claim.verdict()
 # ### The test is sufficient, not necessary
 # If $\Lambda_Du=0$, we can add $c\,u^\top$ to the coefficients for any vector $c$ without changing a prediction on the
 # data. Since models with $d^2$ heads can have any coefficients, such data never determine a model with $d^2$ heads.
-# They may determine one with fewer heads, as we saw at $N=4$ and 5.
+# They may determine a model with fewer heads, as we saw at $N=4$ and 5.
 #
 # <!-- claim linear-attention/remark-certificate-not-necessary -->
 # <blockquote>
@@ -552,7 +552,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# We construct another minimiser by adding such a $u$ to the teacher.
+# We construct another minimiser by adding such a $u$ to the teacher's coefficients.
 
 # %%
 null = certificates[4].null_space[0]
@@ -576,7 +576,7 @@ claim.verdict()
 # ## What to remember
 # - Linear attention is linear in its cubic features, so a perfect fit means solving linear equations.
 # - If the features of the data span the space, all perfect fits compute the same function, whatever their heads.
-# - If they do not span, models with $d^2$ heads can fit the data perfectly and disagree elsewhere.
+# - If the features do not span the space, models with $d^2$ heads can fit the data perfectly and disagree elsewhere.
 #
 # ## Exercises
 #

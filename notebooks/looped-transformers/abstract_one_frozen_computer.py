@@ -13,7 +13,7 @@
 # You buy one computer and run many programs on it, instead of building a new machine for each program. Can we use a
 # transformer in the same way? The abstract promises a single frozen transformer that calculates, inverts matrices and
 # even trains models, depending on the instructions in its input. In the paper, each of these programs has its own lemma
-# with its own transformer. We run five of them on one machine and watch its weights.
+# with its own transformer. We run five programs on one machine and watch the machine's weights.
 
 # %%
 import copy
@@ -94,8 +94,8 @@ show.figure(
 
 # %% [markdown]
 # We see that a pass changes only the counter and one cell of memory. The program goes through unchanged, and the output
-# has the form of an input, so we can loop. The machine multiplies with a softmax that is nearly linear. Its 12 is
-# therefore only right to about $10^{-5}$, and no product on this page is exact.
+# has the form of an input, so we can loop. The machine multiplies with a softmax that is nearly linear. Its result 12
+# is therefore right only to about $10^{-5}$, and no product on this page is exact.
 #
 # ## The paper states
 # <!-- claim looped-transformers/remark-one-frozen -->
@@ -185,7 +185,7 @@ show.table(
 # ### Five runs
 # We run the five inputs on the same Python object. After every pass we compare the counter and the memory with an
 # interpreter that knows nothing about transformers. After every run we compare the weights with a copy that we made
-# before.
+# before the first run.
 
 # %%
 functions = FUNCTIONS | {block.name: block.reference for block in curves}
@@ -226,8 +226,8 @@ show.figure(
 
 # %% [markdown]
 # On the left we see the loops of four programs and the short straight line of the calculator, all traced by one set of
-# weights. On the right, the distance stays below $10^{-6}$ to the end. It comes from the products, each of which is off
-# by about $10^{-7}$.
+# weights. On the right, the distance stays below $10^{-6}$ to the end. This distance comes from the products, each of
+# which is off by about $10^{-7}$.
 #
 # ## How we checked
 # We build a machine from each of the five inputs and compare all weights bit by bit. Then we try to break the result by
@@ -253,10 +253,10 @@ print("one point more:", refusal(2))
 
 # %% [markdown]
 # Without padding the machines differ, because longer addresses need more rows. A machine refuses a larger program and
-# names it.
+# names this program.
 #
-# If the weights are the same, only the input can distinguish the programs. We therefore change one bit of it: the
-# lowest bit of the function's number in the first instruction of Newton's program.
+# If the weights are the same, only the input can distinguish the programs. We therefore change one bit of the input:
+# the lowest bit of the function's number in the first instruction of Newton's program.
 
 # %%
 layout, chosen = machine.layout, inputs["Newton's inverse"]
@@ -307,7 +307,7 @@ claim.verdict()
 # size at most 10, these errors add up to the bound of $10^{-4}$. For the calculator, the interpreter evaluates the same
 # sums of sigmoids as the machine, so we test the machine and not the approximation of $1/x$ and $\sqrt x$. A padded
 # program may take one more pass, because a program that used to run straight into its halt first meets an idle
-# instruction, which jumps there.
+# instruction, which jumps to the halt.
 #
 # </details>
 #

@@ -28,8 +28,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# We add 7 and 5 in three bits. For each place, we keep only this place and the ones to its right in both numbers, and
-# write down the sum $s$ of what is left:
+# We add 7 and 5 in three bits. In both numbers, we keep for each place only the bit at this place and the bits to its
+# right, and write down the sum $s$ of the two shortened numbers:
 #
 # | | bit 3 | bit 2 | bit 1 | |
 # | --- | --- | --- | --- | --- |
@@ -40,7 +40,7 @@ from bookpress.claims import schematic
 #
 # We can read the last row from $s$ alone. Bit 3 is 1 when $s$ is 4 to 7 or 12 to 15. Bit 2 is 1 when $s$ is 2, 3, 6 or
 # 7, and bit 1 is 1 when $s$ is 1 or 3. All three places of this sum carry. We did not have to pass on any carry,
-# because each one is already contained in $s$.
+# because each carry is already contained in $s$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 3.0)
@@ -89,8 +89,8 @@ show.figure(
 #
 # - The proof calls $a_i$ the $i$-th *most* significant bit. It means the $i$-th *least* significant one, since in the
 #   same sentence $a_1$ is the least significant.
-# - Lemma 10 has $6d$ units, and the end of its proof $8d$. Alone the network needs $6d$, and $8d$ with the residual
-#   connection.
+# - Lemma 10 states $6d$ units, and the end of its proof $8d$. The network alone needs $6d$ units, and with the residual
+#   connection it needs $8d$.
 #
 # </details>
 #
@@ -108,7 +108,7 @@ show.figure(
 # We keep only the lowest $i$ bits of both numbers, $a_{[i]}$ and $b_{[i]}$. The bits that we drop cannot influence bit
 # $i$ of the sum, which is therefore bit $i$ of $s=a_{[i]}+b_{[i]}$. Let $h=2^{i-1}$. Since $s<4h$, bit $i$ of $s$ is 1
 # in only two cases: $h\le s<2h$, or $3h\le s$. We write each of these windows as a bracket that is 1 where the
-# condition holds and 0 elsewhere. On whole numbers they are
+# condition holds and 0 elsewhere. On integers, these brackets are
 #
 # $$[h\le s<2h]=\sigma(s-h+1)-\sigma(s-h)+\sigma(2h-s)-\sigma(2h-s-1)-1,\qquad [3h\le s]=\sigma(s-3h+1)-\sigma(s-3h),$$
 #
@@ -121,11 +121,12 @@ show.figure(
 # they have the same bit $i$, which is $\lfloor s/h\rfloor\bmod2$ with $h=2^{i-1}$. As $0\le s\le2(2h-1)<4h$, it is 1 if
 # and only if $\lfloor s/h\rfloor$ is 1 or 3.
 #
-# For a whole number $k$ the difference $\sigma(s-k+1)-\sigma(s-k)$ is 0 for whole $s<k$ and 1 for $s\ge k$. In the same
-# way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. A step up at $h$ plus a step down at $2h$, minus
-# 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is the bit.
+# For an integer $k$ the difference $\sigma(s-k+1)-\sigma(s-k)$ is 0 for integers $s<k$ and 1 for integers $s\ge k$. In
+# the same way $\sigma(2h-s)-\sigma(2h-s-1)$ is 1 for $s<2h$ and 0 for $s\ge2h$. A step up at $h$ plus a step down at
+# $2h$, minus 1, is the first window, and a step up at $3h$ is the second. The two windows are disjoint, so their sum is
+# the bit.
 #
-# With bits $a_j\in\{0,1\}$, $s=\sum_{j\le i}2^{j-1}(a_j+b_j)$; with bits $\pm1$ it is affine in them as well. The
+# With bits $a_j\in\{0,1\}$, $s=\sum_{j\le i}2^{j-1}(a_j+b_j)$; with bits $\pm1$, $s$ is affine in the bits as well. The
 # output layer adds the six units with signs $\pm1$. It computes the bits up to $d$ of $a+b$, which is $a+b$ modulo
 # $2^d$. In a layer with a residual connection, two more units per bit, $\sigma(x)$ and $\sigma(-x)$, subtract the old
 # entry $x$. $\square$
@@ -143,7 +144,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw the two windows of the third bit for all real $s$, not only for whole numbers.
+# We draw the two windows of the third bit for all real $s$, not only for integers.
 
 # %% tags=["parameters"]
 bits = 6  # d, bits of each number: all pairs are added, from 2 to 9
@@ -180,7 +181,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the curve of the formula goes through every dot. It also has ramps between whole numbers, and some dots
+# We see that the curve of the formula goes through every dot. The curve also has ramps between integers, and some dots
 # are at the very end of a ramp. There, moving $s$ to one side changes the result at once.
 #
 # Next we build the layer. Bits enter and leave as $-1$ and $1$. We also build a second layer without the last two units
@@ -252,7 +253,7 @@ show.figure(
 # ## How we checked
 # We compare every bit with integer addition modulo $2^d$. As a control we drop the window that begins at $3h$. A sum
 # can reach this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong for
-# some such pairs and for no others.
+# some such pairs and for no other pairs.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")
@@ -271,11 +272,11 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The lemma allows sums that do not fit into its output. We obtain them modulo $2^d$, and the machine relies on this
-# when it computes $b-a$ as $b+(2^N-a)$. In three bits, for example, $5-3$ becomes $5+5=10$, which is 2 modulo 8.
+# The lemma allows sums that do not fit into its output. We obtain these sums modulo $2^d$, and the machine relies on
+# this when it computes $b-a$ as $b+(2^N-a)$. In three bits, for example, $5-3$ becomes $5+5=10$, which is 2 modulo 8.
 #
 # ## What to remember
-# - Each bit of a sum is a function of one small whole number, so one hidden layer computes all bits at once.
+# - Each bit of a sum is a function of one small integer, so one hidden layer computes all bits at once.
 # - The result is exact modulo $2^d$, so the machine can subtract by adding.
 # - Errors in the input double from bit to bit, so the machine rounds its bits in every cycle ([Step
 #   6](step_6_error_correction.ipynb)).

@@ -68,8 +68,8 @@ show.table(
 )
 
 # %% [markdown]
-# Beside them random whole vectors, and the same with one vector made the sum of others, so that a single subset is
-# dependent:
+# We also take random integer vectors, and then replace one of these vectors by the sum of others, so that a single
+# subset is dependent:
 
 # %%
 generic = integer_vectors(vectors, size, seed=seed + 1, largest=25)

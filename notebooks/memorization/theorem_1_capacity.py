@@ -85,15 +85,15 @@ show.figure(
 # %% [markdown]
 # We see every example as a point in a triangle of weights, with one triangle per head. Head 2 owns examples 4 and 5,
 # whose points may move freely inside. Examples 1, 2 and 3 are in the corners, where the softmax is saturated (it comes
-# as close to a corner as we like). We can therefore tune head 2 for its own examples, while the others stay where they
-# are. Head 1 owns examples 1, 2 and 3, one more than head 2, because there are no earlier examples that it could
-# disturb.
+# as close to a corner as we like). We can therefore tune head 2 for its own examples, while the other examples stay
+# where they are. Head 1 owns examples 1, 2 and 3, one more than head 2, because there are no earlier examples that it
+# could disturb.
 #
 # ## The paper states
 # An example consists of a *context* $E$ of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a
-# label with $d_\mathrm{out}$ numbers. Each of the $H$ heads has keys and queries of width $d_h$. From $e$ it computes
-# softmax weights $\theta$ and then the average $z=E^\top\theta$ of the tokens. Everything that follows is linear:
-# values of width $d_v$, an output map to a vector $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
+# label with $d_\mathrm{out}$ numbers. Each of the $H$ heads has keys and queries of width $d_h$. From $e$, each head
+# computes softmax weights $\theta$ and then the average $z=E^\top\theta$ of the tokens. Everything that follows is
+# linear: values of width $d_v$, an output map to a vector $o$ of $d$ numbers, and a decoder, $\hat y=W_D^\top o$.
 #
 # Two assumptions say that the data are independent enough: every $n$ of the queries are linearly independent
 # (Assumption 1), and so are the $n$ tokens of each context (Assumption 2).
@@ -144,17 +144,17 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# If the rows of $Z$ are independent, one linear system gives the read-out. We therefore need rank $T$.
+# If the rows of $Z$ are independent, one linear system gives the read-out. We therefore need $Z$ to have rank $T$.
 #
-# A head's logits are $EWe$ with $W=W_KW_Q^\top$. The first head chooses softmax weights for $r$ examples such that
-# their rows are independent. Every further head uses $W=W^*+cW^+$. The part $W^*$ gives the weights that we choose to
-# $r-1$ new examples ({claim:ref}`Claim 1 <memorization/claim-1>`). The part $W^+$ is *silent* on these new examples,
-# which means that all logits are 0. On all earlier examples it is *decided*, which means that one token, the *winner*,
-# has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). A large $c$ pushes the earlier examples into
-# corners ({claim:ref}`Lemma 4 <memorization/lemma-4>`), whatever $W^*$ is. Since we know these corners before we choose
-# $W^*$, we can choose the new rows outside the span of the earlier ones. Each head adds $r-1$ to the rank. One
-# direction is lost because softmax weights sum to 1, or, for narrow keys, because $W^+$ needs one of the $d_h$
-# dimensions.
+# A head's logits are $EWe$ with $W=W_KW_Q^\top$. For the first head, we choose softmax weights on $r$ examples so that
+# the corresponding rows of $Z$ are independent. Every further head uses $W=W^*+cW^+$. The part $W^*$ gives $r-1$ new
+# examples the weights that we choose ({claim:ref}`Claim 1 <memorization/claim-1>`). The part $W^+$ is *silent* on these
+# new examples, which means that all logits are 0. On all earlier examples $W^+$ is *decided*, which means that one
+# token, the *winner*, has the largest logit ({claim:ref}`Lemma 3 <memorization/lemma-3>`). A large $c$ pushes the
+# earlier examples into corners ({claim:ref}`Lemma 4 <memorization/lemma-4>`), whatever $W^*$ is. Since we know these
+# corners before we choose $W^*$, we can choose the new rows outside the span of the earlier ones. Each head adds $r-1$
+# to the rank. One direction is lost because softmax weights sum to 1, or, for narrow keys, because $W^+$ needs one of
+# the $d_h$ dimensions.
 #
 # <details><summary>Proof of Proposition 1, with fixed blocks</summary>
 #
@@ -174,7 +174,7 @@ show.figure(
 #
 # *A further head.* Let $B$ be the set of examples so far, with the rows of $Z'_B$ independent, and let $R$ be the next
 # examples, at most $r - 1$ of them. Put $C = -Z'_RZ_B'^{+}$. Take $W^+$ from Lemma 3, silent on $R$ and decided on $B$,
-# and let $Z''_{B,+}$ be the rows of $B$ with weights one-hot at the winner. They depend only on $W^+$. Choose
+# and let $Z''_{B,+}$ be the rows of $B$ with weights one-hot at the winner. These rows depend only on $W^+$. Choose
 # $\theta^{(j)}$, $j \in R$, one after another, positive and such that $z''_j = E^{(j)\top}\theta^{(j)}$ is not in the
 # span of $(CZ''_{B,+})_j$ and of the rows $s_i = z''_i + (CZ''_{B,+})_i$ before it, at most $|R| \le n - 1$ vectors.
 # Then $s_j$ is not in the span of the $s_i$ before it, and $S_+ = Z''_R + CZ''_{B,+}$ has rank $|R|$. Let $W^*$ be the
@@ -195,18 +195,19 @@ show.figure(
 #
 # <details><summary>Proof of Theorem 1, with d_out at most d</summary>
 #
-# *It is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$ columns and
-# $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$ and $T > d$.
-# Then no parameters fit labels with $\mathrm{rank}\,Y = d + 1$, although all hypotheses except $d \ge d_\mathrm{out}$
-# can hold. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in the Frobenius norm.
+# *The condition is needed.* $\hat Y = Z\,\mathrm{diag}(W_{V_1}, \dots)\,W_O W_D$ is the product of a matrix with $d$
+# columns and $W_D \in \mathbb R^{d \times d_\mathrm{out}}$, so $\mathrm{rank}\,\hat Y \le d$. Let $d_\mathrm{out} > d$
+# and $T > d$. Then no parameters fit labels with $\mathrm{rank}\,Y = d + 1$, although all hypotheses except
+# $d \ge d_\mathrm{out}$ can hold. The nearest matrix of rank $d$ misses $Y$ by $(\sum_{i > d}\sigma_i(Y)^2)^{1/2}$ in
+# the Frobenius norm.
 #
-# *It is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with $\mathrm{rank}\,Z = T$: the
-# rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$ there is $V \in \mathbb R^{Hd
-# \times d_v}$ with $ZV = [Y, 0]$, where $d_v \ge d_\mathrm{out}$. Let $W_{V_h}$ be the $h$-th block of $d$ rows of $V$.
-# Let $W_O$ be $H$ copies of the $d_v \times d$ matrix $I'$ with ones on its diagonal, and $W_D$ the $d \times
-# d_\mathrm{out}$ one. Then $\mathrm{diag}(W_{V_1}, \dots)\,W_O = V I'$, and $\hat Y = Z V I' W_D = [Y, 0]\,I'W_D$. As
-# $d_\mathrm{out} \le d$ and $d_\mathrm{out} \le d_v$, the product $I'W_D$ is the $d_v \times d_\mathrm{out}$ matrix
-# with ones on its diagonal, and $\hat Y = Y$. $\square$
+# *The condition is enough.* Let $T \le H(r-1)+1$. By Proposition 1 there are keys and queries with
+# $\mathrm{rank}\,Z = T$: the rows of $Z$ are independent, and for every $Y \in \mathbb R^{T \times d_\mathrm{out}}$
+# there is $V \in \mathbb R^{Hd \times d_v}$ with $ZV = [Y, 0]$, where $d_v \ge d_\mathrm{out}$. Let $W_{V_h}$ be the
+# $h$-th block of $d$ rows of $V$. Let $W_O$ be $H$ copies of the $d_v \times d$ matrix $I'$ with ones on its diagonal,
+# and $W_D$ the $d \times d_\mathrm{out}$ one. Then $\mathrm{diag}(W_{V_1}, \dots)\,W_O = V I'$, and
+# $\hat Y = Z V I' W_D = [Y, 0]\,I'W_D$. As $d_\mathrm{out} \le d$ and $d_\mathrm{out} \le d_v$, the product $I'W_D$ is
+# the $d_v \times d_\mathrm{out}$ matrix with ones on its diagonal, and $\hat Y = Y$. $\square$
 #
 # </details>
 #
@@ -266,8 +267,8 @@ show.figure(
 # every other example it puts nearly all its weight on one token. The first row is mixed throughout, because head 1 had
 # no earlier examples to protect.
 #
-# Next we change the sizes. We draw tokens from two distributions, with one shared context or a separate one for each
-# example.
+# Next we change the sizes. We draw tokens from two distributions, with one shared context or a separate context for
+# each example.
 
 # %%
 sizes = [(4, 4, 8, 8), (4, 4, 8, 3), (8, 6, 12, 12), (8, 8, 16, 4), (8, 8, 16, 2), (8, 16, 32, 32), (4, 32, 64, 64)]
@@ -339,8 +340,8 @@ out_of_reach = values[3:].norm().item()  # no outputs of rank d come nearer
 
 # %% [markdown]
 # We also follow the paper's proof head by head, with $d_h=d>n$. After $H'$ heads the rank of the features $Z'$ must be
-# $H'(n-1)+1$. The new head must add $n-1$ to it, and its finite weights must stay close enough to the saturated limit
-# (Eq. 13).
+# $H'(n-1)+1$. The new head must add $n-1$ to this rank, and its finite weights must stay close enough to the saturated
+# limit (Eq. 13).
 
 
 # %%
@@ -403,29 +404,30 @@ claim.verdict()
 # - A comma in the statement allows two readings (see below). We judge the theorem with $d\ge d_\mathrm{out}$, and show
 #   that it fails without this condition.
 # - We read the paper from extracted text, which may have lost or moved a sign.
-# - When the paper's induction chooses among dependent rows, rounding decides which it takes. We read the choice from
-#   the construction. In these six runs, the relevant singular values are far above rounding level, so every tolerance
-#   that we try gives the same rank.
-# - For $d_h<n$ the theorem's bound is lower than $H(n-1)+1$, and our heads have a higher rank than it states.
+# - When the paper's induction chooses among dependent rows, rounding errors decide which rows it takes. We read this
+#   choice from the construction. In these six runs, the relevant singular values are far above rounding level, so every
+#   tolerance that we try gives the same rank.
+# - For $d_h<n$ the theorem's bound is lower than $H(n-1)+1$, and the features of our heads have a higher rank than the
+#   theorem states.
 #
 # </details>
 #
 # ### An exact certificate for Proposition 1
-# Above, we determined the rank from singular values. We can also prove it. As $c$ grows, $Z$ tends to a limit. If the
-# tokens are whole numbers and the chosen weights are thousandths, then 1000 times the limit is a matrix of whole
-# numbers, whose rank modulo a prime is exact and never too large. If the finite weights are close enough to the limit,
-# the rank of $Z$ is at least that of the limit.
+# Above, we determined the rank from singular values. We can also prove the rank. As $c$ grows, $Z$ tends to a limit. If
+# the tokens have integer entries and the chosen weights are multiples of 1/1000, then 1000 times the limit is an
+# integer matrix, whose rank modulo a prime is exact and never too large. If the finite weights are close enough to the
+# limit, the rank of $Z$ is at least that of the limit.
 #
 # <details><summary>Proof that the rank of the limit is enough</summary>
 #
 # *The limit.* Here every head, including the first, fits $n - 1$ examples of its own, and the first example is
 # saturated in all heads. Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are
-# the chosen ones for every $c$. On all others, one of the logits $EW^+e$ is the largest and leads the next by
+# the chosen ones for every $c$. On all other examples, one of the logits $EW^+e$ is the largest and leads the next by
 # $\gamma > 0$, so the weights approach one-hot ones like $e^{-c\gamma}$ (Lemma 4). Therefore $Z(c) \to Z_+$, in which
-# each entry is a whole number or, on a head's own examples, a combination of whole numbers with weights in thousandths:
-# $1000\,Z_+$ is whole.
+# each entry is an integer or, on a head's own examples, a combination of integers with weights in thousandths.
+# Therefore $1000\,Z_+$ is an integer matrix.
 #
-# *Its rank.* For a prime $p$ the rank of a whole matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
+# *Its rank.* For a prime $p$ the rank of an integer matrix modulo $p$ is at most its rank: a minor that is not 0 modulo
 # $p$ is not 0. Therefore rank $T$ modulo $p$ proves rank $T$.
 #
 # *Back to finite weights.* Some $T \times T$ minor of $Z_+$ is not 0. Minors are continuous, so the same minor of
@@ -484,22 +486,24 @@ claim.verdict()
 #
 # <details><summary>Method notes</summary>
 #
-# The computed $W^+$ is silent only up to rounding. There is an exactly silent matrix that differs from it only by
-# rounding. It has the same winners, because every winner leads by far more than rounding.
+# The computed $W^+$ is silent only up to rounding errors. There is an exactly silent matrix that differs from $W^+$
+# only by rounding errors. This matrix has the same winners, because every winner leads by far more than the rounding
+# error.
 #
 # </details>
 #
 # ## Where the paper differs
 # The statement lists "embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". Does the inequality also
-# apply to $d$? Step 2 of the proof needs it to, because its read-out $I_{d\times d_\mathrm{out}}$ passes on all labels
-# only if $d\ge d_\mathrm{out}$. The introduction, however, states only $d_\mathrm{out}\le d_v$, and the experiments use
-# 100 classes at $d=64$. The output passes through $d$ numbers before it is decoded, so without the condition no number
-# of heads helps. Because the proof shows what is meant, we call it a misprint.
+# apply to $d$? Step 2 of the proof needs this second inequality, because the read-out $I_{d\times d_\mathrm{out}}$
+# passes on all labels only if $d\ge d_\mathrm{out}$. The introduction, however, states only $d_\mathrm{out}\le d_v$,
+# and the experiments use 100 classes at $d=64$. The output passes through $d$ numbers before it is decoded, so without
+# the condition no number of heads helps. Because the proof shows what is meant, we call the comma a misprint.
 #
 # ## Also on this page
 # ### The construction in rounded arithmetic
 # The induction must find the rank of the features so far. In exact arithmetic this is no problem, but a computer needs
-# a tolerance, and the result depends on it. We avoid the question by fixing the blocks of examples in advance.
+# a tolerance, and the result depends on this tolerance. We avoid the question by fixing the blocks of examples in
+# advance.
 #
 # <!-- claim memorization/appendix-b-construction -->
 # <blockquote>
@@ -565,8 +569,8 @@ show.figure(
 # grow by many orders of magnitude.
 #
 # The proof with fixed blocks uses two facts, which we test for every head after the first. The new rows become
-# orthogonal to the earlier ones after elimination, and the new head's contribution to them has full rank. As a control
-# we leave out the saturating part $cW^+$, so that a head disturbs examples that it does not own.
+# orthogonal to the earlier ones after elimination, and the new head's contribution to these rows has full rank. As a
+# control we leave out the saturating part $cW^+$, so that a head disturbs examples that it does not own.
 
 # %%
 block_of = blocks(count, heads, min(context, head_width))
@@ -653,7 +657,7 @@ claim.verdict()
 # %% [markdown]
 # ## What to remember
 # - Saturation protects stored examples. A head that looks at a single token on an example continues to do so while we
-#   tune it for others.
+#   tune this head for other examples.
 # - The first head stores $r=\min(n,d_h)$ examples. Every further head stores $r-1$, because it must leave the earlier
 #   examples alone.
 # - With $H$ heads, $n$ tokens and keys of width $d_h$ we can write down weights that store any $H(\min(n,d_h)-1)+1$
@@ -675,8 +679,8 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    Now $r=8$. Each head after the first owns seven examples instead of fifteen, and $T=8\cdot7+1=57$ instead of 121.
-#    The residuals stay at the level of rounding. The slip in Eq. 9 of Proposition 1 no longer shows, because seven
-#    heads with such narrow keys already have rank 57, which is more than the theorem counts.
+#    The residuals stay at rounding level. The slip in Eq. 9 of Proposition 1 no longer shows, because seven heads with
+#    such narrow keys already have rank 57, which is more than the theorem counts.
 #
 #    </details>
 #
