@@ -12,7 +12,7 @@
 # Theoretical Study of (Hyper) Self-Attention through the Lens of Interactions.*
 #
 # HyperAttention lets each token weigh pairs, triples or larger groups of tokens instead of single ones. Can we train it
-# with a guarantee, instead of starting gradient descent and hoping for the best? For ordinary linear attention, one
+# with a guarantee? For ordinary linear attention, one
 # paper replaces training with a regression, and checks whether the data determine the result. The paper that defines
 # HyperAttention trains by gradient flow, and imposes a different condition on the data. We extend the regression to
 # groups of any size and compare the two papers' conditions on the data.

@@ -41,6 +41,7 @@
 # %%
 import torch
 
+from attention_theory.hyper_attention.certified import certify_unseen_direction
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import (
@@ -294,6 +295,7 @@ claim.equal("six symbols, one length: rank", int(torch.linalg.matrix_rank(same_l
 claim.control.below(
     "a column of ones, but lengths 3 and 4 mixed: rank", int(torch.linalg.matrix_rank(mixed_rows)), few_symbols
 )
+claim.certified("six symbols: the null vector, and no other, exactly", certify_unseen_direction(few_symbols, 3))
 claim.at_most("layer with a null vector added: error at L*", unique_at_home, 1e-12)
 claim.control.equal("tokens that may repeat: least rank", int(versatility(symbols, grid).ranks.min()), grid - 1)
 claim.verdict()

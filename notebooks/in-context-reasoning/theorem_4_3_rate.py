@@ -11,9 +11,12 @@
 # the way; the constant of the lemma is right all the same, for another reason.
 
 # %%
+from fractions import Fraction
+
 import numpy as np
 import torch
 
+from attention_theory.in_context_reasoning.certified import certify_coin_bound
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, kl_bound, kl_failure
 from attention_theory.randomness import generator, streams
@@ -125,6 +128,7 @@ named = {f"M = {m}, α = {a}, δ = {chance}": fails for (m, a, chance), fails in
 claim.at_most("exact chance of failure", named, bars)
 claim.at_most("KL (min - ε)/ε² over a grid, largest", max(ratios), 1)
 claim.control.at_most("half the bound: KL over it, largest", 2 * max(ratios), 1)
+claim.certified("α = 1/5: the bound, for every ε from α/100 on", certify_coin_bound(Fraction(1, 5)))
 claim.true("M = 10, α = .05: refused, ε being too large", is_refused(0.05, 10))
 bound_there = too_large**2 / (0.05 - too_large)
 claim.printed.at_least("M = 10, α = .05: the printed bound, which KL ≥ 0 is to keep to", bound_there, 0)

@@ -322,6 +322,7 @@ draws = [taken_up(small_basis, noise_of(count)) for _ in range(200)]
 proved = bound_of_noise**2 / count * (2 * width * psi(width) + 3 * math.log(1 / failure))
 
 
+# %%
 def printed_numerator(loss, noise, inputs):
     """The numerator of Eq. 58: ε, less the mean ‖ζ‖², plus B² log(1/δ) / N with B the largest norm of an input."""
     largest = inputs.flatten(1).norm(dim=1).max().item()

@@ -87,15 +87,12 @@ def softmax_law(bits: int, inverse_temperature: float) -> float:
     return (1 + torch.tensor(-2 * inverse_temperature, dtype=torch.float64).exp()).pow(-bits).item()
 
 
-pairs = [(bits, inverse_temperature) for bits in address_bits for inverse_temperature in inverse_temperatures]
+# %%
+pairs = [(bits, lam) for bits in address_bits for lam in inverse_temperatures]
 law_error = max((diagonal(*pair) / softmax_law(*pair) - 1).abs().max().item() for pair in pairs)
 gaps = [gap(bits) for bits in address_bits]
-few = [
-    (bits, lam, diagonal(bits, lam)[0], softmax_law(bits, lam))
-    for bits in address_bits
-    for lam in inverse_temperatures[:2]
-]
-show.table(["L", "temperature", "weight of the right column", "the law"], few)
+few = [(*pair, diagonal(*pair)[0], softmax_law(*pair)) for pair in pairs if pair[1] in inverse_temperatures[:2]]
+show.table(["L", "inverse temperature", "weight of the right column", "the law"], few)
 
 # %% [markdown]
 # One more column than there are codes, and two columns share a code: then each gets half the weight, at any

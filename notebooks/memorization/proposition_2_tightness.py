@@ -39,6 +39,7 @@ from attention_theory.memorization.attention import (
     predict,
     random_heads,
 )
+from attention_theory.memorization.certified import certify_rank_bound
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.rank_bounds import (
@@ -175,6 +176,7 @@ claim.at_most("null vectors times Theta, largest entry", max(nulls), 1e-14)
 claim.at_most("singular value after the bound", max(drops), 1e-14)
 claim.equal("random heads: rank", dict(zip(bounds, shared_ranks, strict=True)), bounds)
 claim.at_most("largest rank over its bound, all heads", max(row[3] - row[2] for row in found), 0)
+claim.certified("H = 3, n = 4: the bound on the rank, whatever the weights", certify_rank_bound(3, 4))
 claim.control.at_most("separate contexts: rank", dict(zip(bounds, separate_ranks, strict=True)), bounds)
 claim.control.at_most("tanh for softmax: rank", dict(zip(bounds, tanh_ranks, strict=True)), bounds)
 proof_steps(claim, *sizes[-1])

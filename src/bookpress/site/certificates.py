@@ -12,12 +12,15 @@ settled for every input of a range, and then an engine has done so. A *certifica
 question as the engine got it, and a control: the same question with an assumption broken. There the engine must find a
 counterexample, and our code must go wrong on it; otherwise the certificate counts for nothing.
 
-If you trust a certificate, you trust the engine and the few lines of the package's room `certificates` that put the
-question. You also trust that a layer computes with floating-point numbers what it computes with real ones, unless the
-certificate says that it bounds the rounding. You need not trust a transcription: the weights in a question are read
-from the layers that the book runs. {{doc}}`/deciding` explains verdicts and controls.
+If you trust a certificate, you trust its engine and the code that puts the question, which is the module `certified` of
+each paper. z3, sympy and python-flint are engines of others. Two engines are the book's: the exhaustion of a finite
+set, and the comparison of polynomials in one-hot choices. You also trust that a layer computes with floating-point
+numbers what it computes with real ones, unless the certificate says that it bounds the rounding. You need not trust a
+copy of the weights: a question takes them from the layers that the book runs. {{doc}}`/deciding` explains verdicts and
+controls.
 
-There are {count} certificates for {claims} claims. Each question can be downloaded and put to another engine.
+There are {count} certificates for {claims} claims. A short question can be downloaded whole, and put to another engine.
+Of a long one, such as a polynomial identity of thousands of terms, the file shows examples and a digest.
 """
 
 
