@@ -612,6 +612,8 @@ shown = {
     "d at 3 states, 3 letters, words of 6, 6 steps": d_there,
     "H at the same size": h_there,
 }
+
+# %%
 exactly = {
     "random machines that are not exact at every step": (wrong, 0),
     "machines that halt, stay, or run along an edge, exact": (edge_runs.machines, len(special)),
