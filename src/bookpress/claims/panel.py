@@ -103,10 +103,9 @@ def certificate_in_words(certified: Certified) -> str:
     example, given = (
         escape(shorten(text, 160, placeholder=" …")) for text in (control.counterexample, control.observed)
     )
-    return (
-        f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)} {escape(certified.engine)}, "
-        f"{certified.seconds:.2g} s. *Control:* {escape(control.broken)}; at {example} the code gives {given}."
-    )
+    proved = f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)}"
+    engine = f"*Engine:* {escape(certified.engine)}, {certified.seconds:.2g} s."
+    return f"{proved} {engine} *Control:* {escape(control.broken)}; at {example} the code gives {given}."
 
 
 def title_of(settled: Settled) -> str:

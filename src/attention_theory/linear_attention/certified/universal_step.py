@@ -194,7 +194,8 @@ def certify_step(machine: CompactMachine) -> Certificate:
         "head, on the tape or off, writes no entry but -1, 0 and 1, and leaves the sums and the last token as the next "
         "configuration's prompt has them. So within these bounds every run is right at every step.",
         f"{machine.states} states, {machine.letters} letters, tapes of {lengths[0]} to {lengths[-1]} cells before the "
-        f"step; d = {machine.width}, H = {len(machine.heads)}",
+        f"step; a head that leaves the tape {'stays' if machine.stays else 'is lost'}; d = {machine.width}, "
+        f"H = {len(machine.heads)}",
         [ask_prompt(machine), *(ask_step(machine, cells) for cells in lengths)],
         Control.of(
             f"pair and departure stay in the memory (take_back=False; {states} states, {letters} letters, 2 cells)",
