@@ -27,7 +27,7 @@ BAND = 0.25
 
 #: Trainers that make no experiment, and why; who uses them trains nothing by it.
 EXEMPT = {
-    "attention_theory.looped_transformers.programs.backpropagation.Network": "what a program of the machine must compute",
+    "attention_theory.looped_transformers.programs.backpropagation.Network": "what a program of the machine computes",
 }
 
 on_an_accelerator = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no accelerator here")
