@@ -70,7 +70,7 @@ class Tree:
         self.root = root
         for folder in ("src", "book", "tests"):
             shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "generated"))
-        for name in ("pyproject.toml", "_config.yml"):
+        for name in ("pyproject.toml", "_config.yml", "Snakefile"):
             shutil.copy(ROOT / name, root)
         (root / "notebooks").mkdir()
 

@@ -132,7 +132,7 @@ def _pack_sources(root: Path, archive: Path) -> None:
     """Pack all files of the repository that git does not ignore; git itself need not be there."""
     rules = root / ".gitignore"
     lines = rules.read_text(encoding="utf-8").splitlines() if rules.is_file() else []
-    ignored = pathspec.GitIgnoreSpec.from_lines([".git", *lines])
+    ignored = pathspec.GitIgnoreSpec.from_lines([".git", "_build", *lines])  # the archive is in _build
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for folder, folders, files in os.walk(root):
             where = Path(folder).relative_to(root)

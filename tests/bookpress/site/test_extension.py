@@ -39,6 +39,12 @@ def test_the_sources_are_packed_without_what_git_ignores(tmp_path: Path) -> None
         assert packed.namelist() == ["sources/.gitignore", "sources/README.md", "sources/src/b.py"]
 
 
+def test_the_archive_of_the_sources_does_not_hold_itself(tmp_path: Path) -> None:
+    build(tmp_path, "Front\n=====\n")
+    with zipfile.ZipFile(tmp_path / "_build" / "html" / "_static" / "sources.zip") as packed:
+        assert packed.namelist() == ["sources/book/index.rst"]
+
+
 def build(root: Path, front: str) -> None:
     """Build a site of one page."""
     (root / "book").mkdir(exist_ok=True)
