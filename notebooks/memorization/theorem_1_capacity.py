@@ -420,7 +420,7 @@ claim.verdict()
 #
 # <details><summary>Proof that the rank of the limit is enough</summary>
 #
-# *The limit.* Here every head, including the first, fits $n - 1$ examples of its own, and the first example is
+# *The limit.* Here every head, including the first, fits a separate set of $n - 1$ examples, and the first example is
 # saturated in all heads. Head $h$ has the matrix $W^* + cW^+$. On its own examples $W^+$ is silent, and the weights are
 # the chosen ones for every $c$. On all other examples, one of the logits $EW^+e$ is the largest and leads the next by
 # $\gamma > 0$, so the weights approach one-hot ones like $e^{-c\gamma}$ (Lemma 4). Therefore $Z(c) \to Z_+$, in which
