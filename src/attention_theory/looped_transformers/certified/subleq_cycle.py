@@ -139,8 +139,8 @@ def certify_cycle(machine: SubleqMachine) -> Certificate:
     )
     return certify(
         "One cycle with a hard maximum executes one SUBLEQ instruction, whatever the program, its memory and what the "
-        "scratchpad holds from before, and leaves a state of the same form. So every run from such a state is right; that "
-        "loading a program writes such a state is tested, and not part of this certificate.",
+        "scratchpad holds from before, and leaves a state of the same form. So every run from such a state is "
+        "right; that loading a program writes such a state is tested, and not part of this certificate.",
         f"integers of {machine.bits} bits, any number of columns up to {2**machine.address_bits}, "
         f"{len(machine.dense)} layers; operands in two cells or one",
         [ask_cycle(machine, same) for same in (False, True)],
