@@ -1,5 +1,7 @@
 """Newton's iteration for the inverse: plainly (Algorithms 3 and 8) and as a FLEQ program (Algorithm 9)."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -54,6 +56,11 @@ def _first_step(matrix: Float[Tensor, "... d d"]) -> Float[Tensor, "..."]:
     return norm**-2
 
 
+def newton_step(matrix: Any, x: Any, identity: Any) -> Any:
+    """One step of Algorithm 3, ``X (2I - A X)``, of tensors or of any other matrices that have ``@``."""
+    return x @ (2 * identity - matrix @ x)
+
+
 def newton_residuals(
     matrix: Float[Tensor, "... d d"], steps: int, form: Form = "correct", scale: float | None = None
 ) -> Float[Tensor, "{steps+1} ..."]:
@@ -75,7 +82,7 @@ def newton_residuals(
     residuals = []
     for _ in range(steps + 1):
         residuals.append(torch.linalg.matrix_norm(matrix @ x - identity))
-        x = x @ (2 * identity - matrix @ x)
+        x = newton_step(matrix, x, identity)
     return torch.stack(residuals)
 
 

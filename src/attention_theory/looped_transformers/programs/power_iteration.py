@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -82,6 +83,11 @@ def distance_bounds(
     return along[1] / along[0] * falls / (1 + upper**2).sqrt(), upper
 
 
+def inverse_root_step(x: Any, square: Any) -> Any:
+    """One step of Algorithm 11, ``x (3/2 - S x² / 2)``, of tensors or of other terms."""
+    return x * (1.5 - square * x * x / 2)
+
+
 def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Tensor, "{steps+1} ..."]:
     """Algorithm 11: ``x <- x (3/2 - S x² / 2)`` from 1, towards 1 / sqrt(S).
 
@@ -91,8 +97,7 @@ def inverse_root_iterates(square: Float[Tensor, "..."], steps: int) -> Float[Ten
     require(steps=(steps, 1, None))
     iterates = [torch.ones_like(square)]
     for _ in range(steps):
-        x = iterates[-1]
-        iterates.append(x * (1.5 - square * x * x / 2))
+        iterates.append(inverse_root_step(iterates[-1], square))
     return torch.stack(iterates)
 
 

@@ -1,0 +1,197 @@
+"""Steps 1, 2, 3 and 5 of a FLEQ cycle (Appendix K): pointers, masks, and the way of data to a block and back."""
+
+from fractions import Fraction
+
+import torch
+
+from attention_theory.certificates import Answer, Certificate, Control, certify, smt
+from attention_theory.certificates.certificate import Counterexample
+from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers.certified.columns import Column, feed_forward
+from attention_theory.looped_transformers.certified.fleq_layers import (
+    after,
+    layer_of,
+    number,
+    run_layer,
+    signs,
+    takes_only,
+)
+from attention_theory.looped_transformers.certified.words import ONE, Linear, Words
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.looped_transformers.machine.layers import DenseLayer
+
+
+def certify_pointers(machine: FleqMachine, printed: FleqMachine) -> Certificate:
+    """Step 1: the shifted pointers and the masks of every scratchpad column, for all addresses and widths.
+
+    Args:
+        machine: with ``heads="several"``.
+        printed: the same with the ``first mask`` of the paper, for the control.
+    """
+    layout, layer = machine.layout, layer_of(machine, "1")
+    answers = [
+        answer
+        for place, name in enumerate(("to a", "to b", "to c"))
+        for answer in _ask_pointer(layer, layout, name, -place * layout.size)
+    ]
+    answers.append(_ask_masks(machine)[0])
+    question, state = _ask_masks(printed)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        column = int(sum(2**place * (float(values.get(f"i {place}", -1)) > 0) for place in range(layout.bits)))
+        width = int(values.get("width", 0))
+        seen = run_layer(layer_of(printed, "1"), state, values)[layout.rows["mask a"][0]].item()
+        return f"column {column} has the mask {seen} for an operand of width {width}", seen != float(column < width)
+
+    return certify(
+        "Step 1 gives column i of the scratchpad the addresses a + i, b + i - d and c + i - 2d, counted from 0 and "
+        "modulo 2^L, and masks that mark the columns of each operand.",
+        f"L = {layout.bits}, d = {layout.size}; all addresses, columns and widths up to d, after the read",
+        answers,
+        Control.of("the first mask as in the paper", question, run),
+    )
+
+
+def _ask_pointer(layer: DenseLayer, layout: FleqLayout, name: str, offset: int) -> list[Answer]:
+    """Whether a pointer's rows hold the bits of ``address + column + offset``."""
+    rows, words = layout.rows, Words()
+    for word in ("address", "i"):
+        words.add(word, layout.bits, [0])
+    words.define("sum", layout.bits, Linear({"address": 1, "i": 1}, offset))
+    column: Column = {rows["scratch"][0]: {ONE: Fraction(1)}}
+    column |= dict(zip(rows[name], words.bits("address"), strict=True))
+    column |= dict(zip(rows["scratch address"], words.bits("i"), strict=True))
+    takes_only(layer, rows[name], {*column, rows["not scratch"][0]})
+    outputs = feed_forward(layer.w1, layer.b1, layer.w2, layer.b2, column)
+    return [
+        outputs[row].equals(bit, words, f"{name}, bit {place} of the address + i + {offset}")
+        for place, (row, bit) in enumerate(zip(rows[name], words.bits("sum"), strict=True))
+    ]
+
+
+def _ask_masks(machine: FleqMachine) -> tuple[Answer, dict[int, Term]]:
+    """Whether the masks of a scratchpad column are right, and the state that is asked about."""
+    layout, layer, width = machine.layout, layer_of(machine, "1"), z3.Real("width")
+    rows, bits = layout.rows, signs("i", layout.bits)
+    state = dict(zip(rows["scratch address"], bits, strict=True))
+    state |= {rows["width"][0]: width, rows["scratch"][0]: z3.RealVal(1), rows["not scratch"][0]: z3.RealVal(0)}
+    masks = [rows[f"mask {name}"][0] for name in "abc"]
+    state |= dict.fromkeys(masks, z3.RealVal(0))
+    found, column = after(layer, masks, state), number(bits)
+    inside = [
+        z3.And(column >= place * layout.size, column < place * layout.size + width) for place in range(len(masks))
+    ]
+    wanted = z3.And([found[mask] == z3.If(holds, 1, 0) for mask, holds in zip(masks, inside, strict=True)])
+    given = [*(smt.among(bit, (-1, 1)) for bit in bits), z3.IsInt(width), width >= 1, width <= layout.size]
+    return smt.prove(given, wanted, "the masks of column i"), state
+
+
+def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
+    """Steps 2, 3 and 5: operands go to their columns and to the block that is named, and its result comes back.
+
+    Args:
+        machine: with ``heads="several"`` and this gate.
+        gate: the paper's C.
+    """
+    to_block, _ = _ask_route(machine, gate / 2)
+    leaks, far = _ask_route(machine, 8 * gate)
+    layout = machine.layout
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        seen, rows = run_layer(layer_of(machine, "3"), far, values), layout.rows
+        size, chosen = layout.size, [float(values.get(f"function {k}", 0)) for k in range(layout.function_bits)]
+        inside = any(float(values.get(f"mask {name}", 0)) == 1 for name in "ab")
+        data = torch.tensor([float(values.get(f"data {place}", 0)) for place in range(size)], dtype=torch.float64)
+        wrong = []
+        for code, block in zip(layout.function_codes.tolist(), layout.blocks, strict=False):
+            before = torch.tensor(
+                [float(values.get(f"{block.name} {place}", 0)) for place in range(size)], dtype=torch.float64
+            )
+            wanted = before + data * (inside and code == chosen)
+            if not torch.equal(rows.of(seen[None], block.name)[0], wanted):
+                wrong.append(block.name)
+        return f"with data up to {data.abs().max().item():.3g} the rows of {wrong} are wrong", bool(wrong)
+
+    return certify(
+        "Each operand is kept in its own columns, handed to the block that the instruction names and to no other, and "
+        "that block's result is put into the columns of c.",
+        f"{len(layout.blocks)} blocks, d = {layout.size}; data and results up to half the gate of {gate:g}, all masks",
+        [_ask_own_columns(machine, gate), to_block, _ask_return(machine, gate / 2)],
+        Control.of(f"data may be up to {8 * gate:g}", leaks, run),
+    )
+
+
+def _masks(layout: FleqLayout) -> tuple[dict[int, Term], list[Term]]:
+    """The masks of a column, each 0 or 1 and at most one of them 1, and the function's code."""
+    rows, masks = layout.rows, {name: z3.Real(f"mask {name}") for name in "abc"}
+    function = signs("function", layout.function_bits)
+    state = {rows[f"mask {name}"][0]: mask for name, mask in masks.items()}
+    state |= dict(zip(rows["function"], function, strict=True))
+    given = [smt.among(mask, (0, 1)) for mask in masks.values()] + [z3.Sum(list(masks.values())) <= 1]
+    return state, [*given, *(smt.among(bit, (-1, 1)) for bit in function)]
+
+
+def _named(layout: FleqLayout, number: int) -> Term:
+    """The instruction names this block."""
+    code = layout.function_codes[number].tolist()
+    return z3.And([bit == sign for bit, sign in zip(signs("function", layout.function_bits), code, strict=True)])
+
+
+def _ask_own_columns(machine: FleqMachine, most: float) -> Answer:
+    """Step 2: of what the three heads fetched, the column's own remains."""
+    layout, layer = machine.layout, layer_of(machine, "2")
+    state, given = _masks(layout)
+    data, size = layout.rows["data"], layout.size
+    fetched = {row: z3.Real(f"fetched {place}") for place, row in enumerate(data)}
+    found = after(layer, list(data), state | fetched)
+    claims = [found[row] == 0 for row in data[size:]]
+    for place in range(size):
+        own = [
+            z3.If(z3.Real(f"mask {name}") == 1, fetched[data[number * size + place]], 0)
+            for number, name in enumerate("abc")
+        ]
+        claims.append(found[data[place]] == z3.Sum(own))
+    given += [smt.within(value, -most, most) for value in fetched.values()]
+    return smt.prove(given, z3.And(claims), "step 2, a column's own operand")
+
+
+def _ask_route(machine: FleqMachine, most: float) -> tuple[Answer, dict[int, Term]]:
+    """Step 3: the operands are added to the rows of the block that is named; all others are as before."""
+    layout, layer = machine.layout, layer_of(machine, "3")
+    rows, size = layout.rows, layout.size
+    state, given = _masks(layout)
+    data = {row: z3.Real(f"data {place}") for place, row in enumerate(rows["data"][:size])}
+    state |= data
+    claims = []
+    for order, block in enumerate(layout.blocks):
+        before = {row: z3.Real(f"{block.name} {place}") for place, row in enumerate(rows[block.name])}
+        state |= before
+        in_place = z3.Or([z3.Real(f"mask {name}") == 1 for name in ("ab" if block.reads_second else "a")])
+        for source, row in zip(data.values(), rows[block.name], strict=True):
+            moved = z3.If(z3.And(in_place, _named(layout, order)), source, 0)
+            claims.append(after(layer, [row], state)[row] == before[row] + moved)
+    given += [smt.within(value, -most, most) for value in data.values()]
+    return smt.prove(given, z3.And(claims), "step 3, to the block that is named"), state
+
+
+def _ask_return(machine: FleqMachine, most: float) -> Answer:
+    """Step 5: in c's columns the data are those of the block that is named; elsewhere as before."""
+    layout, layer = machine.layout, layer_of(machine, "5")
+    rows, size = layout.rows, layout.size
+    state, given = _masks(layout)
+    data = rows["data"][:size]
+    state |= {row: z3.Real(f"data {place}") for place, row in enumerate(data)}
+    given.append(z3.Or([_named(layout, order) for order in range(len(layout.blocks))]))
+    for block in layout.blocks:
+        state |= {row: z3.Real(f"{block.name} {place}") for place, row in enumerate(rows[block.name])}
+    found, claims = after(layer, list(data), state), []
+    for place, row in enumerate(data):
+        result = state[row]
+        for order, block in enumerate(layout.blocks):
+            here = z3.And(z3.Real("mask c") == 1, _named(layout, order))
+            result = z3.If(here, state[rows[block.name][place]], result)
+        claims.append(found[row] == result)
+        given += [smt.within(state[rows[block.name][place]], -most, most) for block in layout.blocks]
+        given.append(smt.within(state[row], -most, most))
+    return smt.prove(given, z3.And(claims), "step 5, from the block that is named")

@@ -1,0 +1,130 @@
+"""Steps 6 and 7 of a FLEQ cycle (Appendix K): the write and the branch."""
+
+import torch
+from torch import Tensor
+
+from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust, smt
+from attention_theory.certificates.certificate import Counterexample
+from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers.certified.fleq_layers import (
+    after,
+    layer_of,
+    number,
+    run_layer,
+    signs,
+)
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+
+
+def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
+    """Step 6: the cell of address c takes the result over, and all other cells are as before.
+
+    Args:
+        machine: with ``heads="several"``.
+        printed: the same with the ``write sign`` of the paper, for the control.
+    """
+    layout = machine.layout
+    rows = layout.rows
+    question, _ = _ask_write(printed, layout)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        kept, new = (
+            torch.tensor([float(values.get(f"{name} {k}", 0)) for k in range(layout.size)], dtype=torch.float64)
+            for name in ("old", "result")
+        )
+        column = torch.zeros(1, rows.size, dtype=torch.float64)
+        rows.of(column, "memory")[0, : layout.size] = kept
+        rows.of(column, "buffer")[0, : layout.size] = (kept + new) / 2
+        seen = rows.of(layer_of(printed, "6").feed_forward(column), "memory")[0, : layout.size]
+        return f"{new.tolist()} over {kept.tolist()} gives {seen.tolist()}", not torch.equal(seen, new)
+
+    return certify(
+        "The column of memory at address c meets the column of its result and takes it over; the others meet "
+        "themselves alone. The columns of the scratchpad keep their memory rows and are emptied of data.",
+        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart, and all real data",
+        [_ask_meeting(machine), _ask_write(machine, layout)[0]],
+        Control.of("the second unit is added, as in the proof of Lemma 4", question, run),
+    )
+
+
+def _ask_meeting(machine: FleqMachine) -> Answer:
+    """Whether a cell and a result with its address have the largest score for each other, and all else 2 less."""
+    layout, head = machine.layout, layer_of(machine, "6").heads[0]
+    bits, rows = layout.bits, layout.rows
+
+    def columns(name: str, codes: Tensor) -> Tensor:
+        state = torch.zeros(len(codes), rows.size, dtype=torch.float64)
+        rows.of(state, name)[:] = codes
+        return state
+
+    def holds(batch: exhaust.Batch) -> Tensor:
+        cells, results = columns("address", layout.codes), columns("to c", layout.codes)
+        others = torch.cat([cells, results, torch.zeros(1, rows.size, dtype=torch.float64)])
+        asking = torch.where(batch["kind"][:, None].bool(), results[batch["code"]], cells[batch["code"]])
+        scores = (asking @ head.query.mT) @ (others @ head.key.mT).mT
+        met = torch.arange(len(others)) % 2**bits == batch["code"][:, None]
+        met[:, -1] = False
+        return ((scores == bits) == met).all(1) & (scores.where(~met, -9.0) <= bits - 2).all(1)
+
+    return exhaust.every({"code": 2**bits, "kind": 2}, holds, "a cell or a result of this address, and all columns")
+
+
+def _ask_write(machine: FleqMachine, layout: FleqLayout) -> tuple[Answer, dict[int, Term]]:
+    """The write's units in a column of memory, where half of old and new was fetched, and in one of the scratchpad."""
+    layer, rows, size = layer_of(machine, "6"), layout.rows, layout.size
+    memory, buffer = rows["memory"][:size], rows["buffer"][:size]
+    old, new = ([z3.Real(f"{name} {place}") for place in range(size)] for name in ("old", "result"))
+    state = dict(zip(memory, old, strict=True))
+    state |= {row: (before + to) / 2 for row, before, to in zip(buffer, old, new, strict=True)}
+    cell = state | {rows["scratch"][0]: z3.RealVal(0)}
+    found = after(layer, [*memory, *buffer], cell)
+    claims = [found[row] == to for row, to in zip(memory, new, strict=True)] + [found[row] == 0 for row in buffer]
+    scratch = state | {rows["scratch"][0]: z3.RealVal(1)}
+    emptied = [*buffer, *rows["data"], *(row for block in layout.blocks for row in rows[block.name])]
+    found = after(layer, [*memory, *emptied], scratch)
+    claims += [found[row] == before for row, before in zip(memory, old, strict=True)] + [found[r] == 0 for r in emptied]
+    given = [smt.within(value, -1e8, 1e8) for value in (*old, *new)]
+    return smt.prove(given, z3.And(claims), "step 6, a cell and a column of the scratchpad"), state
+
+
+def certify_branch(machine: FleqMachine) -> Certificate:
+    """Step 7: the next address is the target's if the flag is at most 0, else the following one, for all of them.
+
+    Args:
+        machine: with ``heads="several"``.
+    """
+    layout, x = machine.layout, z3.Real("x")
+    rows, bits = layout.rows, layout.bits
+    counter, target = signs("counter", bits), signs("target", bits)
+    state = dict(zip(rows["counter"], counter, strict=True)) | dict(zip(rows["to target"], target, strict=True))
+    state |= {rows["flag"][0]: x, rows["scratch"][0]: z3.RealVal(1), rows["not scratch"][0]: z3.RealVal(0)}
+    kept = [*rows["counter"], rows["flag"][0]]
+    now = dict(state)
+    for step in ("7b", "7c"):
+        now |= after(layer_of(machine, step), kept, now)
+    cleared = [*layout.instruction_rows, rows["flag"][0]]
+    end = after(layer_of(machine, "7d"), [*rows["counter"], *cleared], now)
+    following = z3.If(number(counter) == 2**bits - 1, 0, number(counter) + 1)
+    reached = [end[row] for row in rows["counter"]]
+    wanted = [
+        *(smt.among(bit, (-1, 1)) for bit in reached),
+        number(reached) == z3.If(x <= 0, number(target), following),
+        *(end[row] == 0 for row in cleared),
+    ]
+    given = [smt.among(bit, (-1, 1)) for bit in (*counter, *target)]
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        column = run_layer(layer_of(machine, "7b"), state, values)[None]
+        for step in ("7c", "7d"):
+            column = layer_of(machine, step).feed_forward(column)
+        seen = rows.of(column, "counter")[0].tolist()
+        return f"with the flag {float(values.get('x', 0))} the counter is {seen}", any(abs(bit) != 1 for bit in seen)
+
+    return certify(
+        "After the last three layers of step 7 the counter is the target's address if the flag, an integer, is at most "
+        "0, and else the following one; the copy of the instruction is cleared.",
+        f"L = {bits}; all counters, targets and integers in the flag's cell, once it is read",
+        smt.prove([*given, z3.IsInt(x)], z3.And(wanted), "step 7 after the read"),
+        Control.of("the flag need not be whole", smt.prove(given, z3.And(wanted)), run),
+    )
