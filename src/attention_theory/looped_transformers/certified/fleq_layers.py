@@ -12,9 +12,30 @@ from torch import Tensor
 from attention_theory.certificates import smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.looped_transformers.forms import Forms
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.validation import refuse_unless
+
+#: A sum, a product and a difference of 2 by 2 matrices, and a jump: three blocks, and addresses of 5 bits.
+_LISTING = """
+c = add(a, b) width 2 if flag <= 0 goto far
+c = mul(a, b)
+c = sub(a, b)
+far: halt
+"""
+
+
+def small_machine(form: Forms = "correct", pointers: bool = False) -> FleqMachine:
+    """A machine that is small enough to be asked about, with a head for each operand.
+
+    Args:
+        form: of the places where Appendix K is wrong.
+        pointers: with blocks that move pointers.
+    """
+    variables: dict[str, float | Tensor] = dict.fromkeys("abc", torch.eye(2, dtype=torch.float64)) | {"flag": 1.0}
+    return FleqMachine(assemble(_LISTING, variables, 2), heads="several", form=form, pointers=pointers)
 
 
 def layer_of(machine: FleqMachine, step: str) -> DenseLayer:

@@ -1,0 +1,54 @@
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from attention_theory.certificates import Certificate
+from attention_theory.certificates.smt import z3
+from attention_theory.looped_transformers.certified.fleq_layers import after, layer_of, number, signs, small_machine
+from attention_theory.looped_transformers.certified.fleq_operands import certify_pointers, certify_routes
+from attention_theory.looped_transformers.certified.fleq_results import certify_branch, certify_write
+from attention_theory.looped_transformers.certified.pointer_moves import certify_pointer_moves
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+
+#: The rows whose weights are moved: into them data go without a gate that has room.
+STEPS: dict[str, tuple[str, str, Callable[[FleqMachine], Certificate]]] = {
+    "1": ("1", "to b", lambda machine: certify_pointers(machine, small_machine({"first mask": "printed"}))),
+    "3": ("3", "mul", certify_routes),
+    "6": ("6", "memory", lambda machine: certify_write(machine, small_machine({"write sign": "printed"}))),
+    "7": ("7d", "counter", certify_branch),
+    "moves": ("3", "pointers", certify_pointer_moves),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_is_right_for_all_that_it_may_find(step: str) -> None:
+    assert STEPS[step][2](small_machine(pointers=step == "moves")).settled
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_output_weight_that_is_wrong_in_its_last_bit_is_noticed(step: str) -> None:
+    name, block, certify = STEPS[step]
+    machine = small_machine(pointers=step == "moves")
+    rows = list(machine.layout.rows[block])[:2]
+    matrix = layer_of(machine, name).w2
+    place = tuple(random.Random(2).choice([place for place in matrix.nonzero().tolist() if place[0] in rows]))
+    matrix[place] = torch.nextafter(matrix[place], torch.tensor(99.0, dtype=matrix.dtype))
+    assert certify(machine).outcome != "proved"
+
+
+def test_a_network_of_terms_has_the_values_of_the_network() -> None:
+    machine = small_machine()
+    layer, counter = layer_of(machine, "7c"), list(machine.layout.rows["counter"])
+    column = torch.randn(1, machine.layout.rows.size, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    state = {row: z3.RealVal(repr(value)) for row, value in enumerate(column[0].tolist())}
+    terms = after(layer, counter, state)
+    seen = [float(z3.simplify(terms[row]).as_fraction()) for row in counter]
+    assert seen == pytest.approx(layer.feed_forward(column)[0, counter].tolist(), rel=1e-6, abs=1e-6)
+
+
+def test_signs_stand_for_a_number() -> None:
+    bits = signs("n", 3)
+    eleven = z3.substitute(number(bits), *((bit, z3.RealVal(sign)) for bit, sign in zip(bits, (1, -1, 1), strict=True)))
+    assert z3.simplify(eleven).as_long() == 5

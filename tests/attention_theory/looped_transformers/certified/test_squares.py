@@ -1,0 +1,24 @@
+import torch
+
+from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork
+from attention_theory.looped_transformers.certified.squares import ask_square, certify_squares
+
+
+def test_networks_reach_the_bound_and_no_line_does_better() -> None:
+    assert certify_squares().settled
+
+
+def test_a_weight_of_a_network_that_is_wrong_in_its_last_bit_is_noticed() -> None:
+    network = ReluNetwork.deep_square(2)
+    assert ask_square(network, 1 / 128).outcome == "proved"
+    for number, (weight, bias) in enumerate(network.layers):
+        for matrix, place in ((weight, (0, 0)), (bias, (0,))):
+            if number < 2 and matrix[place] == 0:
+                continue
+            before = matrix[place].clone()
+            outcomes = []
+            for to in (-99.0, 99.0):
+                matrix[place] = torch.nextafter(before, torch.tensor(to, dtype=matrix.dtype))
+                outcomes.append(ask_square(network, 1 / 128).outcome)
+            matrix[place] = before
+            assert "refuted" in outcomes, (number, place)
