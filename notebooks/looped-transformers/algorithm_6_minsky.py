@@ -25,6 +25,7 @@ from functools import partial
 
 import torch
 
+from attention_theory.looped_transformers.certified.minsky import certify_bounded_registers, certify_translation
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret
@@ -173,6 +174,7 @@ show.figure(
 
 # %% [markdown]
 # The corrected list must be right for every machine that halts, and so must ours; the printed order must not.
+# A solver executes the translations of five instructions with registers that may hold any number from 0 on.
 
 # %%
 claim = Claim("looped-transformers/algorithm-6")
@@ -184,6 +186,7 @@ claim.equal("programs run there whose registers fit the bits", fits, inside["cor
 claim.misprint.equal("halting machines translated wrong by the printed order", len(halting) - right["as printed"], 0)
 claim.control.equal(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, 0)
 claim.number("share right by the printed order", right["as printed"] / len(halting))
+claim.certified("each instruction, registers without a bound", certify_translation())
 claim.verdict()
 
 # %% [markdown]
@@ -226,6 +229,8 @@ print(f"{top - 1} + 1 = {counted(top - 1)}, {top} + 1 = {counted(top)}")
 
 # %% [markdown]
 # The largest integer must be reached, and the next one must not.
+# For 16 bits a solver settles that the translation is right for all registers that fit, and finds the first that does
+# not.
 
 # %%
 claim = Claim("looped-transformers/turing-completeness")
@@ -235,6 +240,7 @@ claim.equal("the largest integer is reached", counted(top - 1), top)
 true_sum = interpret_minsky(over, [top], 5).registers[0]
 claim.control.equal(f"{top} + 1 in {bits} bits, as the Minsky machine has it", counted(top), true_sum)
 claim.stand_in("machines with limited memory for one without limits")
+claim.certified("16 bits, all registers that fit", certify_bounded_registers())
 claim.verdict()
 
 # %% [markdown]

@@ -23,6 +23,9 @@
 # %%
 import torch
 
+from attention_theory.looped_transformers.certified.fleq_layers import small_machine
+from attention_theory.looped_transformers.certified.fleq_operands import certify_pointers, certify_routes
+from attention_theory.looped_transformers.certified.fleq_results import certify_branch, certify_write
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
@@ -129,6 +132,7 @@ agrees = {place: in_program(form={place: "printed"}) for place in ("pointers", "
 
 # %% [markdown]
 # All columns and all widths must be right; each printed formula must fail where it stands, and in the program.
+# On a machine for $d=2$ a solver settles pointers and masks for all addresses, columns and widths.
 
 # %%
 claim = Claim("looped-transformers/fleq-step-1")
@@ -139,6 +143,10 @@ claim.misprint.at_most("first mask with 2d + width, largest error", printed_mask
 claim.true("in a program: its counters are right", in_program(), of="proof")
 claim.misprint.true("a+i in a program: its counters are right", agrees["pointers"], of="proof")
 claim.misprint.true("2d + width in a program: its counters are right", agrees["first mask"], of="proof")
+claim.certified(
+    "d = 2, 5 bits: all addresses, columns and widths",
+    certify_pointers(small_machine(), small_machine({"first mask": "printed"})),
+)
 claim.verdict()
 
 # %% [markdown]
@@ -202,6 +210,7 @@ show.figure(
 
 # %% [markdown]
 # The other block's rows must be zero exactly, not nearly: what is not zero there would be worked on.
+# On a machine for $d=2$ a solver settles the way to the block and back for all data up to half the gate.
 
 # %%
 claim = Claim("looped-transformers/fleq-steps-2-5")
@@ -213,6 +222,7 @@ claim.close("Eq. (13) as printed: masked addresses of c, largest error", masked,
 claim.close("result in c's columns, largest error", returned, a + b, atol=1e-11)
 claim.control.unequal("another function's number: entries that reach add", other.count_nonzero(), 0)
 claim.control.equal("gate of half the largest entry: entries in the other block", leak.count_nonzero(), 0)
+claim.certified("d = 2: all data up to half the gate", certify_routes(small_machine()))
 claim.verdict()
 
 # %% [markdown]
@@ -290,6 +300,7 @@ except RuntimeError:
 
 # %% [markdown]
 # So the row of blocks has to give the right write, and the column of blocks no keys.
+# On a machine for $d=2$ a solver settles the write for all real data, and exhaustion its scores for all addresses.
 
 # %%
 claim = Claim("looped-transformers/fleq-step-6")
@@ -304,6 +315,10 @@ claim.misprint.at_most("second ReLU added, as printed: error in c", plus_sign, 1
 claim.equal("entries of key and query unlike the row [0 0 I I]", unlike, 0, of="proof")
 label = "a column of blocks, as printed: columns of the state that get a key"
 claim.misprint.equal(label, keys_as_printed, len(state), of="proof")
+claim.certified(
+    "d = 2, 5 bits: all addresses and real data",
+    certify_write(small_machine(), small_machine({"write sign": "printed"})),
+)
 claim.verdict()
 
 # %% [markdown]
@@ -336,6 +351,7 @@ uncleared = in_program(cleared=False)
 # %% [markdown]
 # The flags on both sides of 0 must lead where they should, and a machine that does not clear its instruction must lose
 # its way.
+# On a machine with addresses of 5 bits a solver settles all counters, targets and flags after the read.
 
 # %%
 claim = Claim("looped-transformers/fleq-step-7")
@@ -344,6 +360,7 @@ claim.equal("flags from -2 to 2 that lead to the wrong instruction", wrong, 0)
 claim.equal("layers", sum(name.startswith("7") for name in moments), 4)
 claim.equal("Appendix B.3 as printed: flags that lead to the wrong instruction", wrong, 0, of="proof")
 claim.control.true("instruction not cleared: counters are the interpreter's", uncleared)
+claim.certified("5 bits: all counters, targets and integers", certify_branch(small_machine()))
 claim.verdict()
 
 # %% [markdown]

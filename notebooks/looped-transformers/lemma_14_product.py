@@ -68,6 +68,7 @@ from attention_theory.looped_transformers.blocks.product import (
     softmax_entry,
 )
 from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork, least_distance
+from attention_theory.looped_transformers.certified.squares import certify_squares
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
@@ -619,7 +620,8 @@ sixty = [Decimal(k) / 100 for k in range(101)]
 exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) for x in sixty))
 
 # %% [markdown]
-# So the depth that is required is a matter of the width:
+# So the depth that is required is a matter of the width. A solver settles how near a line comes to $x^2$ on a piece, for
+# all lines, and the error of built networks at every real $x$.
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
@@ -640,6 +642,7 @@ claim.at_most("layers (2 claimed)", blocks[0].layers, 2)
 claim.equal("rows and units, over c from 1e-2 to 1e-8: counts", len({(b.width, b.hidden) for b in blocks}), 1)
 claim.below(f"in 60 digits: error over 1/8(w + 1)²ᴸ, w = {widest}", exact / least_distance(widest, 2), 1)
 claim.control.at_most("c = 1: largest error", at_one, 0.1)
+claim.certified("a piece of any line, and built networks at every x", certify_squares())
 claim.verdict()
 
 # %% [markdown]

@@ -29,6 +29,7 @@
 import torch
 
 from attention_theory.layers import Rule
+from attention_theory.looped_transformers.certified.access import certify_read, certify_write
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.codes import address_bits, position_codes
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
@@ -316,6 +317,7 @@ in_hard_read = wrong("read", "hardmax")
 
 # %% [markdown]
 # Exact means exact here: not one entry of any column may be another.
+# A solver settles the read with a hard maximum for every pointer and all real data up to the gate's reach.
 
 # %%
 claim = Claim("looped-transformers/lemma-3")
@@ -333,6 +335,7 @@ claim.misprint.equal("the same as printed", kept, 0.5, of="proof")
 claim.control.equal("states read wrong with the gate C = 1", wrong("read", gate=1.0), 0)
 claim.control.equal("states read wrong without clearing the buffer", wrong("read", clear=False), 0)
 claim.control.equal("nothing is read where the indicator is 0: error", missed, 0.0)
+claim.certified("hard maximum: 6 bits, every pointer, all real data", certify_read())
 claim.verdict()
 
 # %% [markdown]
@@ -374,6 +377,7 @@ print(f"[1, -1, 1] over [-1, 1, 1]: {three['correct']}, and with both units adde
 
 # %% [markdown]
 # So the write with the second unit subtracted must be exact in every column, and the printed one must not be.
+# A solver settles the same for the write.
 
 # %%
 claim = Claim("looped-transformers/lemma-4")
@@ -387,6 +391,7 @@ claim.misprint.equal(f"{label}, both units added", str(three["printed"]), "[1, -
 claim.misprint.equal("states written wrong with both units added", wrong("write", form="printed"), 0, of="proof")
 claim.control.equal("states written wrong with the gate C = 1", wrong("write", gate=1.0), 0)
 claim.number("the printed form gives 3 where -1 is due", three["printed"][1])
+claim.certified("hard maximum: 6 bits, every pointer, all real data", certify_write())
 claim.verdict()
 
 # %% [markdown]

@@ -37,6 +37,8 @@ from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
 from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
+from attention_theory.looped_transformers.certified.fleq_layers import small_machine
+from attention_theory.looped_transformers.certified.pointer_moves import certify_pointer_moves
 from attention_theory.looped_transformers.fleq.assembler import assemble
 from attention_theory.looped_transformers.fleq.conformance import fleq_conformance, random_pointer_program
 from attention_theory.looped_transformers.fleq.language import interpret
@@ -157,6 +159,9 @@ show.table(
 )
 
 # %% [markdown]
+# On a machine with addresses of 5 bits a solver settles what step 3 makes of all addresses, for all numbers and
+# functions.
+#
 # The verdict on the blocks:
 
 # %%
@@ -169,6 +174,7 @@ claim.equal("heads less those without pointer moves", size.heads - plain_size.he
 claim.control.equal("moves that go wrong if d rows are moved", cut_wrong, 0)
 claim.control.equal("without the reset: programs that are as before, of 3", sum(unrestored), 3)
 claim.number("rows more than without", size.width - plain_size.width)
+claim.certified("5 bits: all addresses, numbers and functions", certify_pointer_moves(small_machine(pointers=True)))
 claim.verdict()
 
 # %% [markdown]

@@ -21,6 +21,7 @@ import math
 
 import torch
 
+from attention_theory.looped_transformers.certified.codes import certify_codes, certify_copy_error, certify_integers
 from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
@@ -109,6 +110,8 @@ literal = {(2 * ((number >> number) & 1) - 1,) * address_bits[0] for number in n
 # %% [markdown]
 # The law is checked to rounding, the shared code is the control, and the printed rule must not give each column a code
 # of its own.
+# For 8 bits we go through every pair of codes; the weight is an identity in $e^{-2\lambda}$, so it holds for every
+# $\lambda$.
 
 # %%
 claim = Claim("looped-transformers/definition-positional-encoding")
@@ -118,6 +121,7 @@ claim.at_most("law of the softmax, largest relative error", law_error, 1e-12)
 claim.at_most("largest product of two codes less the printed bound L - 1, largest", 1 - min(gaps), 0)
 claim.misprint.equal("different codes with bit i of i in every entry, as printed", len(literal), len(numbers))
 claim.control.at_least("column 0 and column n = 2ᴸ share a code: weight at lambda = 8", aliased, 0.99)
+claim.certified("8 bits, every pair of codes and every λ", certify_codes())
 claim.verdict()
 
 # %% [markdown]
@@ -142,7 +146,7 @@ claim.verdict()
 #
 # Memory cells hold $N$ bits in two's complement: the last bit is $+1$ where the number is negative. Appendix F.3 says
 # so, and the flag of equation (4) needs it. The list in Appendix G gives the signs the other way round. All integers of
-# $N$ bits go there and back:
+# $N$ bits go there and back, and in a second check all of 16 bits:
 
 # %%
 half = 2 ** (integer_bits - 1)
@@ -156,6 +160,7 @@ claim.misprint.equal(
     "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), 0
 )
 claim.control.equal("integers read back wrong without a sign", (from_bits(code) != integers).sum(), 0)
+claim.certified("16 bits, all integers", certify_integers())
 claim.verdict()
 
 # %% [markdown]
@@ -252,6 +257,8 @@ def gaussian_error(inverse_temperature: float) -> float:
 
 # %% [markdown]
 # The bound is checked in the appendix's norm, and its middle step, $1-w\le ne^{-\lambda}$, by itself.
+# For 32 columns a solver settles both bounds for every $\lambda\ge0$ and all data: they are inequalities between
+# polynomials in $e^{-\lambda}$.
 
 # %%
 claim = Claim("looped-transformers/appendix-l-read-write")
@@ -267,6 +274,7 @@ over_law = broken_worst / (2 * bits * math.exp(-60.0))
 claim.control.at_most("two columns of one code, lambda = 30: over the law", over_law, 2.0)
 claim.number("error on normal data at lambda = 5", gaussian_error(5.0))
 claim.number("error on normal data at lambda = 10", gaussian_error(10.0))
+claim.certified("32 columns, every λ and all data", certify_copy_error())
 claim.verdict()
 
 # %% [markdown]

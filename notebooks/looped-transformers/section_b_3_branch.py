@@ -20,6 +20,11 @@
 # %%
 import torch
 
+from attention_theory.looped_transformers.certified.branch import (
+    certify_bits_flag,
+    certify_integer_flag,
+    certify_selection,
+)
 from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.branch import flag_of_bits, flag_of_integer, select_counter
 from attention_theory.looped_transformers.machine.codes import position_codes, to_bits
@@ -70,12 +75,14 @@ unlike = (integer_flags(longest) != formula).sum()
 
 # %% [markdown]
 # Every integer of the longest range must get the right flag. Multiples of 1/4 are the control.
+# A solver settles every integer: the flag of the layer's own units is asked of z3 with $x$ as a variable.
 
 # %%
 claim = Claim("looped-transformers/equation-3-flag")
 claim.equal("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), 0)
 claim.equal("integers where the layer, as printed, is not the formula", unlike, 0, of="proof")
 claim.control.equal("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, 0)
+claim.certified("every integer", certify_integer_flag(), whole=True)
 claim.verdict()
 
 # %% [markdown]
@@ -160,6 +167,7 @@ def wrong_flags(length: int, form: Form = "correct") -> int:
 
 # %% [markdown]
 # As printed, not one number may come out right.
+# A solver settles all numbers of every length: the units depend on $N$, the last bit and the sum of the bits alone.
 
 # %%
 claim = Claim("looped-transformers/equation-4-flag")
@@ -172,6 +180,7 @@ for length in lengths:
 claim.control.equal("numbers with a wrong flag if the sign alone is looked at", sign_alone, 0)
 share = wrong_flags(shortest, "printed") / len(every[shortest])
 claim.number("as printed, share of wrong numbers of the shortest length", share)
+claim.certified("numbers of every length", certify_bits_flag(), whole=True)
 claim.verdict()
 
 # %% [markdown]
@@ -253,6 +262,7 @@ def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
 # Three layers and two must be right in all cases. As the text has it, with the printed flag, or with three networks in
 # a row in two layers, they must fail. So must all in one layer; and a flag of 1/2 may give a code only where the next
 # counter and the target are the same.
+# A solver settles the choice itself, for all counters and targets and whatever the counter held before.
 
 # %%
 cases = len(every[shortest]) * 4**address_bits
@@ -269,6 +279,7 @@ claim.misprint.equal("three networks in a row in two layers: wrong next counters
 claim.equal("wrong next counters, two layers, flag beside increment", wrong(2), 0)
 claim.control.equal("wrong next counters, all in one layer", wrong(1), 0)
 claim.control.equal("pairs for which a flag of 1/2 gives a code", valid, 4**address_bits)
+claim.certified("the choice, any counters", certify_selection())
 claim.verdict()
 
 # %% [markdown]

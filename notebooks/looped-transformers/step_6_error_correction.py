@@ -52,6 +52,7 @@ from decimal import Decimal
 
 import torch
 
+from attention_theory.looped_transformers.certified.adder import certify_ramps
 from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.decimals import DecimalState
 from attention_theory.looped_transformers.machine.layers import Layer
@@ -475,6 +476,7 @@ printed = {f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound": on
 # %% [markdown]
 # In the ten-layer machine the least temperature may lie above the law of two adders by 1, since the law leaves out the
 # ties of the second look-up. The controls are the machine without its last layer, and float32.
+# A solver settles the ramps for all real values within a quarter of $-1$, 0 or 1.
 
 # %%
 claim = Claim("looped-transformers/error-correction-step")
@@ -496,6 +498,7 @@ claim.control.equal("wrong programs without the correction, lambda from 10 to 15
 claim.control.at_most("float32 is exact at the longest length tried", single[-1], 40.0)
 for length, value in zip(lengths, least[small, 10], strict=True):
     claim.number(f"least temperature for N = {length}", value)
+claim.certified("the ramps, all real values within a quarter", certify_ramps())
 claim.verdict()
 
 # %% [markdown]
