@@ -620,8 +620,8 @@ sixty = [Decimal(k) / 100 for k in range(101)]
 exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) for x in sixty))
 
 # %% [markdown]
-# So the depth that is required is a matter of the width. A solver settles how near a line comes to $x^2$ on a piece, for
-# all lines, and the error of built networks at every real $x$.
+# So the depth that is required is a matter of the width. A solver settles how near a line comes to $x^2$ on a piece,
+# for all lines, and the error of built networks at every real $x$.
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
