@@ -180,7 +180,7 @@ def test_a_sentence_is_written_by_buttons_by_hand_and_by_chance(reader: Page) ->
     assert shown.all_inner_texts() == ["she", "to", "Bob", "to"]
     box.fill("She sends, to LIMA <b>x</b>")
     assert shown.all_inner_texts() == ["she", "sends", "to", "Lima", "to"]
-    assert "left out: b, x" in reader.locator("#ta-note").inner_text()
+    assert "16 words: b, x." in reader.locator("#ta-note").inner_text()
     reader.locator("[data-act=draw]").click()
     assert "A sentence of the task" in reader.locator("#ta-note").inner_text()
     reader.locator("[data-act=unseen]").click()
