@@ -41,8 +41,9 @@ class Layout:
         #: Executed notebooks and records, made by running.
         self.build = self.root / "build"
         self.lock = self.build / ".lock"
-        #: What was read of sources.
+        #: What was read of sources, and how many seconds each job of a build took.
         self.memory = self.build / "memory"
+        self.seconds = self.build / "seconds.json"
         #: Settings of matplotlib, which are its defaults, and its list of fonts.
         self.matplotlib = self.build / "matplotlib"
         self.book = self.root / "book"

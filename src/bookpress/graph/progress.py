@@ -1,18 +1,21 @@
 """Progress of a run of the graph: one display in a terminal, elsewhere one line for each finished job.
 
-Snakemake's own words go to its log file.
+Snakemake's own words go to its log file. How long each job took is kept for the next run, which computes from it the
+time that is left.
 """
 
+import json
 import logging
 import re
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
 
 from bookpress.exits import Exit
+from bookpress.files import write_whole
 from bookpress.layout import Layout
 
 #: The message with which a command of the press fails.
@@ -42,17 +45,19 @@ class ProgressHandler(logging.Handler):
         self.errors: list[str] = []
         self._console = console
         self._root = layout.root
+        self._history = layout.seconds
+        self._seconds = _read_seconds(self._history)
+        self._pending: set[str] = set()
         self._running: dict[int, Any] = {}
         self._bar = Progress(
             MofNCompleteColumn(),
             BarColumn(20),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[left]}{task.description}", markup=False, table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
             disable=not console.file.isatty(),  # which FORCE_COLOR does not make a terminal
         )
-        self._task = self._bar.add_task("", total=0)
+        self._task = self._bar.add_task("", total=0, left="")
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show an event. Where nobody reads any more, the run goes on in silence."""
@@ -62,8 +67,10 @@ class ProgressHandler(logging.Handler):
             self._console.quiet = True
 
     def close(self) -> None:
-        """Take the display away."""
+        """Take the display away and keep the seconds."""
         self._bar.stop()
+        if self._seconds:
+            write_whole(self._history, json.dumps(self._seconds, indent=0, sort_keys=True))
         super().close()
 
     def _show(self, record: Any) -> None:
@@ -81,9 +88,10 @@ class ProgressHandler(logging.Handler):
             case _:
                 return
         names = ", ".join(_name(job) for job in self._running.values())
-        self._bar.update(self._task, description=names)
+        self._bar.update(self._task, description=names, left=self._time_left(record.created))
 
     def _begin(self, needed: list[str]) -> None:
+        self._pending = set(needed)
         self._bar.update(self._task, total=len(needed))
         self._bar.start()
         handlers = logging.getLogger("snakemake.logging").handlers
@@ -94,13 +102,27 @@ class ProgressHandler(logging.Handler):
     def _end(self, number: int, now: float | None) -> None:
         """Count a job that has finished now, or that failed where there is no time."""
         job = self._running.pop(number)
+        self._pending.discard(_name(job))
         self._bar.advance(self._task)
         if now is None:
             self.failed[_name(job)] = reason_in(Path(job.log[0])) if job.log else "it has no log"
             self._print(f"failed: {_name(job)}: {self.failed[_name(job)]}")
-        elif self._bar.disable:
+            return
+        self._seconds[_name(job)] = round(now - job.created, 1)
+        if self._bar.disable:
             task = self._bar.tasks[self._task]
             self._print(f"{task.completed:.0f} of {task.total:.0f}: {_name(job)}, {now - job.created:.1f} s")
+
+    def _time_left(self, now: float) -> str:
+        """The time left, from the seconds of earlier runs, if as many jobs run side by side as now."""
+        if not self._seconds:
+            return ""
+        usual = sum(self._seconds.values()) / len(self._seconds)
+        due = sum(self._seconds.get(name, usual) for name in self._pending)
+        for job in self._running.values():
+            due -= min(now - job.created, self._seconds.get(_name(job), usual))
+        minutes = due / 60 / max(1, len(self._running))
+        return f"{minutes:.0f} min left: " if minutes > 1 else "< 1 min left: "
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
@@ -124,3 +146,10 @@ def reason_in(log: Path) -> str:
 
 def _name(job: Any) -> str:
     return str(job.rule_msg or job.rule_name)
+
+
+def _read_seconds(history: Path) -> dict[str, float]:
+    try:
+        return {name: float(seconds) for name, seconds in json.loads(history.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}  # there is none yet, or it is damaged: the time left is then not known

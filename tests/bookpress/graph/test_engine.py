@@ -1,6 +1,7 @@
 """Snakemake in this process, on graphs of a few lines: what is printed, and how a run ends that something stopped."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -89,6 +90,7 @@ def test_outside_a_terminal_each_job_has_a_line_with_its_seconds(start: Start) -
     assert lines[1].startswith("1 of 2: run good, ")
     why = "run bad: demo/bad: it broke (build/bad.log)"
     assert lines[2:] == [f"failed: {why}", f"not whole: 1 failed, what has finished is kept. {why}"]
+    assert json.loads(Path("build/seconds.json").read_text())["run good"] >= 0.2
     assert ended(start("build/good")) == []
 
 
@@ -130,12 +132,15 @@ def test_a_job_that_is_killed_while_nobody_reads_ends_the_run(start: Start) -> N
 
 
 def test_a_display_in_a_terminal_says_how_many_are_done_and_what_runs(start: Start) -> None:
+    Path("build").mkdir()
+    Path("build/seconds.json").write_text('{"run good": 0.2, "run slow": 180}')
     terminal, run = start_in_terminal("build/good", "build/slow")
     job = slow_job()
     shown = ""
     while "1/2" not in shown:
         shown += os.read(terminal, 4096).decode()
     assert "run slow" in shown
+    assert "3 min left" in shown
     os.write(terminal, b"\x03")
     with suppress(OSError):  # a terminal that nobody writes to any more
         while True:
