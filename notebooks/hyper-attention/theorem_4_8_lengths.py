@@ -41,7 +41,7 @@
 # %%
 import torch
 
-from attention_theory.hyper_attention.certified import certify_unseen_direction
+from attention_theory.hyper_attention.certified.data import certify_unseen_direction
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import (
