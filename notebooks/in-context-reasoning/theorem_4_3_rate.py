@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from attention_theory.in_context_reasoning.certified import certify_coin_bound
+from attention_theory.in_context_reasoning.certified.coin import certify_coin_bound
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, kl_bound, kl_failure
 from attention_theory.randomness import generator, streams
