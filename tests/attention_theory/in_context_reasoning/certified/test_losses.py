@@ -1,3 +1,4 @@
+import math
 from collections.abc import Callable
 
 import pytest
@@ -54,9 +55,9 @@ def test_a_factor_in_the_package_is_noticed(place: str, monkeypatch: pytest.Monk
 def test_the_excess_is_that_of_the_package() -> None:
     """The loss at γ̂ is the Bayes risk, the divergence of the two coins and the logarithm of the certified formula."""
     level, estimate, scale, count, others = 0.3, 0.45, 1.2, 2.0, 17
-    at = (torch.tensor(value, dtype=torch.float64) for value in (scale, odds(estimate), count))
-    loss = noisy_loss(*at, level, others).item()
-    point = {losses.X: 2.718281828459045 ** (scale * count), losses.m: others, losses.estimate: estimate}
+    scale_at, gamma, count_at = (torch.tensor(value, dtype=torch.float64) for value in (scale, odds(estimate), count))
+    loss = noisy_loss(scale_at, gamma, count_at, level, others).item()
+    point = {losses.X: math.exp(scale * count), losses.m: others, losses.estimate: estimate}
     excess = noisy.excess_formula().subs(point | {losses.beta: 1 - estimate})
     expected = bayes_risk(level) + bernoulli_kl(level, estimate) + torch.log1p(torch.tensor(float(excess))).item()
     assert loss == pytest.approx(expected, rel=1e-6)
