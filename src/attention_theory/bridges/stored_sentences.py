@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task
 from attention_theory.memorization.attention import Examples, Heads, Readout, predict
@@ -106,7 +106,7 @@ def understood(sentences: Sentences, task: Task, scale: float = 20.0) -> Int[Ten
     with torch.device(sentences.tokens.device):
         codes = embedding(task.tokens, 2 * task.tokens)
         scales = torch.full((task.triggers,), scale, dtype=torch.float64)
-        weights = in_codes(reparameterised(task, codes, scales), codes)
+        weights = reparameterised(task, codes, scales).in_codes(codes)
     return forward(sentences.tokens, weights, Architecture()).logits.argmax(dim=1)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -14,12 +15,12 @@ from attention_theory.in_context_reasoning.closed_form import (
     noisy_slope,
     odds,
 )
-from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
 from attention_theory.validation import FORMS, Each, Form, refuse_unless, require, require_shape
 
 
-def normalised_step(
+def _normalised_step(
     point: Float[Tensor, "*scales"], slope: Float[Tensor, "*scales"], rate: float
 ) -> Float[Tensor, "*scales"]:
     """``λ - η ∇L / |∇L|`` (Eq. 5). Where the slope is 0 the point stays: there is no direction to take.
@@ -56,7 +57,7 @@ def descend_noiseless(
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
     require(laws=(Each(laws), 0.0, None))
     refuse_unless(_sums_to_one(laws), f"laws must each sum to 1, got {laws.sum(dim=1).tolist()}")
-    require(arithmetic=(arithmetic, ARITHMETICS))
+    require(arithmetic=(arithmetic, get_args(Arithmetic)))
     counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype, device=laws.device)
     scales = [laws.new_zeros(len(laws))]
     for _ in range(steps):
@@ -66,7 +67,7 @@ def descend_noiseless(
         else:  # up to a common factor, which normalisation drops
             log_slope = (laws.log() + noiseless_log_slope(at, counts, others)).logsumexp(dim=1)
             slope = -(log_slope - log_slope.max()).exp()
-        scales.append(normalised_step(scales[-1], slope, rate))
+        scales.append(_normalised_step(scales[-1], slope, rate))
     return torch.stack(scales)
 
 
@@ -101,7 +102,7 @@ def descend_noisy(
     scales = [law.new_zeros(())]
     for _ in range(steps):
         slope = (law * noisy_slope(scales[-1], odds(alpha), counts, others)).sum()
-        scales.append(normalised_step(scales[-1], slope, rate) if normalised else scales[-1] - rate * slope)
+        scales.append(_normalised_step(scales[-1], slope, rate) if normalised else scales[-1] - rate * slope)
     return torch.stack(scales)
 
 
@@ -145,7 +146,7 @@ def algorithm_1(
         losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
         slope = noisy_slope(scales[-1], gamma, counts, others).mean()
         plain = scales[-1] - rate * slope
-        scales.append(plain if form == "printed" else normalised_step(scales[-1], slope, rate))
+        scales.append(plain if form == "printed" else _normalised_step(scales[-1], slope, rate))
     losses.append(noisy_loss(scales[-1], gamma, counts, alpha, others).mean() + sign_slip)
     return SampleFit(alpha, gamma, torch.stack(scales), torch.stack(losses))
 

@@ -10,8 +10,6 @@ from torch import Tensor
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import Each, ParameterError, refuse_unless, require
 
-Fillers = Literal["neutral", "outputs allowed"]
-
 
 @dataclass(frozen=True)
 class Task:
@@ -37,7 +35,7 @@ class Task:
     outputs: int = 4
     length: int = 256
     noisy: bool = False
-    fillers: Fillers = "neutral"
+    fillers: Literal["neutral", "outputs allowed"] = "neutral"
 
     def __post_init__(self) -> None:
         require(
@@ -86,6 +84,12 @@ class Sentences:
     def to(self, device: torch.device | str) -> "Sentences":
         """The same sentences on another device."""
         return Sentences(self.tokens.to(device), self.trigger.to(device), self.output.to(device))
+
+    def exchange(self, word: int) -> "Sentences":
+        """The same sentences with the output word of each and ``word`` exchanged."""
+        output = self.output[:, None]
+        tokens = torch.where(self.tokens == output, word, torch.where(self.tokens == word, output, self.tokens))
+        return Sentences(tokens, self.trigger, torch.full_like(self.output, word))
 
 
 def sample_sentences(
