@@ -23,7 +23,7 @@ Activation = Literal["linear", "relu", "softmax"]
 
 @dataclass(frozen=True)
 class Weights:
-    """V, W, F of Eq. (1): ``width x width`` as printed; ``U V`` and ``U F`` (tokens x codes) in the gather form."""
+    """V, W, F of Eq. (1): ``width x width`` in the paper; ``U V`` and ``U F`` (tokens x codes) in the gather form."""
 
     value: Float[Tensor, "... out codes"]
     query_key: Float[Tensor, "... codes codes"]

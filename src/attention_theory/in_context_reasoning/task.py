@@ -24,7 +24,7 @@ class Task:
         outputs: size of O.
         length: H, words in the context.
         noisy: whether sentences hold the noise token.
-        fillers: the words around the bigrams: ``neutral`` ones alone, as printed in Section 5, or also outputs.
+        fillers: the words around the bigrams: ``neutral`` ones alone, as Section 5 states, or also outputs.
 
     Raises:
         ParameterError: a size below its least, or words that do not fit into the vocabulary.
@@ -162,7 +162,7 @@ def bigram_count(
 def violations(sentences: Sentences, task: Task, unseen: bool = False) -> dict[str, Bool[Tensor, " sentences"]]:
     """Which sentences break which condition of Definition 2.1, by the condition's name.
 
-    ``unseen`` asks for an output among the neutral words instead of O (Theorems 3.3 and 4.4).
+    ``unseen`` takes the output to be among the neutral words instead of O (Theorems 3.3 and 4.4).
     """
     tokens, trigger, output = sentences.tokens, sentences.trigger, sentences.output
     outputs = task.neutral_words if unseen else task.output_words
