@@ -14,7 +14,7 @@ from attention_theory.certificates.certificate import Counterexample
 from attention_theory.linear_attention.certified.determining_inputs import polynomials
 from attention_theory.linear_attention.learning.error_bounds import difference_bound
 from attention_theory.linear_attention.learning.regression import statistics
-from attention_theory.linear_attention.model.features import certificate_features
+from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads, mhla
 from attention_theory.linear_attention.model.rounding import round_token
 from attention_theory.validation import require
@@ -31,31 +31,40 @@ def certify_robustness(width: int, tokens: int) -> Certificate:
         ParameterError: a number below 1.
     """
     require(width=(width, 1, None), tokens=(tokens, 1, None))
-    answers = [_ask_parallelogram(), _ask_cauchy(), _ask_features(width, tokens), _ask_two_models(1, factor=4)]
+    count = psi(width)
+    steps = [_ask_parallelogram(count), _ask_cauchy(count), _ask_features(width, tokens)]
+    answers = [*steps, _ask_two_models(1, factor=4)]
     return certify(
         "The mean squared difference of two models of loss up to ε is at most 4 ε on the data, and their squared "
         "difference at any input at most ‖Z‖⁶ / λ_min times that.",
-        f"all models, labels and ε; the squared norm of the features at d = {width}, n = {tokens}",
+        f"d = {width}, n = {tokens}, all models, data, labels and ε",
         answers,
         Control.of("the constant is 1, as printed", _ask_two_models(1, factor=1), _run_two_models),
     )
 
 
-def certify_noisy_robustness() -> Certificate:
+def certify_noisy_robustness(width: int) -> Certificate:
     """Lemma B.2: with noise on the labels the loss L of least squares may be subtracted, ``4 (ε - L)``.
 
     The last question is about the constants of the noise: ``k + 2 √(k x) + 2 x ≤ 2 k + 3 x`` in the χ² bound.
+
+    Args:
+        width: d, and small: the identity has ψ features.
+
+    Raises:
+        ParameterError: a width below 1.
     """
+    require(width=(width, 1, None))
     k, x, root = z3.Reals("k x root")
     assumed = [k >= 0, x >= 0, root >= 0, root * root == k * x]
     answers = [
-        _ask_parallelogram(),
+        _ask_parallelogram(psi(width)),
         _ask_two_models(2, factor=4),
         smt.prove(assumed, k + 2 * root + 2 * x <= 2 * k + 3 * x, "k + 2 sqrt(k x) + 2 x <= 2 k + 3 x"),
     ]
     return certify(
         "The mean squared difference of two models of loss up to ε is at most 4 (ε - L) on the data, L the least loss.",
-        "all models, labels and ε",
+        f"d = {width}, all models, data, labels and ε",
         answers,
         Control.of("the constant is 1, as printed", _ask_two_models(2, factor=1), _run_two_models),
     )
@@ -88,11 +97,11 @@ def certify_rounding() -> Certificate:
     )
 
 
-def _ask_parallelogram() -> Answer:
-    """``2 loss(p) + 2 loss(q) - 4 L`` is the mean squared difference and a square more, in two features."""
-    first, second, best = (sympy.Matrix(sympy.symbols(f"{name}_1 {name}_2")) for name in ("p", "q", "b"))
-    one, mixed, two, least = sympy.symbols("m_11 m_12 m_22 L")
-    moment = sympy.Matrix([[one, mixed], [mixed, two]])
+def _ask_parallelogram(size: int) -> Answer:
+    """``2 loss(p) + 2 loss(q) - 4 L`` is the mean squared difference and a mean square more, for each output."""
+    first, second, best = (sympy.Matrix(sympy.symbols(f"{name}_1:{size + 1}")) for name in ("p", "q", "b"))
+    least = sympy.Symbol("L")
+    moment = sympy.Matrix(size, size, lambda row, column: sympy.Symbol(f"m_{min(row, column)}_{max(row, column)}"))
 
     def form(vector: Any) -> Any:
         return (vector.T * moment * vector)[0]
@@ -102,7 +111,7 @@ def _ask_parallelogram() -> Answer:
     return algebra.identity(left, form(first - second) + form(first + second - 2 * best), words)
 
 
-def _ask_cauchy(size: int = 3) -> Answer:
+def _ask_cauchy(size: int) -> Answer:
     """Cauchy's inequality, for a row of coefficients and the features."""
     rows, features = sympy.symbols(f"c_1:{size + 1}"), sympy.symbols(f"h_1:{size + 1}")
     product_ = sum(row * feature for row, feature in zip(rows, features, strict=True)) ** 2

@@ -52,7 +52,8 @@ def certify_moments(width: int = 6) -> Certificate:
     independent = [[law.moment(2) ** 3, law.moment(2) * law.moment(4), law.moment(6)] for law in _LAWS]
     covers = "every symmetric distribution with six moments, all d and n" if width >= 6 else f"d = {width}, all n"
     return certify(
-        "All mean products of two features, and of the linear feature with them, are the corrected values.",
+        "All mean products of two features, and of the linear feature with itself and its single, are the corrected "
+        "values.",
         covers,
         [
             exact.rank_is(independent, 3, "m2³, m2 m4 and m6 of the laws:"),

@@ -6,14 +6,14 @@ from attention_theory.linear_attention.model.features import certificate_feature
 from attention_theory.linear_attention.model.rounding import round_token
 
 
-@pytest.mark.parametrize(("width", "tokens"), [(1, 1), (2, 2), (3, 2)])
+@pytest.mark.parametrize(("width", "tokens"), [(1, 1), (2, 2)])
 def test_the_difference_of_two_models_is_settled(width: int, tokens: int) -> None:
     certificate = bounds.certify_robustness(width, tokens)
     assert certificate.settled, certificate.control
 
 
 def test_the_difference_with_noise_is_settled() -> None:
-    certificate = bounds.certify_noisy_robustness()
+    certificate = bounds.certify_noisy_robustness(2)
     assert certificate.settled, certificate.control
 
 
