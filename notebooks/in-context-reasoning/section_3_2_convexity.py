@@ -13,6 +13,7 @@ import math
 
 import torch
 
+from attention_theory.in_context_reasoning.certified.noiseless import certify_chord
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward, in_codes
@@ -129,7 +130,8 @@ relu = above_chord(still_values, keys, "relu")
 
 # %% [markdown]
 # With ReLU attention the logits bend in $W$, and the loss need not be convex in $W$ alone either; the last number tells
-# on which share of the segments it is seen not to be.
+# on which share of the segments it is seen not to be. A solver proves that the first segment is above its chord for all
+# $\lambda>0$, $C$ and $N$.
 
 # %%
 claim = Claim("in-context-reasoning/remark-not-jointly-convex")
@@ -143,6 +145,7 @@ highest_in_both = {"from (I, W)": (along - chord).max(), "random": in_both.max()
 claim.control.at_most("segments in both: largest height above the chord", max(highest_in_both.values()), 1e-12)
 claim.number("random segments in both: share above the chord", (in_both > 1e-12).double().mean())
 claim.number("ReLU, segments in W alone: share above the chord", (relu > 1e-12).double().mean())
+claim.certified("the loss at the ends is below ln N, for all λ, C and N", certify_chord())
 claim.verdict()
 
 # %% [markdown]

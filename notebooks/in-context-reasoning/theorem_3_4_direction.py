@@ -17,6 +17,7 @@ import math
 import torch
 from torch.nn.functional import cosine_similarity
 
+from attention_theory.in_context_reasoning.certified.margins import certify_hard_margin, certify_more_outputs
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.direction import (
     Instance,
@@ -238,7 +239,8 @@ bands = {name: 2e-4 if case is small else 5e-4 for name, case in cases.items()}
 least, largest = ({name: pair[which] for name, pair in both.items()} for which in (0, 1))
 
 # %% [markdown]
-# The statement is judged by the hard margin and by both descents, the proof by its first step and by the repair.
+# The statement is judged by the hard margin and by both descents, the proof by its first step and by the repair. All
+# margins are whole numbers, so that the hard margin is also checked without rounding.
 
 # %%
 claim = Claim("in-context-reasoning/theorem-3-4")
@@ -255,6 +257,7 @@ claim.misprint.equal(
     "A with E(y_1) twice: norm", math.sqrt(2) * twice.norm(), math.sqrt(12), tolerance=1e-8, of="proof"
 )
 claim.number("N = 4, H = 6: plain descent at the end", plain_cosines["N = 4, H = 6"][-1])
+claim.certified("the hard margin is A with cosine 2/√12, exactly", certify_hard_margin(list(cases.values())))
 claim.verdict()
 
 # %% [markdown]
@@ -348,7 +351,7 @@ reached = {
 to_margin = cosine_similarity(ends, hard_margin(case)[None], dim=1)
 
 # %% [markdown]
-# Whether $W^*$ separates the sentences is read off its margins.
+# Whether $W^*$ separates the sentences is read off its margins, which are whole numbers.
 
 # %%
 lookup = torch.zeros(codes, dtype=torch.float64)
@@ -368,6 +371,7 @@ for m, values in reached.items():
 claim.above("W*: least margin of y over the other words", (at_output - logits.amax(dim=1)).min(), 0)
 claim.at_least("cosine of what moved with the hard margin, least", to_margin.min(), 1 - 1e-3)
 claim.printed.at_least("its distance from 1 is at least 0.01", estimate(1 - to_margin), 0.01)
+claim.certified("2, 3 and 5 outputs: cosine, and W* separates, exactly", certify_more_outputs((2, 3, 5)))
 claim.verdict()
 
 # %% [markdown]

@@ -1,4 +1,4 @@
-"""Certificates of the chapter on in-context reasoning: what holds for every input of a range."""
+"""Certificates about the estimated coin: Lemma C.2."""
 
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from attention_theory.hyper_attention import certified
-from attention_theory.hyper_attention.certified import certify_unseen_direction
+from attention_theory.hyper_attention.certified import data
+from attention_theory.hyper_attention.certified.data import certify_unseen_direction
 from attention_theory.validation import ParameterError
 
 
@@ -14,7 +14,7 @@ def test_sequences_without_repeats_miss_one_direction(size: int, length: int) ->
 
 
 def test_a_wrong_direction_or_count_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    vector, matrix = certified.unique_null_vector, certified.data_matrix
+    vector, matrix = data.unique_null_vector, data.data_matrix
 
     def last_bit(number: torch.Tensor) -> torch.Tensor:
         return torch.nextafter(number, torch.tensor(9.0, dtype=number.dtype))
@@ -29,10 +29,10 @@ def test_a_wrong_direction_or_count_is_noticed(monkeypatch: pytest.MonkeyPatch) 
         exact[1, symbol] = last_bit(exact[1, symbol])
         return exact
 
-    monkeypatch.setattr(certified, "unique_null_vector", wrong_vector)
+    monkeypatch.setattr(data, "unique_null_vector", wrong_vector)
     assert certify_unseen_direction(4, 3).outcome == "refuted"
-    monkeypatch.setattr(certified, "unique_null_vector", vector)
-    monkeypatch.setattr(certified, "data_matrix", wrong_matrix)
+    monkeypatch.setattr(data, "unique_null_vector", vector)
+    monkeypatch.setattr(data, "data_matrix", wrong_matrix)
     assert certify_unseen_direction(4, 3).outcome == "refuted"
 
 

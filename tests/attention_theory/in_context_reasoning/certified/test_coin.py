@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from attention_theory.certificates import balls
-from attention_theory.in_context_reasoning.certified import certify_coin_bound, kl_ball
+from attention_theory.in_context_reasoning.certified.coin import certify_coin_bound, kl_ball
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
 from attention_theory.validation import ParameterError
 
