@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from attention_theory.memorization import certified
-from attention_theory.memorization.certified import certify_rank_bound
+from attention_theory.memorization.certified import ranks
+from attention_theory.memorization.certified.ranks import certify_rank_bound
 
 
 def test_the_rank_of_the_weights_is_bounded_for_all_heads() -> None:
@@ -13,12 +13,12 @@ def test_the_rank_of_the_weights_is_bounded_for_all_heads() -> None:
 
 @pytest.mark.parametrize("place", [(0, 0), (5, 1), (11, 1)])
 def test_a_wrong_null_vector_is_noticed(place: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = certified.block_differences
+    exact = ranks.block_differences
 
     def wrong(heads: int, size: int) -> torch.Tensor:
         columns = exact(heads, size)
         columns[place] = torch.nextafter(columns[place], torch.tensor(2.0, dtype=columns.dtype))
         return columns
 
-    monkeypatch.setattr(certified, "block_differences", wrong)
+    monkeypatch.setattr(ranks, "block_differences", wrong)
     assert certify_rank_bound(heads=3, tokens=4).outcome != "proved"

@@ -1,4 +1,4 @@
-"""Certificates of the chapter on memorization: what holds for every input of a range."""
+"""Upper bounds on the rank of the feature matrix for all keys and queries (Propositions 2 and 5, Appendix I.1)."""
 
 import sympy
 import torch

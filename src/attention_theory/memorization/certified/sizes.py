@@ -1,0 +1,242 @@
+"""Counts of the chapter, compared for all sizes: parameters, examples that are certain, and labels within reach.
+
+A count is a function of the package. :func:`_polynomial` reads its polynomial from values, so that no question restates
+a formula.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from typing import Any
+
+import sympy
+
+from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exhaust, smt
+from attention_theory.certificates.certificate import Counterexample
+from attention_theory.certificates.exhaust import Batch
+from attention_theory.certificates.smt import z3
+from attention_theory.memorization.attention import capacity, parameter_count, random_heads, random_readout
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.key_width import dimension_count, reachable_dimensions
+from attention_theory.memorization.relu_network import network_size
+from attention_theory.validation import refuse_unless, require
+
+#: A polynomial as a function of numbers, or of terms of z3 or sympy.
+Polynomial = Callable[..., Any]
+
+
+def certify_parameter_count() -> Certificate:
+    """Text after Theorem 1: the number of weights, and its order in the three settings.
+
+    For all sizes, by sympy (the count of the built weights is that of the formula) and z3 (the orders).
+    """
+    linear = dict.fromkeys(("heads", "width", "head_width", "value_width", "outputs"), (1, 1))
+    symbols = sympy.symbols("H d d_h d_v d_out")
+    weights, formula = _polynomial(_built_weights, **linear), _polynomial(parameter_count, **linear)
+    printed = _polynomial(lambda *sizes: parameter_count(*sizes, form="printed"), **linear)
+    H, n, d = z3.Reals("H n d")
+    sizes = [H >= 1, n >= 1, d >= n]
+    orders = {
+        "(1) d_h = d, d_v = d_out = 1: of order H d^2": (formula(H, d, d, 1, 1), H * d * d),
+        "(2) d_h = n, d_v = d_out = 1: of order H d n": (formula(H, d, n, 1, 1), H * d * n),
+        "(3) d_h = d_v = d_out = d: of order H d^2": (formula(H, d, d, d, d), H * d * d),
+    }
+    answers = [algebra.identity(weights(*symbols), formula(*symbols), "entries of the weights of a built layer")]
+    answers += [smt.prove(sizes, z3.And(2 * o <= p, p <= 5 * o), words) for words, (p, o) in orders.items()]
+    promise = _promise()(H, n)
+    half = z3.And(H * n <= 2 * promise, promise <= H * n)
+    answers.append(smt.prove([H >= 1, n >= 2], half, "for n >= 2 the promise of Theorem 1 is of order H n"))
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        H, d, d_h, d_v, d_out = (abs(values.get(str(symbol), 1)) for symbol in symbols)
+        counted, said = _built_weights(H, d, d_h, d_v, d_out), parameter_count(H, d, d_h, d_v, d_out, form="printed")
+        return f"a layer with {counted} weights, {said} by the paper's formula", counted != said
+
+    broken = algebra.identity(weights(*symbols), printed(*symbols))
+    return certify(
+        "A layer has 2 H d d_h + 2 H d d_v + d d_out weights; in the three settings they are from 2 to 5 times H d^2, "
+        "H d n and H d^2, and the promise is from H n / 2 to H n examples from two tokens on.",
+        "all sizes",
+        answers,
+        Control.of("the output weights W_O are left out, as in the paper's formula", broken, run),
+    )
+
+
+def certify_as_powerful() -> Certificate:
+    """Text after Proposition 3: attention is promised an eighth of what a network of its size can be certain of.
+
+    For all H, all n from 2 on, all d above n and all m, by z3: a network with ``(n + 1) d`` inputs, m units and no more
+    parameters than attention with ``d_h = n`` and one output.
+    """
+    attention, promise, network, most = _bounds_of_both()
+    H, n, d, m = z3.Reals("H n d m")
+    sizes = [H >= 1, d >= n + 1, m >= 1, network(n, d, m) <= attention(H, d, n)]
+    holds = 8 * promise(H, n) >= most(n, m)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        H, n, m = (int(values.get(name, 1)) for name in ("H", "n", "m"))
+        certain, bound = capacity(H, n, n), network_size(n, m, 1)
+        return f"attention is promised {certain}, the network's bound is {bound}", 8 * certain < bound
+
+    whole = [z3.IsInt(size) for size in (H, n, d, m)]
+    control = Control.of("contexts of a single token", smt.prove([*sizes, n == 1, *whole], holds), run)
+    return certify(
+        "At equal parameters the lower bound of attention is at least an eighth of the upper bound of a ReLU network.",
+        "all H >= 1, n >= 2, d > n and every m with which the network has no more parameters",
+        smt.prove([*sizes, n >= 2], holds, "promise of Theorem 1 against Proposition 3, d_h = n, d_out = 1"),
+        control,
+    )
+
+
+def _bounds_of_both() -> tuple[Polynomial, Polynomial, Polynomial, Polynomial]:
+    """Parameters and promise of attention, parameters and upper bound of the network."""
+    return (
+        _polynomial(lambda H, d, n: parameter_count(H, d, n, 1, 1), H=(1, 1), d=(1, 1), n=(1, 1)),
+        _promise(),
+        _polynomial(lambda n, d, m: network_size((n + 1) * d, m, 1), n=(1, 1), d=(1, 1), m=(1, 1)),
+        _polynomial(lambda n, m: network_size(n, m, 1), n=(1, 1), m=(1, 1)),
+    )
+
+
+def certify_more_heads() -> Certificate:
+    """Section 5.2, conclusion (1): with a shared context every head adds ``(n - 1) (d + 1)`` labels within reach.
+
+    And more than ``d + 1`` times as many heads are promised more than fewer have within reach. For all sizes, by sympy
+    and z3.
+    """
+    shared, separate = _reach(shared=True), _reach(shared=False)
+    promise = _promise()
+    H, n, d = sympy.symbols("H n d")
+    gain = algebra.identity(shared(H + 1, n, d) - shared(H, n, d), (n - 1) * (d + 1), "gain by a head")
+    few, many, tokens, width = z3.Ints("few many n d")
+    sizes = [few >= 1, tokens >= 2, width > tokens, many > (width + 1) * few]
+
+    def more(reach: Polynomial, words: str = "") -> Answer:
+        return smt.prove(sizes, promise(many, tokens) > reach(few, tokens, width), words)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        few, many, n, d = (int(values[name]) for name in ("few", "many", "n", "d"))
+        promised, within = capacity(many, n, n), dimension_count(few, n, d, d, shared=False)
+        return f"{promised} examples are promised, {within} labels within reach", promised <= within
+
+    return certify(
+        "With a shared context every head adds (n - 1)(d + 1) to the count of labels within reach, and more than d + 1 "
+        "times as many heads are promised more than the fewer have within reach.",
+        "all H >= 1, n >= 2, d > n",
+        [gain, more(shared, "promise of many heads against the reach of few")],
+        Control.of("a context for each example", more(separate), run),
+    )
+
+
+def certify_longer_contexts() -> Certificate:
+    """Section 5.2, conclusion (2): a token adds ``H (d + 1)`` labels within reach of a shared context.
+
+    With a context for each example it adds none. For all sizes, by sympy.
+    """
+    shared, separate = _reach(shared=True), _reach(shared=False)
+    H, n, d = sympy.symbols("H n d")
+    gain = algebra.identity(shared(H, n + 1, d) - shared(H, n, d), H * (d + 1), "gain by a token, shared context")
+    none = algebra.identity(separate(H, n + 1, d) - separate(H, n, d), 0, "gain by a token, separate contexts")
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        H, n, d = abs(values["H"]), 2, 4
+        counts = [dimension_count(H, tokens, d, d, shared=False) for tokens in (n, n + 1)]
+        return f"d = {d}, n = {n} and {n + 1}: {counts[0]} and {counts[1]} within reach", counts[1] <= counts[0]
+
+    broken = algebra.identity(separate(H, n + 1, d) - separate(H, n, d), H * (d + 1))
+    return certify(
+        "A token adds H (d + 1) to the count of labels within reach of a shared context, and none with separate ones.",
+        "all H >= 1, n >= 2, d > n + 1",
+        [gain, none],
+        Control.of("the same gain with a context for each example", broken, run),
+    )
+
+
+def certify_key_width(heads: int = 3, width: int = 12) -> Certificate:
+    """Section 5.2, conclusion (3): with a shared context the labels within reach grow up to ``d_h = n - 1`` only.
+
+    By exhaustion over all sizes up to the given ones.
+
+    Raises:
+        ParameterError: no head, or a width below 4.
+    """
+    require(heads=(heads, 1, None), width=(width, 4, None))
+    sizes = {"H": heads, "n": width - 2, "d": width + 1, "d_h": width}
+
+    def holds(shared: bool) -> Callable[[Batch], Any]:
+        def of(batch: Batch) -> Any:
+            H, n, d, d_h = batch["H"] + 1, batch["n"] + 2, batch["d"], batch["d_h"] + 1
+            legal = (n < d) & (d_h < d)
+            right = [not ok or _gains_up_to_n(*case, shared) for ok, *case in zip(legal, H, n, d, d_h, strict=True)]
+            return legal.new_tensor(right)
+
+        return of
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        H, n, d, d_h = values["H"] + 1, values["n"] + 2, values["d"], values["d_h"] + 1
+        examples = sample_examples(2 * H * d * (d + 1), n, d, shared=False, law="uniform")
+        within = [reachable_dimensions(examples, H, key_width) for key_width in (d_h, d_h + 1)]
+        words = f"H = {H}, n = {n}, d = {d}: rank {within[0]} at d_h = {d_h}, {within[1]} at {d_h + 1}"
+        return words, within[1] > within[0] and d_h >= n - 1
+
+    words = "labels within reach at d_h + 1 exceed those at d_h if and only if d_h < n - 1; H, d_h from 1, n from 2"
+    control = Control.of("a context for each example", exhaust.every(sizes, holds(False), words), run)
+    return certify(
+        "With a shared context the count of labels within reach grows with the key width up to n - 1 and not beyond.",
+        f"H up to {heads}, d up to {width}, n from 2 to d - 1, d_h from 1 to d",
+        exhaust.every(sizes, holds(True), words),
+        control,
+    )
+
+
+def _gains_up_to_n(heads: Any, tokens: Any, width: Any, head_width: Any, shared: bool) -> bool:
+    H, n, d, d_h = (int(size) for size in (heads, tokens, width, head_width))
+    before, after = (dimension_count(H, n, d, key_width, shared) for key_width in (d_h, d_h + 1))
+    return after > before if d_h < n - 1 else after == before
+
+
+def _reach(shared: bool) -> Polynomial:
+    """The count of labels within reach at ``d_h = d``, of heads, tokens and width."""
+    return _polynomial(lambda H, n, d: dimension_count(H, n, d, d, shared), H=(1, 1), n=(2, 1), d=(6, 2))
+
+
+def _promise() -> Polynomial:
+    """The examples of Theorem 1 at ``d_h >= n``, of heads and tokens."""
+    return _polynomial(lambda H, n: capacity(H, n, n), H=(1, 1), n=(1, 1))
+
+
+def _built_weights(heads: int, width: int, head_width: int, value_width: int, outputs: int) -> int:
+    """The entries of all weights of a layer that is built."""
+    layer = random_heads(heads, width, head_width, 0)
+    readout = random_readout(heads, width, value_width, outputs, 0)
+    return sum(part.numel() for part in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
+
+
+def _polynomial(function: Callable[..., int], **starts: tuple[int, int]) -> Polynomial:
+    """The polynomial that a function of whole numbers is, read from its values.
+
+    Args:
+        function: of whole numbers.
+        starts: for each argument its smallest value and its degree in the polynomial. The degrees are checked at one
+            value more of each argument.
+
+    Raises:
+        ParameterError: a function that is not a polynomial of these degrees with whole coefficients.
+    """
+    symbols = sympy.symbols(list(starts))
+    points = [range(start, start + degree + 1) for start, degree in starts.values()]
+    terms = [function(*corner) * prod(map(_is_at, symbols, points, corner)) for corner in product(*points)]
+    polynomial = sympy.Poly(sum(terms), *symbols)
+    evaluate: Polynomial = sympy.lambdify(symbols, polynomial.as_expr())
+    more = product(*(range(start, start + degree + 2) for start, degree in starts.values()))
+    whole = all(coefficient.is_integer for coefficient in polynomial.coeffs())
+    refuse_unless(
+        whole and all(evaluate(*sizes) == function(*sizes) for sizes in more),
+        f"function must be a polynomial with whole coefficients, of the degrees {dict(starts)}",
+    )
+    return evaluate
+
+
+def _is_at(symbol: sympy.Symbol, points: range, place: int) -> Any:
+    """Lagrange's polynomial that is 1 at a place and 0 at the other points."""
+    return prod(((symbol - other) / sympy.Integer(place - other) for other in points if other != place), start=1)
