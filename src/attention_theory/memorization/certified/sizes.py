@@ -1,12 +1,10 @@
 """Counts of the chapter, compared for all sizes: parameters, examples that are certain, and labels within reach.
 
-A count is a function of the package. :func:`_polynomial` reads its polynomial from values, so that no question restates
+A count is a function of the package. Its polynomial is read from values, so that no question restates
 a formula.
 """
 
 from collections.abc import Callable
-from itertools import product
-from math import prod
 from typing import Any
 
 import sympy
@@ -16,13 +14,10 @@ from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import z3
 from attention_theory.memorization.attention import capacity, parameter_count, random_heads, random_readout
+from attention_theory.memorization.certified.polynomials import Polynomial, polynomial_of, promise_of_theorem_1
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.key_width import dimension_count, reachable_dimensions
-from attention_theory.memorization.relu_network import network_size
-from attention_theory.validation import refuse_unless, require
-
-#: A polynomial as a function of numbers, or of terms of z3 or sympy.
-Polynomial = Callable[..., Any]
+from attention_theory.validation import require
 
 
 def certify_parameter_count() -> Certificate:
@@ -32,8 +27,8 @@ def certify_parameter_count() -> Certificate:
     """
     linear = dict.fromkeys(("heads", "width", "head_width", "value_width", "outputs"), (1, 1))
     symbols = sympy.symbols("H d d_h d_v d_out")
-    weights, formula = _polynomial(_built_weights, **linear), _polynomial(parameter_count, **linear)
-    printed = _polynomial(lambda *sizes: parameter_count(*sizes, form="printed"), **linear)
+    weights, formula = polynomial_of(_built_weights, **linear), polynomial_of(parameter_count, **linear)
+    printed = polynomial_of(lambda *sizes: parameter_count(*sizes, form="printed"), **linear)
     H, n, d = z3.Reals("H n d")
     sizes = [H >= 1, n >= 1, d >= n]
     orders = {
@@ -43,7 +38,7 @@ def certify_parameter_count() -> Certificate:
     }
     answers = [algebra.identity(weights(*symbols), formula(*symbols), "entries of the weights of a built layer")]
     answers += [smt.prove(sizes, z3.And(2 * o <= p, p <= 5 * o), words) for words, (p, o) in orders.items()]
-    promise = _promise()(H, n)
+    promise = promise_of_theorem_1()(H, n)
     half = z3.And(H * n <= 2 * promise, promise <= H * n)
     answers.append(smt.prove([H >= 1, n >= 2], half, "for n >= 2 the promise of Theorem 1 is of order H n"))
 
@@ -62,42 +57,6 @@ def certify_parameter_count() -> Certificate:
     )
 
 
-def certify_as_powerful() -> Certificate:
-    """Text after Proposition 3: attention is promised an eighth of what a network of its size can be certain of.
-
-    For all H, all n from 2 on, all d above n and all m, by z3: a network with ``(n + 1) d`` inputs, m units and no more
-    parameters than attention with ``d_h = n`` and one output.
-    """
-    attention, promise, network, most = _bounds_of_both()
-    H, n, d, m = z3.Reals("H n d m")
-    sizes = [H >= 1, d >= n + 1, m >= 1, network(n, d, m) <= attention(H, d, n)]
-    holds = 8 * promise(H, n) >= most(n, m)
-
-    def run(values: Counterexample) -> tuple[str, bool]:
-        H, n, m = (int(values.get(name, 1)) for name in ("H", "n", "m"))
-        certain, bound = capacity(H, n, n), network_size(n, m, 1)
-        return f"attention is promised {certain}, the network's bound is {bound}", 8 * certain < bound
-
-    whole = [z3.IsInt(size) for size in (H, n, d, m)]
-    control = Control.of("contexts of a single token", smt.prove([*sizes, n == 1, *whole], holds), run)
-    return certify(
-        "At equal parameters the lower bound of attention is at least an eighth of the upper bound of a ReLU network.",
-        "all H >= 1, n >= 2, d > n and every m with which the network has no more parameters",
-        smt.prove([*sizes, n >= 2], holds, "promise of Theorem 1 against Proposition 3, d_h = n, d_out = 1"),
-        control,
-    )
-
-
-def _bounds_of_both() -> tuple[Polynomial, Polynomial, Polynomial, Polynomial]:
-    """Parameters and promise of attention, parameters and upper bound of the network."""
-    return (
-        _polynomial(lambda H, d, n: parameter_count(H, d, n, 1, 1), H=(1, 1), d=(1, 1), n=(1, 1)),
-        _promise(),
-        _polynomial(lambda n, d, m: network_size((n + 1) * d, m, 1), n=(1, 1), d=(1, 1), m=(1, 1)),
-        _polynomial(lambda n, m: network_size(n, m, 1), n=(1, 1), m=(1, 1)),
-    )
-
-
 def certify_more_heads() -> Certificate:
     """Section 5.2, conclusion (1): with a shared context every head adds ``(n - 1) (d + 1)`` labels within reach.
 
@@ -105,7 +64,7 @@ def certify_more_heads() -> Certificate:
     and z3.
     """
     shared, separate = _reach(shared=True), _reach(shared=False)
-    promise = _promise()
+    promise = promise_of_theorem_1()
     H, n, d = sympy.symbols("H n d")
     gain = algebra.identity(shared(H + 1, n, d) - shared(H, n, d), (n - 1) * (d + 1), "gain by a head")
     few, many, tokens, width = z3.Ints("few many n d")
@@ -197,12 +156,7 @@ def _gains_up_to_n(heads: Any, tokens: Any, width: Any, head_width: Any, shared:
 
 def _reach(shared: bool) -> Polynomial:
     """The count of labels within reach at ``d_h = d``, of heads, tokens and width."""
-    return _polynomial(lambda H, n, d: dimension_count(H, n, d, d, shared), H=(1, 1), n=(2, 1), d=(6, 2))
-
-
-def _promise() -> Polynomial:
-    """The examples of Theorem 1 at ``d_h >= n``, of heads and tokens."""
-    return _polynomial(lambda H, n: capacity(H, n, n), H=(1, 1), n=(1, 1))
+    return polynomial_of(lambda H, n, d: dimension_count(H, n, d, d, shared), H=(1, 1), n=(2, 1), d=(6, 2))
 
 
 def _built_weights(heads: int, width: int, head_width: int, value_width: int, outputs: int) -> int:
@@ -210,33 +164,3 @@ def _built_weights(heads: int, width: int, head_width: int, value_width: int, ou
     layer = random_heads(heads, width, head_width, 0)
     readout = random_readout(heads, width, value_width, outputs, 0)
     return sum(part.numel() for part in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
-
-
-def _polynomial(function: Callable[..., int], **starts: tuple[int, int]) -> Polynomial:
-    """The polynomial that a function of whole numbers is, read from its values.
-
-    Args:
-        function: of whole numbers.
-        starts: for each argument its smallest value and its degree in the polynomial. The degrees are checked at one
-            value more of each argument.
-
-    Raises:
-        ParameterError: a function that is not a polynomial of these degrees with whole coefficients.
-    """
-    symbols = sympy.symbols(list(starts))
-    points = [range(start, start + degree + 1) for start, degree in starts.values()]
-    terms = [function(*corner) * prod(map(_is_at, symbols, points, corner)) for corner in product(*points)]
-    polynomial = sympy.Poly(sum(terms), *symbols)
-    evaluate: Polynomial = sympy.lambdify(symbols, polynomial.as_expr())
-    more = product(*(range(start, start + degree + 2) for start, degree in starts.values()))
-    whole = all(coefficient.is_integer for coefficient in polynomial.coeffs())
-    refuse_unless(
-        whole and all(evaluate(*sizes) == function(*sizes) for sizes in more),
-        f"function must be a polynomial with whole coefficients, of the degrees {dict(starts)}",
-    )
-    return evaluate
-
-
-def _is_at(symbol: sympy.Symbol, points: range, place: int) -> Any:
-    """Lagrange's polynomial that is 1 at a place and 0 at the other points."""
-    return prod(((symbol - other) / sympy.Integer(place - other) for other in points if other != place), start=1)
