@@ -168,7 +168,7 @@ least_gain = capacity(enough, context, width) - dimension_count(1, context, widt
 claim.above("promise for d + 2 heads less what one head has within reach", least_gain, 0)
 claim.at_most(f"{beyond_one} labels, trained: residual of all heads", many, 1e-6)
 claim.control.at_most(f"{beyond_one} labels, trained: residual of one head", one, 1e-6)
-claim.certified("gain by a head, and d + 2 times as many heads, all sizes", certify_more_heads())
+claim.certified("gain by a head, and more than d + 1 times as many, all sizes", certify_more_heads())
 claim.verdict()
 
 # %% [markdown]

@@ -1,13 +1,15 @@
 """Counts of the chapter, compared for all sizes: parameters, examples that are certain, and labels within reach.
 
-A count is a function of the package. Its polynomial is read from values, so that no question restates
-a formula.
+A count is a function of the package. Its polynomial is read from values, so that no question restates a formula.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import sympy
+import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
@@ -28,7 +30,7 @@ def certify_parameter_count() -> Certificate:
     linear = dict.fromkeys(("heads", "width", "head_width", "value_width", "outputs"), (1, 1))
     symbols = sympy.symbols("H d d_h d_v d_out")
     weights, formula = polynomial_of(_built_weights, **linear), polynomial_of(parameter_count, **linear)
-    printed = polynomial_of(lambda *sizes: parameter_count(*sizes, form="printed"), **linear)
+    printed = polynomial_of(partial(parameter_count, form="printed"), **linear)
     H, n, d = z3.Reals("H n d")
     sizes = [H >= 1, n >= 1, d >= n]
     orders = {
@@ -122,12 +124,10 @@ def certify_key_width(heads: int = 3, width: int = 12) -> Certificate:
     require(heads=(heads, 1, None), width=(width, 4, None))
     sizes = {"H": heads, "n": width - 2, "d": width + 1, "d_h": width}
 
-    def holds(shared: bool) -> Callable[[Batch], Any]:
-        def of(batch: Batch) -> Any:
-            H, n, d, d_h = batch["H"] + 1, batch["n"] + 2, batch["d"], batch["d_h"] + 1
-            legal = (n < d) & (d_h < d)
-            right = [not ok or _gains_up_to_n(*case, shared) for ok, *case in zip(legal, H, n, d, d_h, strict=True)]
-            return legal.new_tensor(right)
+    def holds(shared: bool) -> Callable[[Batch], Bool[Tensor, " members"]]:
+        def of(batch: Batch) -> Bool[Tensor, " members"]:
+            cases = zip(*(batch[name].tolist() for name in ("H", "n", "d", "d_h")), strict=True)
+            return torch.tensor([_gains_up_to_n(H + 1, n + 2, d, d_h + 1, shared) for H, n, d, d_h in cases])
 
         return of
 
@@ -148,10 +148,12 @@ def certify_key_width(heads: int = 3, width: int = 12) -> Certificate:
     )
 
 
-def _gains_up_to_n(heads: Any, tokens: Any, width: Any, head_width: Any, shared: bool) -> bool:
-    H, n, d, d_h = (int(size) for size in (heads, tokens, width, head_width))
-    before, after = (dimension_count(H, n, d, key_width, shared) for key_width in (d_h, d_h + 1))
-    return after > before if d_h < n - 1 else after == before
+def _gains_up_to_n(heads: int, tokens: int, width: int, head_width: int, shared: bool) -> bool:
+    """Whether one more key gives more labels exactly where ``d_h < n - 1``; true outside ``n < d`` and ``d_h < d``."""
+    if tokens >= width or head_width >= width:
+        return True
+    before, after = (dimension_count(heads, tokens, width, keys, shared) for keys in (head_width, head_width + 1))
+    return after > before if head_width < tokens - 1 else after == before
 
 
 def _reach(shared: bool) -> Polynomial:
