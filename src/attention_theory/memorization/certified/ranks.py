@@ -88,11 +88,14 @@ def certify_token_sums(heads: int, tokens: int, width: int) -> Certificate:
     answers += [algebra.follows([*sums, C], block, variables) for block in blocks]
     answers.append(exact.rank_is(differences, heads - 1, "the differences of blocks, whose columns are independent:"))
 
-    def run(_: Counterexample) -> tuple[str, bool]:
+    def run(values: Counterexample) -> tuple[str, bool]:
+        averages = [float(entry.subs(last).subs(values)) for entry in row]
+        apart = (torch.tensor([averages], dtype=torch.float64) @ differences).abs().max().item()
         examples = sample_examples(heads * width + 5, tokens, width, shared=False)
         rank = int(numerical_rank(features(random_heads(heads, width, width, 0), examples)))
         bound = heads * (width - 1) + 1
-        return f"Z of free tokens has rank {rank}, above {bound}", rank > bound
+        words = f"the sums of two heads differ by {apart:g}, and Z of free tokens has rank {rank}, above {bound}"
+        return words, apart > 0 and rank > bound
 
     return certify(
         f"Where the entries of each token sum to C, Z has rank at most H (d - 1) + 1 = {heads * (width - 1) + 1}, "
@@ -134,9 +137,14 @@ def certify_narrow_contexts(heads: int, tokens: int, width: int, count: int) -> 
     answers.append(exact.rank_is(columns, heads * width - bound, "null vectors of Z, independent:"))
     free = sample_examples(heads * width + 2, tokens, width, shared=False, law="integer")
 
-    def run(_: Counterexample) -> tuple[str, bool]:
+    def run(values: Counterexample) -> tuple[str, bool]:
+        names = ([f"{name}__{token}" for token in range(tokens)] for name in ("first", "second"))
+        weights = torch.tensor([[float(values.get(name, 0)) for name in row] for row in names], dtype=torch.float64)
+        averages = weights @ free.contexts[..., fresh:]
+        apart = (averages[:, 0] - averages[:, 1]).abs().max().item()
         rank = int(numerical_rank(features(random_heads(heads, width, width, 0), free)))
-        return f"Z of random tokens has rank {rank}, above {bound}", rank > bound
+        words = f"averages of two heads differ by {apart:g}, and Z of random tokens has rank {rank}, above {bound}"
+        return words, apart > 0 and rank > bound
 
     return certify(
         f"There are data on which Z never has a larger rank than the promised {bound}.",

@@ -26,7 +26,8 @@ def certify_fold(tokens: int, width: int) -> Certificate:
     Raises:
         ParameterError: no token, or a width that is not above the number of tokens.
     """
-    require(tokens=(tokens, 1, None), width=(width, tokens + 1, None))
+    require(tokens=(tokens, 1, None))
+    require(width=(width, tokens + 1, None))
     constant = (tokens + 1) * width - tokens
     n, m, d_out = sympy.symbols("n m d_out")
     size = polynomial_of(_folded_size, n=(1, 1), m=(1, 1), d_out=(1, 1))(n, m, d_out)

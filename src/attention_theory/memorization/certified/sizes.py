@@ -99,12 +99,18 @@ def certify_longer_contexts() -> Certificate:
     gain = algebra.identity(shared(H, n + 1, d) - shared(H, n, d), H * (d + 1), "gain by a token, shared context")
     none = algebra.identity(separate(H, n + 1, d) - separate(H, n, d), 0, "gain by a token, separate contexts")
 
-    def run(values: Counterexample) -> tuple[str, bool]:
-        H, n, d = abs(values["H"]), 2, 4
-        counts = [dimension_count(H, tokens, d, d, shared=False) for tokens in (n, n + 1)]
-        return f"d = {d}, n = {n} and {n + 1}: {counts[0]} and {counts[1]} within reach", counts[1] <= counts[0]
+    more, wider = sympy.symbols("more wider")  # n = 1 + more and d = n + 1 + wider are sizes of layers
+    sizes = {n: 1 + more, d: 2 + more + wider}
+    gained = (separate(H, n + 1, d) - separate(H, n, d)).subs(sizes)
+    broken = algebra.identity(gained, (H * (d + 1)).subs(sizes), "gain by a token, n = 1 + more, d = n + 1 + wider")
 
-    broken = algebra.identity(separate(H, n + 1, d) - separate(H, n, d), H * (d + 1))
+    def run(values: Counterexample) -> tuple[str, bool]:
+        heads, tokens = values["H"], 1 + values.get("more", 1)
+        width = tokens + 1 + values.get("wider", 1)
+        counts = [dimension_count(heads, size, width, width, shared=False) for size in (tokens, tokens + 1)]
+        words = f"H = {heads}, d = {width}: {counts[0]} within reach at n = {tokens}, {counts[1]} at {tokens + 1}"
+        return words, counts[1] - counts[0] != heads * (width + 1)
+
     return certify(
         "A token adds H (d + 1) to the count of labels within reach of a shared context, and none with separate ones.",
         "all H >= 1, n >= 2, d > n + 1",
