@@ -89,7 +89,8 @@ def certify_token_sums(heads: int, tokens: int, width: int) -> Certificate:
     answers.append(exact.rank_is(differences, heads - 1, "the differences of blocks, whose columns are independent:"))
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        averages = [float(entry.subs(last).subs(values)) for entry in row]
+        point = {variable: values.get(str(variable), 1) for variable in variables}
+        averages = [float(entry.subs(last).subs(point)) for entry in row]
         apart = (torch.tensor([averages], dtype=torch.float64) @ differences).abs().max().item()
         examples = sample_examples(heads * width + 5, tokens, width, shared=False)
         rank = int(numerical_rank(features(random_heads(heads, width, width, 0), examples)))
