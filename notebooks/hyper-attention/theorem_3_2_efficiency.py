@@ -80,12 +80,11 @@
 # %%
 import torch
 
+from attention_theory.encodings import one_hot
 from attention_theory.hyper_attention.interactions.connected import (
     all_sequences,
-    concatenated_features,
     pair_features,
     relative_residual,
-    unshared_parameters,
 )
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.numerics import modular_rank
@@ -108,6 +107,10 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 
 
 # %%
+def unshared_parameters(tokens):
+    return tokens * size * (1 + (tokens - 1) * (size - 1))
+
+
 def unshared_rank(tokens):
     symbols = all_sequences(tokens, size)
     return sum(modular_rank(pair_features(symbols, size, i, shared=False).long()) for i in range(tokens))
@@ -119,14 +122,14 @@ shared_rank = modular_rank(torch.cat([pair_features(symbols, size, i, shared=Tru
 
 lengths = list(range(2, longest + 1))
 found = [unshared_rank(tokens) for tokens in lengths]
-agreeing = sum(rank == unshared_parameters(tokens, size) for tokens, rank in zip(lengths, found, strict=True))
+agreeing = sum(rank == unshared_parameters(tokens) for tokens, rank in zip(lengths, found, strict=True))
 
 # %% [markdown]
 # The ranks lie on the formula, whose growth is that of $L^2$.
 
 # %%
 fig, axis = show.axes(width=5.5)
-axis.plot(lengths, [unshared_parameters(tokens, size) for tokens in lengths], label="L|S| (1 + (L-1)(|S|-1))")
+axis.plot(lengths, [unshared_parameters(tokens) for tokens in lengths], label="L|S| (1 + (L-1)(|S|-1))")
 axis.plot(lengths, found, "o", markersize=7, color=show.COLOURS[0], label="rank found, unshared")
 axis.plot(lengths, [size**2] * len(lengths), "s-", color=show.COLOURS[1], label="shared: |S|²")
 axis.set_xlabel("tokens L")
@@ -150,7 +153,15 @@ show.figure(
 draw = generator(seed)
 effect = normal(size, size, seed=draw)
 weights = normal(size, 1, seed=draw)
-side_by_side = concatenated_features(symbols, size)
+
+
+def side_by_side_features(symbols):
+    """A constant and the one-hots of all tokens: the input of a literal linear network."""
+    hot = one_hot(size)[symbols].flatten(1)
+    return torch.cat([torch.ones_like(hot[:, :1]), hot], dim=1)
+
+
+side_by_side = side_by_side_features(symbols)
 on_pairs = pair_features(symbols, size, 0, shared=True)
 
 targets = aggregate_interactions(symbols, effect, weights).squeeze(-1)
@@ -171,7 +182,7 @@ pairs = relative_residual(on_pairs, targets[:, :1])
 
 # %%
 two = all_sequences(2, size)
-room_side_by_side = modular_rank(concatenated_features(two, size).long())
+room_side_by_side = modular_rank(side_by_side_features(two).long())
 room_on_pairs = modular_rank(pair_features(two, size, 0, shared=False)[:, size**2 :].long())
 shares = {f"L = {n}": rank / (n * n * size**2) for n, rank in zip(lengths, found, strict=True)}
 
@@ -183,9 +194,9 @@ per_output = size * (1 + (length - 1) * (size - 1))
 claim = Claim("hyper-attention/theorem-3-2")
 claim.equal("rank of the pair features of one output, unshared", min(ranks), per_output)
 claim.equal("the same for every output", max(ranks), per_output)
-claim.equal("free parameters of all outputs, unshared", sum(ranks), unshared_parameters(length, size))
+claim.equal("free parameters of all outputs, unshared", sum(ranks), unshared_parameters(length))
 claim.equal("free parameters shared, all outputs", shared_rank, size**2)
-claim.equal("formula wrong at any L of the picture", found != [unshared_parameters(n, size) for n in lengths], False)
+claim.equal("formula wrong at any L of the picture", found != [unshared_parameters(n) for n in lengths], False)
 claim.at_most("shared pair features fit the target, residual", pairs, 1e-20)
 claim.at_most("one-hots side by side fit f without its first argument", literal_easy, 1e-20)
 claim.printed.at_most("one-hots side by side fit a random f, relative residual", literal, 1e-12)

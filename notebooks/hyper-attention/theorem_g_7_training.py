@@ -71,8 +71,6 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
 )
 from attention_theory.hyper_attention.layers.pair_gram import (
     four_fold_counts,
-    pair_gram,
-    pair_versatility,
     residual_map,
     tuple_gram,
     tuple_versatility,
@@ -194,12 +192,12 @@ claim.verdict()
 # Versatility, of the training sequences and by length:
 
 # %%
-found = pair_versatility(symbols, size)
+found = tuple_versatility(symbols, size)
 ranks, singular = found.ranks, found.least
 by_length = {
-    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
+    length: int(tuple_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
 }
-unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
+unique = int(tuple_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 # %% [markdown]
@@ -246,7 +244,7 @@ claim.verdict()
 # </details>
 
 # %%
-gram = pair_gram(symbols, size)
+gram = tuple_gram(symbols, size)
 stalled, turned = start.clone(), start.clone()
 stalled[0] = 0.0
 turned[::2] *= -1

@@ -31,7 +31,6 @@ from attention_theory.hyper_attention.interactions.projections import (
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
-    hyper_feature_parameters,
     score_features,
 )
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, shared_factors_of
@@ -42,7 +41,6 @@ from attention_theory.hyper_attention.layers.window_attention import window_atte
 from attention_theory.hyper_attention.worlds.collisions import simulate
 from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead, Factor, Weight, layer_of
 from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
-from attention_theory.hyper_attention.worlds.grids import product_code
 from attention_theory.hyper_attention.worlds.parallelogram import parallelogram_defect
 from attention_theory.hyper_attention.worlds.vision import convolve, count_at_offsets, pattern_score
 from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
@@ -230,7 +228,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("period", lambda: position_code(7)),
     ("embed_dim", lambda: HyperAttention(8, 3)),
     ("embed_dim", lambda: HyperFeatureAttention(12, 5)),
-    ("embed_dim", lambda: hyper_feature_parameters(768, [1] * 5)),
     ("embed_dim / num_heads", lambda: HyperFeatureAttention(12, 3, [1, 2, 3])),
     ("factors", lambda: score_features([])),
     ("tensor", lambda: shared_factors_of(torch.arange(8.0).reshape(2, 2, 2))),
@@ -280,7 +277,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("queries", lambda: linear_pair_sum(*[ones(1, 0, 2)] * 5)),
     ("queries", lambda: pair_attention(*[ones(1, 0, 2)] * 5)),
     ("starts", lambda: simulate(torch.zeros(0, 2, 2, dtype=torch.int64), 5, 1)),
-    ("codes", lambda: product_code()),
     ("kernel", lambda: convolve(ones(5, 5), ones(2, 2))),
     ("kernel", lambda: convolve(ones(5, 5), ones(3, 5))),
     ("features", lambda: rotate(ones(2, 3))),

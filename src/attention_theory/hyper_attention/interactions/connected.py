@@ -32,12 +32,6 @@ def pair_features(
     return pairs.sum(dim=1) if shared else pairs.flatten(1)
 
 
-def concatenated_features(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "samples features"]:
-    """A constant and the one-hots of all tokens side by side: the input of a literal linear network (Theorem 3.2)."""
-    hot = one_hot(symbols, size).to(torch.float64).flatten(1)
-    return torch.cat([torch.ones_like(hot[:, :1]), hot], dim=1)
-
-
 def relative_residual(features: Float[Tensor, "samples features"], targets: Float[Tensor, "samples outputs"]) -> float:
     """Squared error of the best linear map from features to targets, over the squared size of the centred targets.
 
@@ -46,13 +40,3 @@ def relative_residual(features: Float[Tensor, "samples features"], targets: Floa
     fit = least_norm_solution(features, targets)
     spread = (targets - targets.mean(dim=0)).square().sum()
     return ((features @ fit - targets).square().sum() / spread).item()
-
-
-def unshared_parameters(length: int, size: int) -> int:
-    """Free parameters of an unshared linear map on pairs, all outputs: ``L |S| (1 + (L-1)(|S|-1))`` (Theorem 3.2).
-
-    Raises:
-        ParameterError: no token or no symbol.
-    """
-    require(length=(length, 1, None), size=(size, 1, None))
-    return length * size * (1 + (length - 1) * (size - 1))

@@ -76,29 +76,18 @@ def agreements(features: int, values: int) -> Float[Tensor, "features symbols sy
     return torch.stack([(one[:, None] == one).to(torch.float64) for one in tokens.T])
 
 
-def most_rank(width: int, factors: int) -> int:
-    """The largest rank of an entrywise product of so many scores in so many dimensions (Remark F.1).
-
-    A product of ``factors`` linear forms of a key is a linear form of its symmetric tensor power.
-
-    Raises:
-        ParameterError: no dimension, or no factor.
-    """
-    require(width=(width, 1, None), factors=(factors, 1, None))
-    return math.comb(width + factors - 1, factors)
-
-
 def least_width(features: int, values: int) -> int:
     """The fewest dimensions in which products of one score a feature can have half the rank they need (Remark F.1).
 
     Whether two tokens agree in all features is the identity on ``values ** features`` symbols; a product of lower rank
-    than half of that misses more than half of its squares (Eckart and Young).
+    than half of that misses more than half of its squares (Eckart and Young). A product of A linear forms of a key is a
+    linear form of its symmetric tensor power, so its rank in d dimensions is at most ``(d + A - 1) choose A``.
 
     Raises:
         ParameterError: no feature, or fewer than two values.
     """
     require(features=(features, 1, None), values=(values, 2, None))
     width = 1
-    while 2 * most_rank(width, features) < values**features:
+    while 2 * math.comb(width + features - 1, features) < values**features:
         width += 1
     return width

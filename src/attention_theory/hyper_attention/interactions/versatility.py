@@ -24,14 +24,6 @@ class Versatility:
     least: Float[Tensor, " size"]
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Covariance and second moment ``E[s s^T]`` of the counts (Assumption E.1)."""
-
-    covariance: Float[Tensor, "size size"]
-    second: Float[Tensor, "size size"]
-
-
 def data_matrix(symbols: Int[Tensor, "samples length"], symbol: int, size: int) -> Float[Tensor, "rows size"]:
     """The counts of those sequences that hold ``symbol``, one row each (Definition 4.1).
 
@@ -85,13 +77,6 @@ def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " s
     vector = torch.ones(size, dtype=torch.float64)
     vector[symbol] = 1.0 - length
     return vector
-
-
-def count_moments(symbols: Int[Tensor, "samples length"], size: int) -> Moments:
-    """Covariance and second moment of the counts over the given sequences (Assumption E.1)."""
-    rows = counts(symbols, size)
-    centred = rows - rows.mean(dim=0)
-    return Moments(centred.mT @ centred / len(rows), rows.mT @ rows / len(rows))
 
 
 def uniform_second_moment(length: int, size: int) -> Float[Tensor, "size size"]:

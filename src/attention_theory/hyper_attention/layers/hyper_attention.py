@@ -172,30 +172,3 @@ def hyper_attention_parameters(
     projections = 1 + 2 * (1 if sharing else order - 1)
     out = (embed_dim // num_heads) * inner + embed_dim**2 if separate_output else embed_dim * inner
     return projections * embed_dim * inner + out
-
-
-def allowed_triples(tokens: int) -> int:
-    """Triples ``j2 <= j1 <= i``: the scores that a causal, ordered layer of order 3 needs (Definition G.1).
-
-    Raises:
-        ParameterError: a negative number of tokens, or one that is not whole.
-    """
-    require(tokens=(tokens, 0, None))
-    return tokens * (tokens + 1) * (tokens + 2) // 6
-
-
-def hyper_attention_flops(
-    tokens: int, embed_dim: int, num_heads: int = 1, rank: int | None = None, sharing: bool = True
-) -> int:
-    """Multiplications and additions of the matrix products of a causal, ordered order-3 layer for one sequence.
-
-    Every allowed triple costs ``2 R`` for its score and ``2 R`` for its share of the weighted sum, in every head
-    (Table 3).
-
-    Raises:
-        ParameterError: no token, and as for the block.
-    """
-    require(tokens=(tokens, 1, None))
-    inner = embed_dim if rank is None else num_heads * rank
-    projections = 2 * tokens * hyper_attention_parameters(embed_dim, num_heads, 3, rank, sharing)
-    return projections + 4 * inner * allowed_triples(tokens)

@@ -62,11 +62,6 @@ def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size:
     return by_allele.gather(-1, symbols)
 
 
-def saturate(outputs: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """``min(1, z) = 1 - relu(1 - z)``: the dense ReLU layer that Appendix B.2 puts after the attention."""
-    return 1 - torch.relu(1 - outputs)
-
-
 def _require_alleles(dictionary: Dictionary, size: int) -> None:
     alleles = [allele for key, values in dictionary.items() for allele in (key, *values)]
     require(dictionary=(Each(alleles), 0, size - 1))

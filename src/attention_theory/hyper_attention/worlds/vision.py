@@ -34,16 +34,6 @@ def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "f
     return torch.block_diag(torch.zeros(1, 1, dtype=torch.float64), wanted.to(torch.float64))
 
 
-def colour_value(pixels: int) -> Float[Tensor, "features 1"]:
-    """The value matrix that reads the colour of a token and nothing else (Appendix B.3).
-
-    Raises:
-        ParameterError: no pixel.
-    """
-    require(pixels=(pixels, 1, None))
-    return torch.eye(1 + pixels, 1, dtype=torch.float64)
-
-
 def count_at_offsets(images: Float[Tensor, "... height width"], offsets: Offsets) -> Float[Tensor, "... height width"]:
     """The count by looking: for each pixel the black ones at its offsets, those outside the image counting as white.
 
