@@ -25,7 +25,6 @@ from attention_theory.hyper_attention.interactions.fourier import dtfs, position
 from attention_theory.hyper_attention.interactions.interactions import represent
 from attention_theory.hyper_attention.interactions.projections import (
     agreements,
-    largest_inner_product,
     missed_agreements,
 )
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
@@ -219,8 +218,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: flow_limit(ones(3, 2), -ones(2))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 4))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 3))),
-    ("vectors", lambda: largest_inner_product(ones(1, 3))),
-    ("vectors", lambda: largest_inner_product(torch.zeros(2, 3, dtype=torch.float64))),
     ("patch", lambda: patches(ones(1, 3, 4, 4), 3)),
     ("rows", lambda: missed_agreements(ones(3, 2), 2, 2)),
     ("restarts", lambda: best_residual(ones(3, 3, 1), 2, restarts=0, steps=10, seed=0)),

@@ -10,25 +10,11 @@ from attention_theory.randomness import Seed, normal
 from attention_theory.validation import refuse_unless, require
 
 
-def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
-    """The largest size of an inner product of two different ones of the vectors, made unit vectors (Remark F.1).
-
-    Raises:
-        ParameterError: a vector that is 0; fewer than two vectors.
-    """
-    refuse_unless(len(vectors) >= 2, f"vectors must be at least two, got {len(vectors)}")
-    norms = vectors.norm(dim=1, keepdim=True)
-    refuse_unless(bool((norms > 0).all()), "vectors must not be 0, which has no direction")
-    units = vectors / norms
-    products = units @ units.mT
-    return products.fill_diagonal_(0.0).abs().max().item()
-
-
 def width_for(count: int, accuracy: float, most: int, seed: Seed) -> int:
     """The width from which on ``count`` random vectors have all inner products at most ``accuracy`` (Remark F.1).
 
-    Vectors of ``most`` entries are drawn, and their first entries tried, by halving: the least such width, or ``most``
-    where none is found. (The largest inner product falls with the width but for chance.)
+    Vectors of ``most`` entries are drawn, and their first entries tried, by halving: the smallest such width, or
+    ``most`` where there is none. On average the largest inner product falls with the width.
 
     Raises:
         ParameterError: fewer than two vectors, an accuracy outside (0, 1), or no width.
@@ -38,7 +24,9 @@ def width_for(count: int, accuracy: float, most: int, seed: Seed) -> int:
     low, high = 0, most
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if largest_inner_product(vectors[:, :middle]) <= accuracy else (middle, high)
+        units = vectors[:, :middle] / vectors[:, :middle].norm(dim=1, keepdim=True)
+        largest = (units @ units.mT).fill_diagonal_(0.0).abs().max().item()
+        low, high = (low, middle) if largest <= accuracy else (middle, high)
     return high
 
 

@@ -137,7 +137,7 @@ def misses_versatility(symbols: Int[Tensor, "... samples length"], size: int) ->
     A symbol that no sequence holds has an empty data matrix, of rank 0.
     """
     rows = counts(symbols, size)
-    with_symbol = [misses_full_rank(rows * (rows[..., symbol, None] > 0)) for symbol in range(size)]
+    with_symbol = [_misses_full_rank(rows * (rows[..., symbol, None] > 0)) for symbol in range(size)]
     return torch.stack(with_symbol).any(dim=0)
 
 
@@ -164,10 +164,10 @@ def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> 
     """
     require(draws=(draws, 1, None), samples=(samples, 1, None))
     symbols = sample_sequences(draws * samples, length, size, seed)
-    return misses_full_rank(counts(symbols, size).reshape(draws, samples, size))
+    return _misses_full_rank(counts(symbols, size).reshape(draws, samples, size))
 
 
-def misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
+def _misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
     """Whether each count matrix has a rank below the number of symbols, from the eigenvalues of ``S^T S`` (App. E)."""
     values = torch.linalg.eigvalsh(rows.mT @ rows)
     return values[..., 0] <= _ZERO * values[..., -1]

@@ -23,7 +23,6 @@ HUNTER, PREY = 0, 1
 RIGHT, UP = 0, 1
 
 Walls = Literal["for one policy", "everywhere", "nowhere"]
-WALLS: tuple[Walls, ...] = get_args(Walls)
 
 
 def feature_sizes(size: int) -> list[int]:
@@ -72,7 +71,7 @@ def meetings(
     Raises:
         ParameterError: ``walls`` is none of the three.
     """
-    require(walls=(walls, WALLS))
+    require(walls=(walls, get_args(Walls)))
     right = (entities[..., POLICY] == RIGHT).to(torch.int64)
     pace = torch.stack([right, 1 - right], dim=-1)
     start = entities[..., [X, Y]]

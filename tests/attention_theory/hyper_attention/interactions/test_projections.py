@@ -6,7 +6,6 @@ import torch
 
 from attention_theory.hyper_attention.interactions.projections import (
     agreements,
-    largest_inner_product,
     least_width,
     missed_agreements,
     width_for,
@@ -14,16 +13,11 @@ from attention_theory.hyper_attention.interactions.projections import (
 from attention_theory.randomness import normal
 
 
-def test_the_largest_inner_product_is_of_different_unit_vectors() -> None:
-    vectors = torch.tensor([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]], dtype=torch.float64)
-    assert largest_inner_product(vectors) == pytest.approx(0.5**0.5)
-    assert largest_inner_product(torch.eye(4)) == 0
-
-
 def test_the_width_found_is_enough_and_one_less_is_not() -> None:
     width = width_for(30, 0.5, 200, seed=3)
     vectors = normal(30, 200, seed=3)
-    assert largest_inner_product(vectors[:, :width]) <= 0.5 < largest_inner_product(vectors[:, : width - 1])
+    enough, short = (torch.nn.functional.normalize(vectors[:, :w]) for w in (width, width - 1))
+    assert (enough @ enough.mT - torch.eye(30)).abs().max() <= 0.5 < (short @ short.mT - torch.eye(30)).abs().max()
 
 
 @pytest.mark.parametrize("width", [1, 3, 6])

@@ -6,9 +6,9 @@ import torch
 
 from attention_theory.hyper_attention.interactions.interactions import counts, outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.interactions.versatility import (
+    _misses_full_rank,
     data_matrix,
     given_second_moment,
-    misses_full_rank,
     misses_versatility,
     rank_fails,
     rank_failure_bound,
@@ -73,7 +73,7 @@ def test_moments_are_those_of_all_sequences(length: int, size: int) -> None:
 
 def test_full_rank_is_missed_where_a_column_is_a_sum_of_others() -> None:
     rows = torch.tensor([[[1, 0, 1], [0, 1, 1], [2, 1, 3]], [[1, 0, 1], [0, 1, 1], [2, 1, 2]]], dtype=torch.float64)
-    assert misses_full_rank(rows).tolist() == [True, False]
+    assert _misses_full_rank(rows).tolist() == [True, False]
 
 
 def test_failures_stay_below_the_bound() -> None:

@@ -9,7 +9,6 @@ from attention_theory.hyper_attention.language.language_model import (
     TABLE_1_VARIANTS,
     TABLE_2,
     LanguageModel,
-    MeanOfThePast,
 )
 from attention_theory.randomness import generator
 
@@ -49,9 +48,13 @@ def test_without_attention_a_token_sees_itself_alone() -> None:
 
 
 def test_the_mean_of_the_past_is_attention_with_scores_of_nought() -> None:
-    mean, attention = MeanOfThePast(WIDTH), TABLE_1["Self-Attention"](WIDTH)
+    mean, attention = BASELINES["mean of the past"](WIDTH), TABLE_1["Self-Attention"](WIDTH)
     attention.load_state_dict(
-        {**attention.state_dict(), "values.weight": mean.values.weight, "out.weight": mean.out.weight}
+        {
+            **attention.state_dict(),
+            "values.weight": mean.get_parameter("values.weight"),
+            "out.weight": mean.get_parameter("out.weight"),
+        }
     )
     torch.nn.init.zeros_(attention.get_parameter("queries.weight"))
     x = torch.randn(2, WINDOW, WIDTH, generator=generator(0))
