@@ -44,7 +44,6 @@ from attention_theory.memorization.relu_network import (
     fold_prefix,
     hard_examples,
     jacobian_ranks,
-    network_size,
     random_network,
 )
 from attention_theory.numerics import numerical_rank
@@ -70,6 +69,13 @@ require(most_outputs=(most_outputs, 1, 6), points=(points, 10, None), seed=(seed
 # are three examples more than the bound allows.
 
 # %%
+
+
+def network_size(inputs, hidden, outputs):
+    """The number of weights and biases."""
+    return (inputs + 1) * hidden + (hidden + 1) * outputs
+
+
 small = {k: network_size(context, hidden, k) for k in range(1, most_outputs + 1)}
 count = {k: size // k + 3 for k, size in small.items()}
 T = max(count.values())

@@ -25,9 +25,10 @@ from attention_theory.memorization.attention import (
     random_readout,
     softmax_weights,
 )
-from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.key_width import reachable_dimensions
 from attention_theory.memorization.readout import solve_readout
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -168,7 +169,7 @@ claim.verdict()
 # two labels, can never be memorised.
 
 # %%
-labels = random_labels(examples_count, outputs, seed + 3)
+labels = normal(examples_count, outputs, seed=seed + 3)
 solved = solve_readout(Z, labels, heads, values)
 met = predict(layer, solved, examples)
 

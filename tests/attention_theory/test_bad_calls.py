@@ -90,7 +90,6 @@ from attention_theory.memorization.attention import (
     random_readout,
 )
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.exact_rank import modular_ranks_of_blocks
 from attention_theory.memorization.examples import integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
 from attention_theory.memorization.language import sample_texts
@@ -98,7 +97,7 @@ from attention_theory.memorization.memorizing_attention import MemorizingAttenti
 from attention_theory.memorization.positions import smallest_singular_ratio
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.saturation import mean_entropy, saturation
+from attention_theory.memorization.saturation import saturation
 from attention_theory.memorization.single_head import fit_targets, saturating_scale, silent_direction
 from attention_theory.memorization.sweeps import sweep
 from attention_theory.memorization.transformer import random_layer
@@ -305,12 +304,10 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("runs", lambda: train_linear_on_sample([RUN], replace(TASK, noisy=True), 64, 1, 16)),
     ("task", lambda: train_linear_on_sample([], TASK, 64, 1, 16)),
     ("examples", lambda: build_heads(sample_examples(8, 2, 4, shared=False), 2, 4, general_position=True)),
-    ("width", lambda: modular_ranks_of_blocks(torch.eye(4, dtype=torch.int64), 3)),
     ("examples", lambda: rank_certificate(sample_examples(13, 4, 6), heads=4)),
     ("attention", lambda: saturation(torch.tensor([[[NAN, 1.0]]]))),
     ("attention", lambda: saturation(torch.tensor([[[3.0, 4.0]]]))),
     ("attention", lambda: saturation(torch.tensor([[[1.5, -0.5]]]))),
-    ("attention", lambda: mean_entropy(torch.tensor([[[3.0, 4.0]]]))),
     ("head_width", lambda: fit_targets(sample_examples(3, 3, 5), filled(1 / 3, 3, 3)).as_head(2)),
     ("decisive", lambda: saturating_scale(torch.zeros(1, 3).double(), filled(1.0, 1, 3), 0.1)),
     ("silent", lambda: silent_direction(sample_examples(12, 4, 8), torch.arange(12) < 8, torch.arange(12) >= 8, 0)),

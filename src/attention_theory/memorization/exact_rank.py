@@ -72,18 +72,11 @@ def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bo
     queries = integer_vectors(count, width, source)
     maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
     Z = exact_features(contexts if shared else contexts.view(count, tokens, width), queries, maps[0], maps[1])
-    return modular_ranks_of_blocks(Z, width)
+    return _ranks_of_blocks(Z, width)
 
 
-def modular_ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:
-    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width`` and so on, in one go.
-
-    Raises:
-        ParameterError: a width below 1, or one that does not divide the number of columns.
-    """
-    require(width=(width, 1, None))
-    columns = matrix.shape[1]
-    refuse_unless(columns % width == 0, f"width must divide the columns of the matrix, got {width} and {columns}")
+def _ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:
+    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width`` and so on, in one go."""
     work, rank, ranks = matrix.remainder(PRIME).clone(), 0, []
     for column in range(work.shape[1]):
         pivots = work[rank:, column].nonzero()

@@ -14,7 +14,7 @@ from attention_theory.randomness import Seed, generator
 from attention_theory.validation import ParameterError, refuse_unless, require
 
 #: The numbers of the special tokens, in the texts made here.
-CLASS_TOKEN, SEPARATOR = 0, 1
+_CLASS_TOKEN, _SEPARATOR = 0, 1
 
 _CHARACTERS = 8  # of the text for a token: some twice what a word takes
 
@@ -43,7 +43,7 @@ class LanguageModel:
     norm: Norm | None
     layer: Layer
     causal: bool
-    separator: int = SEPARATOR
+    separator: int = _SEPARATOR
     sentences: Literal[1, 2] = 1
 
     @property
@@ -120,12 +120,12 @@ class WordNumbers:
     def __call__(self, text: str) -> list[int]:
         """The numbers of a text's words, in lower case; new words get new numbers."""
         known = self._numbers
-        return [known.setdefault(word, len(known) + SEPARATOR + 1) for word in _WORD.findall(text.lower())]
+        return [known.setdefault(word, len(known) + _SEPARATOR + 1) for word in _WORD.findall(text.lower())]
 
     @property
     def count(self) -> int:
         """The size of the vocabulary so far, the special tokens among it."""
-        return len(self._numbers) + SEPARATOR + 1
+        return len(self._numbers) + _SEPARATOR + 1
 
 
 def sample_texts(
@@ -135,7 +135,7 @@ def sample_texts(
     tokens: int,
     encode: Callable[[str], list[int]],
     seed: Seed,
-    special: tuple[int, int] = (CLASS_TOKEN, SEPARATOR),
+    special: tuple[int, int] = (_CLASS_TOKEN, _SEPARATOR),
 ) -> Int[Tensor, "texts tokens"]:
     """Pieces that begin at different places of a long text: runs for GPT-2, "[class] one [separator] two" for BERT.
 

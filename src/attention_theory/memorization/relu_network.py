@@ -58,11 +58,6 @@ def fold_prefix(network: Parameters, prefix: Float[Tensor, " constant"], form: F
     return network | {"W1": network["W1"][:, constant:], "b1": bias}
 
 
-def network_size(inputs: int, hidden: int, outputs: int) -> int:
-    """The number of weights and biases."""
-    return (inputs + 1) * hidden + (hidden + 1) * outputs
-
-
 def jacobian_ranks(
     x: Float[Tensor, "examples inputs"], hidden: int, points: int, seed: Seed, rtol: float = 1e-9, outputs: int = 1
 ) -> Int[Tensor, " points"]:

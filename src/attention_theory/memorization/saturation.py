@@ -81,16 +81,6 @@ def saturation_by_model(
     ]
 
 
-def mean_entropy(attention: Float[Tensor, "heads examples tokens"]) -> float:
-    """The entropy of the weights in nats, averaged over heads and examples: log n when even, 0 when one-hot.
-
-    Raises:
-        ParameterError: weights that are negative, not numbers, or do not sum to 1.
-    """
-    _require_weights(attention)
-    return torch.special.entr(attention).sum(dim=-1).mean().item()
-
-
 def _require_weights(attention: Float[Tensor, "heads examples tokens"]) -> None:
     """The weights of a softmax, up to the rounding of a sum of so many."""
     rounding = 4 * attention.shape[-1] * torch.finfo(attention.dtype).eps
