@@ -296,8 +296,8 @@ show.figure(
 
 # %%
 late = d3 + 5  # an example that the printed condition forgets
-blind_to_late = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
-blind_gaps = closest_pair(column_logits(many, blind_to_late.columns))
+blind_to_late, _ = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
+blind_gaps = closest_pair(column_logits(many, blind_to_late))
 
 spanned = many.queries.clone()
 spanned[n3] = spanned[:n3].sum(dim=0)

@@ -64,7 +64,7 @@ def blocks(count: int, heads: int, together: int, further: int | None = None) ->
 
 
 def _fixed_roles(gram: Float[Tensor, "examples examples"], block: range) -> Roles:
-    """A block of its own for every head; the rows before it clear it in least squares.
+    """A separate block for every head; the rows before it clear it in least squares.
 
     C comes from Z' Z'^T and need not be exact: it only steers the choice of the fresh weights. A ridge keeps the
     factorisation safe.
@@ -80,7 +80,7 @@ def _fixed_roles(gram: Float[Tensor, "examples examples"], block: range) -> Role
 def printed_roles(Z: Float[Tensor, "examples features"], together: int, tolerance: float) -> Roles:
     """As printed: k = rank Z', k independent rows, and fresh examples among the rows that depend on them.
 
-    In rounded arithmetic the rank is a decision about small pivots, of which the print says nothing: here k is the
+    In rounded arithmetic the rank is a decision about small pivots, on which the paper is silent: here k is the
     number of pivots above ``tolerance`` times the largest. The basis may be as ill-conditioned as that lets it be.
 
     Raises:
@@ -99,7 +99,7 @@ def printed_roles(Z: Float[Tensor, "examples features"], together: int, toleranc
 
 @dataclass(frozen=True)
 class _HeadReport:
-    """What was asked of one head and what it does.
+    """The task of one head and how well it does it.
 
     Attributes:
         fresh: the number of examples that the head fits.
@@ -241,7 +241,7 @@ def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, _HeadReport]
 
 
 def _allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest_token: float) -> float:
-    """delta: half of what Appendix B.2 allows, since Lemma 5 asks for strict inequality and Claim 2 gives ``<=``.
+    """delta: half of what Appendix B.2 allows, since Lemma 5 needs strict inequality and Claim 2 gives ``<=``.
 
     If the saturated weights are within delta of one-hot, C Z'' is within sigma_min of its limit, and the rank stays.
     """
@@ -252,10 +252,10 @@ def _allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], larges
 def _choose_targets(
     fresh: Examples, shift: Float[Tensor, "examples width"], seed: Seed
 ) -> tuple[Float[Tensor, "examples tokens"], float]:
-    """Weights theta for which the rows E^T theta + shift are as independent as can be had, one row after another.
+    """Weights theta for which the rows E^T theta + shift are as independent as possible, one row after another.
 
     For every row many candidates are tried, random ones and some half way to the corners of the simplex. The best is
-    the one whose combination lies farthest from the span of its own shift and the rows before it.
+    the one whose combination lies farthest from the span of its shift and the rows before it.
 
     Returns:
         the weights, all at least about ``_FLOOR``, and the smallest singular value of the rows they lead to.

@@ -1,4 +1,4 @@
-"""What of this paper can be written to a file: the exact ranks that the instrument "How much fits" shows.
+"""Results that can be written to a file: the exact ranks that the instrument "How much fits" shows.
 
 ``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
 their defaults, and which gives, for each ending of a file's name, what makes its content.
@@ -26,7 +26,7 @@ _HEAD_WIDTHS = tuple(range(1, 9))
 def rank_table(seed: int = 0) -> dict[str, Any]:
     """Ranks of Z modulo a prime, as plain numbers: ``ranks[contexts][n][d][d_h][H]`` by places in the lists of sizes.
 
-    Every entry has draws of its own. See :mod:`attention_theory.memorization.exact_rank`.
+    Every entry has separate draws. See :mod:`attention_theory.memorization.exact_rank`.
 
     Raises:
         ParameterError: a seed out of range.

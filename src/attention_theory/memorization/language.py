@@ -33,8 +33,8 @@ class LanguageModel:
         layer: the first layer.
         causal: whether tokens look back only (GPT-2).
         separator: the number of the token that ends BERT's first sentence.
-        sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does that is told of no
-            second one (Appendix J tells of none); 2 where the second begins after the first separator.
+        sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does without a second
+            one (Appendix J mentions none); 2 where the second begins after the first separator.
     """
 
     words: Float[Tensor, "vocabulary width"]
@@ -85,7 +85,7 @@ class LanguageModel:
         return torch.cat(ranks) == numbers.shape[1]
 
     def with_random_positions(self, seed: Seed) -> Self:
-        """The same model with Gaussian encodings in place of its own, independent and of the same norm altogether."""
+        """The same model with Gaussian encodings in place of the learned ones, of the same norm altogether."""
         drawn = torch.randn(self.positions.shape, generator=generator(seed)).to(self.positions)
         return replace(self, positions=drawn / drawn.norm() * self.positions.norm())
 

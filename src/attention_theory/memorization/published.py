@@ -33,7 +33,7 @@ def load_vision_model(folder: Path) -> VisionModel:
 
 
 def load_language_model(folder: Path) -> LanguageModel:
-    """Embedding and first layer of a BERT or GPT-2 checkpoint, told apart by its configuration.
+    """Embedding and first layer of a BERT or GPT-2 checkpoint, as its configuration says.
 
     BERT's separator has the number 102, as in the published vocabularies, unless the configuration has a
     ``sep_token_id``.

@@ -24,7 +24,7 @@ _DENOMINATOR = 1_000
 
 @dataclass(frozen=True)
 class _RankCertificate:
-    """What was proved.
+    """The result of an exact proof.
 
     Attributes:
         rank: the rank of the limit modulo a prime, a lower bound on the rank of Z for suitable weights.

@@ -13,7 +13,7 @@ from attention_theory.validation import ParameterError, refuse_unless, require, 
 
 @dataclass(frozen=True)
 class Saturation:
-    """Which heads are saturated on which examples.
+    """Saturated pairs of head and example.
 
     Attributes:
         largest: the largest softmax weight of each head on each example.
@@ -25,7 +25,7 @@ class Saturation:
 
     @property
     def heads_per_example(self) -> Int[Tensor, " examples"]:
-        """How many heads are saturated on each example."""
+        """The number of saturated heads on each example."""
         return self.saturated.sum(dim=0)
 
     @property

@@ -1,4 +1,4 @@
-"""What one head can be made to do: Claims 1 and 2, Lemmas 3 and 4 (Appendix B.1 and D).
+"""Weights that make one head do as it should: Claims 1 and 2, Lemmas 3 and 4 (Appendix B.1 and D).
 
 A head acts through W = W_K W_Q^T. The weights are built as columns: ``fit_targets`` gives one column for each example
 whose softmax weights are prescribed, ``silent_direction`` one more column that those examples do not notice and that

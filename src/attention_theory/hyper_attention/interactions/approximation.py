@@ -57,7 +57,7 @@ def truncation_bound(
     weight_rank: int,
     form: Form = "correct",
 ) -> float:
-    """What a token of the sequence can add to the error of a row (Theorem B.2).
+    """The most that a token of the sequence can add to the error of a row (Theorem B.2).
 
     It is ``max |w_b| sigma_{r+1}(F) + max |F_r| sigma_{q+1}(W)`` for F truncated to rank r and W to rank q.
     ``form="printed"`` has all the singular values of W from ``q + 1`` on, as the root of their sum of squares. The

@@ -1,4 +1,4 @@
-"""What a linear layer without shared weights needs in order to represent pairwise interactions (Theorem 3.2)."""
+"""Features and ranks of a linear layer on pairs of tokens without shared weights (Theorem 3.2)."""
 
 import torch
 from jaxtyping import Float, Int
@@ -24,8 +24,8 @@ def pair_features(
 ) -> Float[Tensor, "samples features"]:
     """The products of one-hots ``e_{X(i)} ⊗ e_{X(j)}`` for output ``token`` = i (proof of Theorem 3.2).
 
-    Unshared, each partner j has ``size**2`` features of its own, as a fully connected map on pairs has weights of its
-    own for each; ``shared`` adds them up over j, as attention does.
+    Unshared, each partner j has ``size**2`` features, as a fully connected map on pairs has weights for each;
+    ``shared`` adds them up over j, as attention does.
     """
     hot = one_hot(symbols, size).to(torch.float64)
     pairs = torch.einsum("na,njb->njab", hot[:, token], hot).flatten(2)

@@ -109,7 +109,7 @@ def midway(path: _Flow) -> tuple[Float[Tensor, "size features"], Float[Tensor, "
 def flow_limit(
     target: Float[Tensor, "... size features"], value: Float[Tensor, "... features"], norm: float = 1.0
 ) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"]]:
-    """Where the flow of Theorems 4.4 and G.7 from ``C = 0`` and positive w ends, in closed form, on versatile data.
+    """The end of the flow of Theorems 4.4 and G.7 from ``C = 0`` and positive w, in closed form, on versatile data.
 
     The functional tensor must become ``target`` and :func:`conserved` stays, so ``w_a^2`` solves a quadratic:
     ``w_a(inf)^2 = (w_a^2 + sqrt(w_a^4 + 4 |T*_{:,a}|^2 / c)) / 2`` and ``C(inf) = T* diag(1 / w(inf))``.

@@ -31,7 +31,7 @@ def width_for(count: int, accuracy: float, most: int, seed: Seed) -> int:
 
 
 def missed_agreements(rows: Float[Tensor, "directions width"], features: int, values: int) -> float:
-    """The share of the squares that scores miss which ask of each feature whether two tokens agree in it (Remark F.1).
+    """The fraction of the squares missed by scores of whether two tokens agree in each feature (Remark F.1).
 
     Tokens are all combinations of ``values`` values of each feature, equally often, and the scores of feature a are one
     where two tokens have the same value of it, less the chance ``1 / values``. In whitened coordinates, ``values - 1``
@@ -51,7 +51,7 @@ def missed_agreements(rows: Float[Tensor, "directions width"], features: int, va
 
 
 def agreements(features: int, values: int) -> Float[Tensor, "features symbols symbols"]:
-    """Of each feature, whether two tokens agree in it; tokens are all combinations of values (Remark F.1).
+    """Tables of whether two tokens agree in each feature; tokens are all combinations of values (Remark F.1).
 
     Raises:
         ParameterError: no feature, fewer than two values, or more than 4096 combinations.

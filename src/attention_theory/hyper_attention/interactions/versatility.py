@@ -18,7 +18,7 @@ _ZERO = 1e-11
 
 @dataclass(frozen=True)
 class Versatility:
-    """Rank and smallest singular value of the data matrix of every symbol (Assumption 4.2 asks for full rank)."""
+    """Rank and smallest singular value of the data matrix of every symbol (full under Assumption 4.2)."""
 
     ranks: Int[Tensor, " size"]
     least: Float[Tensor, " size"]
@@ -56,7 +56,7 @@ def versatility(symbols: Int[Tensor, "samples length"], size: int) -> Versatilit
 def visible_part(
     symbols: Int[Tensor, "samples length"], tensor: Float[Tensor, "size size"]
 ) -> Float[Tensor, "size size"]:
-    """What the data see of a functional tensor: each row projected on the row space of its data matrix.
+    """The part of a functional tensor that the data see: each row projected on the row space of its data matrix.
 
     It has the same outputs on these sequences, and of all such tensors it is the smallest: the least-squares fit, with
     zero training error (Theorem 4.6).
@@ -68,7 +68,7 @@ def visible_part(
 
 
 def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " size"]:
-    """What the data matrix of ``symbol`` cannot see if no token repeats (Remark D.1): ``1 - L`` at it, 1 elsewhere.
+    """The null vector of the data matrix of ``symbol`` if no token repeats (Remark D.1): ``1 - L`` at it, 1 elsewhere.
 
     Raises:
         ParameterError: a symbol that is none of them, or no token.

@@ -22,7 +22,7 @@ class _StackedLinear(nn.Module):
     """Linear maps of several models; the rows of its input are those of the first model, then of the second, ...
 
     Args:
-        maps: one a model, all of one shape. (The linear maps of Definitions F.3 and G.1 and of the perceptrons.)
+        maps: one per model, all of one shape: those of Definitions F.3 and G.1 and of the perceptrons.
     """
 
     def __init__(self, maps: Sequence[nn.Linear]) -> None:
@@ -68,7 +68,7 @@ class StackedModels(nn.Module):
     """Several :class:`LanguageModel` as one network (Tables 1 and 2), kind by kind.
 
     Args:
-        kinds: equally many models of each kind, at least one. Those of a kind are alike but for their weights, which
+        kinds: equally many models of each kind, at least one. Those of a kind are alike except for their weights, which
             are copied; kinds differ in their attention blocks alone.
 
     Raises:

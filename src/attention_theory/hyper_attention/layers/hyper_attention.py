@@ -46,9 +46,9 @@ class HyperAttention(TupleBlock):
         sum_over: how the positions of a tuple stand to each other: ``ge`` in Definition G.1, ``gt`` in Remark G.2.
         sharing: one key and one value projection for every member of the tuple (Definition G.1) or one each (G.3).
         is_causal: every member at the query or before it.
-        separate_output: keep the last value factor (``d_h x R`` a head) and the output matrix (``d x d``) apart, as
-            printed. They are two linear maps in a row, so by default they are one of ``d x H R``; only then does order
-            3 with sharing have the parameters of self-attention.
+        separate_output: keep the last value factor (``d_h x R`` a head) and the output matrix (``d x d``) apart, as in
+            the paper. They are two linear maps in a row, so by default they are one of ``d x H R``; only then does
+            order 3 with sharing have the parameters of self-attention.
         bias: a bias in every projection.
 
     Raises:
@@ -162,7 +162,7 @@ def hyper_attention_parameters(
 ) -> int:
     """Parameters of :class:`HyperAttention`: ``4 d^2`` with sharing and ``2 n d^2`` without, where ``H R = d``.
 
-    ``separate_output`` adds ``d^2``. (Definitions G.1 and G.3; Table 1.)
+    ``separate_output`` adds ``d^2`` (Definitions G.1 and G.3; Table 1).
 
     Raises:
         ParameterError: as for the block.

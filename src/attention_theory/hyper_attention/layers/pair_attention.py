@@ -119,7 +119,7 @@ class _Block:
         """The scores of the block's triples, minus infinity at those that are not in the sum.
 
         What the slices leave in wrongly stands in its first queries and its last second members; nothing else is
-        looked at, but for the causal sum over all pairs.
+        looked at, except in the causal sum over all pairs.
         """
         scores = self.by_first(self.lifted(queries, keys1) @ keys2[:, self.second].mT)
         place = torch.arange(max(self.queries.stop, self.second.stop), device=scores.device)

@@ -1,4 +1,4 @@
-"""Which alleles are active: a dictionary of activations as one attention layer (Example 2, Appendix B.2).
+"""Active alleles: a dictionary of activations as one attention layer (Example 2, Appendix B.2).
 
 The dictionary maps an allele to the alleles that activate it; an empty list means always active, and an allele that
 is not in it is never active. The paper's weights ``1/m`` for an allele with m activators return the *share* of its

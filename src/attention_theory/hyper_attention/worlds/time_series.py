@@ -1,7 +1,7 @@
 """The next value of a series with delays, by one attention layer (Appendix B.4).
 
 The series obeys ``m[t] = sum_k a_k A m[t - k]`` over a set of delays. Token t holds the value m[t] and a one-hot for t;
-the last token asks for the value that is to come, and what it holds in the place of the value does not matter.
+the last token is the query for the next value, and the value that it holds does not matter.
 """
 
 from collections.abc import Mapping
