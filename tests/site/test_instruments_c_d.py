@@ -180,7 +180,7 @@ def test_a_sentence_is_written_by_buttons_by_hand_and_by_chance(reader: Page) ->
     assert shown.all_inner_texts() == ["she", "to", "Bob", "to"]
     box.fill("She sends, to LIMA <b>x</b>")
     assert shown.all_inner_texts() == ["she", "sends", "to", "Lima", "to"]
-    assert "left out: b, x" in reader.locator("#ta-note").inner_text()
+    assert "16 words: b, x." in reader.locator("#ta-note").inner_text()
     reader.locator("[data-act=draw]").click()
     assert "A sentence of the task" in reader.locator("#ta-note").inner_text()
     reader.locator("[data-act=unseen]").click()
@@ -201,7 +201,7 @@ def test_the_reader_is_worked_by_the_keyboard(reader: Page) -> None:
     reader.locator("#ta-time").focus()
     reader.keyboard.press("Home")
     assert reader.locator("output[for=ta-time]").inner_text() == "= 0"
-    assert "no choice" in reader.locator("[data-part=result]").inner_text()
+    assert "prefers none" in reader.locator("[data-part=result]").inner_text()
     before = table.inner_text()
     reader.keyboard.press("End")
     assert reader.locator("output[for=ta-time]").inner_text() == "= 200"
@@ -291,5 +291,5 @@ def test_the_store_is_worked_by_the_keyboard_and_by_columns(store: Page) -> None
     assert "40 examples fit" in said.inner_text()
     store.locator("input[name=hmf-axis][value=width]").check()
     store.locator("[data-part=chart] [data-size='0']").click()
-    assert "Theorem 1 is silent" in said.inner_text()
+    assert "Theorem 1 says nothing" in said.inner_text()
     assert "10 examples fit" in said.inner_text()
