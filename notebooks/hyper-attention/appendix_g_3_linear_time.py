@@ -78,7 +78,6 @@ from attention_theory.hyper_attention.layers.pair_attention import pair_attentio
 from attention_theory.hyper_attention.layers.taylor_features import (
     approximate_pair_attention,
     taylor_features,
-    taylor_width,
 )
 from attention_theory.measure import cpu_seconds, entries_touched, matrix_operations
 from attention_theory.numerics import relative_error
@@ -273,7 +272,7 @@ for bound in bounds:
     ]
 show.table(
     ["degree p", "features", *(f"error, c = {b}" for b in bounds)],
-    [[p, taylor_width(3, p), *(worst[b][n] for b in bounds)] for n, p in enumerate(degrees)],
+    [[p, math.comb(3 + p, p), *(worst[b][n] for b in bounds)] for n, p in enumerate(degrees)],
 )
 
 # %% [markdown]

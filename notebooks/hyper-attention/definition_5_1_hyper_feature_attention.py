@@ -37,10 +37,8 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     Weight,
     block_parameters,
     coupled_interaction,
-    dense_parameters,
     embed_features,
     layer_of,
-    product_parameters,
     product_symbols,
     product_tables,
 )
@@ -239,9 +237,9 @@ claim.verdict()
 features = range(1, most_features + 1)
 unit = torch.eye(feature_size, dtype=torch.float64)
 blocks = [block_parameters([CoupledHead([Factor(k, k, unit) for k in range(m)], [])]) for m in features]
-dense_two = [dense_parameters(2, [feature_size] * m, features=0) for m in features]
-dense_each = [dense_parameters(m, [feature_size] * m, features=0) for m in features]
-product = [product_parameters([feature_size] * m) for m in features]
+dense_two = [2 * (feature_size * m) ** 2 for m in features]
+dense_each = [m * (feature_size * m) ** 2 for m in features]
+product = [feature_size ** (2 * m) for m in features]
 counted = {
     "tables (non-zero blocks)": blocks,
     "dense, two factors": dense_two,
@@ -285,8 +283,8 @@ def differences(values: list[int], times: int) -> int:
 made = {}
 for m in range(1, 5):
     head = CoupledHead([Factor(k, k, torch.ones(2, 2)) for k in range(m)], [])
-    made[f"dense, M = {m}"] = layer_of(head, [2] * m)[0].numel() - dense_parameters(m, [2] * m, features=0)
-    made[f"product symbols, M = {m}"] = product_tables(head, [2] * m)[0].numel() - product_parameters([2] * m)
+    made[f"dense, M = {m}"] = layer_of(head, [2] * m)[0].numel() - m * (2 * m) ** 2
+    made[f"product symbols, M = {m}"] = product_tables(head, [2] * m)[0].numel() - 2 ** (2 * m)
 
 # %% [markdown]
 # A polynomial of degree $p$ has zero differences of order $p + 1$; the exponential has not.

@@ -57,9 +57,8 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     linear_hyper_attention,
     pair_counts,
-    pair_features,
     tensor_from_factors,
-    triple_features,
+    tuple_features,
 )
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS
@@ -235,13 +234,13 @@ tasks = {
 # their mean.
 
 # %%
-pairs, triples = pair_features(symbols, size), triple_features(symbols, size, "lt")
+pairs, triples = tuple_features(symbols, size, 1), tuple_features(symbols, size, 2, "lt")
 missed = {
     task: (relative_residual(pairs, target.flatten(0, 1)), relative_residual(triples, target.flatten(0, 1)))
     for task, target in tasks.items()
 }
 layer = linear_hyper_attention(hot, synergy, pay, "lt")
-own_sum = relative_residual(triple_features(symbols, size, "le"), tasks["alliances"].flatten(0, 1))
+own_sum = relative_residual(tuple_features(symbols, size, 2, "le"), tasks["alliances"].flatten(0, 1))
 show.table(
     ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
     [[task, *both] for task, both in missed.items()],

@@ -27,11 +27,9 @@ from attention_theory.hyper_attention.certified.gradients import (
     certify_residual_motion,
 )
 from attention_theory.hyper_attention.interactions.gradients import (
-    column_major,
     loss_gradients,
     residual_maps,
     residuals,
-    training_loss,
 )
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
@@ -78,7 +76,7 @@ residual = residuals(tokens, targets, score, value)
 
 # %%
 outputs = linear_attention(tokens, score, value[:, None])
-loss = training_loss(outputs, targets[..., None])
+loss = (outputs.squeeze(-1) - targets).square().sum(dim=1).mean()
 loop = sum((outputs[n, i, 0] - targets[n, i]) ** 2 for n in range(samples) for i in range(length)) / samples
 mean_over_all = (outputs.squeeze(-1) - targets).square().mean()
 
@@ -228,7 +226,7 @@ score_hot, star_hot = embedding @ score @ embedding.mT, embedding @ score_star @
 value_hot, value_star_hot = embedding @ value, embedding @ value_star
 by_c_hot, _ = residual_maps(hot, score_hot, value_hot)
 apart = score_hot - star_hot * (value_star_hot / value_hot)
-columns = (by_c_hot @ column_major(apart) - residual.flatten()).abs().max()
+columns = (by_c_hot @ apart.mT.flatten() - residual.flatten()).abs().max()
 rows = (by_c_hot @ apart.flatten() - residual.flatten()).abs().max()
 
 # %% [markdown]

@@ -80,10 +80,10 @@
 # %%
 import torch
 
+from attention_theory.encodings import one_hot
 from attention_theory.hyper_attention.certified.data import certify_unshared_parameters
 from attention_theory.hyper_attention.interactions.connected import (
     all_sequences,
-    concatenated_features,
     pair_features,
     relative_residual,
     unshared_parameters,
@@ -151,7 +151,15 @@ show.figure(
 draw = generator(seed)
 effect = normal(size, size, seed=draw)
 weights = normal(size, 1, seed=draw)
-side_by_side = concatenated_features(symbols, size)
+
+
+def side_by_side_features(symbols):
+    """A constant and the one-hots of all tokens: the input of a literal linear network."""
+    hot = one_hot(size)[symbols].flatten(1)
+    return torch.cat([torch.ones_like(hot[:, :1]), hot], dim=1)
+
+
+side_by_side = side_by_side_features(symbols)
 on_pairs = pair_features(symbols, size, 0, shared=True)
 
 targets = aggregate_interactions(symbols, effect, weights).squeeze(-1)
@@ -172,7 +180,7 @@ pairs = relative_residual(on_pairs, targets[:, :1])
 
 # %%
 two = all_sequences(2, size)
-room_side_by_side = modular_rank(concatenated_features(two, size).long())
+room_side_by_side = modular_rank(side_by_side_features(two).long())
 room_on_pairs = modular_rank(pair_features(two, size, 0, shared=False)[:, size**2 :].long())
 shares = {f"L = {n}": rank / (n * n * size**2) for n, rank in zip(lengths, found, strict=True)}
 

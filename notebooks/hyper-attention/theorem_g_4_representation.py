@@ -100,7 +100,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     factors_of,
     linear_hyper_attention,
     shared_factors_of,
-    triple_features,
+    tuple_features,
 )
 from attention_theory.hyper_attention.layers.linear_sums import linear_pair_sum
 from attention_theory.numerics import relative_error
@@ -270,7 +270,7 @@ asymmetric = effect, weights[..., :1]
 
 def missed(target_sum: str, layer_sum: str, some: dict[int, torch.Tensor]) -> float:
     """What the best layer with one kind of sum misses of a target with another, over sequences of these lengths."""
-    features = torch.cat([triple_features(s, size, layer_sum) for s in some.values()])
+    features = torch.cat([tuple_features(s, size, 2, layer_sum) for s in some.values()])
     targets = torch.cat([aggregate_tuples(s, *asymmetric, target_sum).flatten(0, 1) for s in some.values()])
     return relative_residual(features, targets)
 
@@ -302,7 +302,7 @@ show.table(
 def beyond_a_layer(outputs: int) -> tuple[int, float, float]:
     """Rank of the ordered features at one length, what the best fit misses, and the share of it that no layer has."""
     some = sample_sequences(2 * sequences, 6, size, seed + 1)
-    features = triple_features(some, size, "le")
+    features = tuple_features(some, size, 2, "le")
     targets = aggregate_tuples(some, symmetric, fair[..., :outputs], "all").flatten(0, 1)
     table = torch.linalg.lstsq(features, targets, driver="gelsd").solution
     rest = torch.linalg.svdvals(table.reshape(size, size**2, outputs).movedim(1, 0))[..., 1:]

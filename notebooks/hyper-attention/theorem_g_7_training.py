@@ -69,12 +69,10 @@ from attention_theory.hyper_attention.interactions.interactions import sample_se
 from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     linear_hyper_attention,
     pair_counts,
-    triple_features,
+    tuple_features,
 )
 from attention_theory.hyper_attention.layers.pair_gram import (
     four_fold_counts,
-    pair_gram,
-    pair_versatility,
     residual_map,
     tuple_gram,
     tuple_versatility,
@@ -180,7 +178,7 @@ claim.verdict()
 draw = generator(seed + 1)
 target = normal(size, pairs, seed=draw)
 start = least + torch.rand(pairs, generator=draw, dtype=torch.float64)
-features = triple_features(symbols, size, "le")
+features = tuple_features(symbols, size, 2, "le")
 targets = features @ target.flatten()[:, None]
 noise = normal(len(features), 1, seed=draw)
 residual = {name: relative_residual(features, some) for name, some in (("a layer", targets), ("random", noise))}
@@ -198,12 +196,12 @@ claim.verdict()
 # Versatility, of the training sequences and by length:
 
 # %%
-found = pair_versatility(symbols, size)
+found = tuple_versatility(symbols, size)
 ranks, singular = found.ranks, found.least
 by_length = {
-    length: int(pair_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
+    length: int(tuple_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
 }
-unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
+unique = int(tuple_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 # %% [markdown]
@@ -252,7 +250,7 @@ claim.verdict()
 # </details>
 
 # %%
-gram = pair_gram(symbols, size)
+gram = tuple_gram(symbols, size)
 stalled, turned = start.clone(), start.clone()
 stalled[0] = 0.0
 turned[::2] *= -1
@@ -353,11 +351,11 @@ right, tripled = (
 
 # %%
 midway, halfway = early.score[-1], early.value[-1]
-motion = gram_gradients(gram, target, midway, halfway)
+by_score, by_value, _ = gram_gradients(gram, target, midway, halfway)
 weighing = torch.outer(normal(size, seed=draw), normal(size, seed=draw)).flatten()
-of_score = (midway * motion.score).sum(dim=0) @ weighing
-in_step = ((halfway * motion.value) @ weighing - of_score).abs() / of_score.abs()
-out_of_step = (weighing * (halfway * motion.value).sum() - of_score).abs().max() / of_score.abs()
+of_score = (midway * by_score).sum(dim=0) @ weighing
+in_step = ((halfway * by_value) @ weighing - of_score).abs() / of_score.abs()
+out_of_step = (weighing * (halfway * by_value).sum() - of_score).abs().max() / of_score.abs()
 
 # %% [markdown]
 # A gradient three times too large must not keep it, and negative entries must not stay above $b$. For two symbols and
@@ -413,9 +411,9 @@ score, value = normal(2, 8, seed=draw).requires_grad_(), normal(8, seed=draw).re
 difference = written_out(score, value, few_symbols) - written_out(wanted_4, torch.ones_like(value), few_symbols)
 literal = difference.square().sum(1).mean()
 by_hand = torch.autograd.grad(literal, (score, value))
-in_gram = gram_gradients(gram_4, wanted_4, score.detach(), value.detach())
-apart_4 = max((a - b).abs().max() / b.abs().max() for a, b in zip((in_gram.score, in_gram.value), by_hand, strict=True))
-loss_apart = abs(in_gram.loss - literal.detach()) / literal.detach()
+*in_gram, loss_in_gram = gram_gradients(gram_4, wanted_4, score.detach(), value.detach())
+apart_4 = max((a - b).abs().max() / b.abs().max() for a, b in zip(in_gram, by_hand, strict=True))
+loss_apart = abs(loss_in_gram - literal.detach()) / literal.detach()
 
 # %% [markdown]
 # Then the flow: from a positive start, from the same with one entry at zero, and on too few sequences.

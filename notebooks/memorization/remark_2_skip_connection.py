@@ -14,8 +14,9 @@ import torch
 from attention_theory.memorization.attention import Readout, capacity, predict, random_heads, random_readout
 from attention_theory.memorization.certified.layers import certify_skip_labels, certify_skip_layer
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples
-from attention_theory.memorization.readout import labels_for_skip, solve_readout
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -103,10 +104,10 @@ claim.verdict()
 # %%
 def errors_with_skip(numbers: int) -> dict[str, torch.Tensor]:
     """The errors on labels of so many numbers, for three ways to prepare them."""
-    labels, first = random_labels(examples.count, numbers, seed + 1), examples.queries[:, :numbers]
+    labels, first = normal(examples.count, numbers, seed=seed + 1), examples.queries[:, :numbers]
     prepared = {
         "as they are": labels,
-        "less the query's first coordinates": labels_for_skip(labels, examples.queries),
+        "less the query's first coordinates": labels - first,
         "plus them": labels + first,
     }
     built = build_heads(examples, heads, width, seed=seed + 5)

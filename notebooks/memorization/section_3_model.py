@@ -27,9 +27,10 @@ from attention_theory.memorization.attention import (
 )
 from attention_theory.memorization.certified.layers import certify_matrix_form
 from attention_theory.memorization.certified.sizes import certify_parameter_count
-from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.key_width import reachable_dimensions
 from attention_theory.memorization.readout import solve_readout
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -172,7 +173,7 @@ claim.verdict()
 # two labels, can never be memorised.
 
 # %%
-labels = random_labels(examples_count, outputs, seed + 3)
+labels = normal(examples_count, outputs, seed=seed + 3)
 solved = solve_readout(Z, labels, heads, values)
 met = predict(layer, solved, examples)
 

@@ -18,11 +18,12 @@ from itertools import pairwise
 
 from attention_theory.memorization.attention import Examples, capacity, features, random_heads, softmax_weights
 from attention_theory.memorization.certified.sizes import certify_key_width, certify_longer_contexts, certify_more_heads
-from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
+from attention_theory.memorization.examples import sample_examples, with_faulty_context
 from attention_theory.memorization.key_width import dimension_count, narrowed_heads, reachable_dimensions
 from attention_theory.memorization.rank_bounds import rank_and_gap
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -140,7 +141,7 @@ show.figure(
 # %%
 def best_residual(data: Examples, count: int, H: int, h: int) -> float:
     """The least largest residual of random labels, over starts of training until one meets them."""
-    wanted = random_labels(count, 1, seed + 1).to(device)
+    wanted = normal(count, 1, seed=seed + 1).to(device)
     few = data.take(slice(0, count)).to(device)
     best = float("inf")
     for start in range(starts):

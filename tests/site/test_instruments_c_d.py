@@ -15,9 +15,9 @@ from attention_theory.in_context_reasoning.instrument import _WORDS, reading_sen
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Sentences, violations
 from attention_theory.memorization.attention import capacity, parameter_count
+from attention_theory.memorization.construction import blocks
 from attention_theory.memorization.exact_rank import exact_ranks, rank_bound
 from attention_theory.memorization.key_width import dimension_count
-from attention_theory.memorization.roles import blocks
 from attention_theory.randomness import generator
 
 GIVEN = {"trigger_and_answer": "readers", "how_much_fits": "ranks"}

@@ -7,11 +7,11 @@ import torch
 
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.descent import (
-    normalised_step,
     algorithm_1,
     balanced_exponent,
     descend_noiseless,
     descend_noisy,
+    normalised_step,
 )
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, forward

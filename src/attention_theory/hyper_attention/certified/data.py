@@ -13,7 +13,7 @@ from attention_theory.certificates.certificate import Clock, Counterexample, nam
 from attention_theory.hyper_attention.interactions import connected
 from attention_theory.hyper_attention.interactions.interactions import functional_tensor, outputs_from_counts
 from attention_theory.hyper_attention.interactions.versatility import data_matrix, unique_null_vector, versatility
-from attention_theory.hyper_attention.layers.linear_hyper_attention import pair_features
+from attention_theory.hyper_attention.layers.linear_hyper_attention import tuple_features
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.validation import refuse_unless
 
@@ -96,7 +96,7 @@ def certify_equivalence() -> Certificate:
     """Corollary 4.9: the outputs on sequences of one and two tokens determine every entry of T, and no fewer do."""
 
     def rows(size: int, *lengths: int) -> Float[Tensor, "rows features"]:
-        return torch.cat([pair_features(connected.all_sequences(length, size), size) for length in lengths])
+        return torch.cat([tuple_features(connected.all_sequences(length, size), size, 1) for length in lengths])
 
     def run(values: Counterexample) -> tuple[str, bool]:
         unseen = torch.tensor([float(entry) for entry in exact.null_vectors(rows(3, 1))[0]]).double().reshape(3, 3, 1)
@@ -158,14 +158,14 @@ def certify_generalization(lengths: Sequence[int]) -> Certificate:
         lengths: at which the layer is used; it is trained on sequences of three tokens over two symbols.
     """
     every = connected.all_sequences(3, 2)
-    others = torch.cat([pair_features(connected.all_sequences(length, 2), 2) for length in lengths])
+    others = torch.cat([tuple_features(connected.all_sequences(length, 2), 2, 1) for length in lengths])
 
     def ask(need_versatile: bool) -> Answer:
         def is_right(number: int) -> bool:
             train = every[[place for place in range(len(every)) if number >> place & 1]]
             if need_versatile and any(exact.matrix(data_matrix(train, symbol, 2)).rank() < 2 for symbol in (0, 1)):
                 return True
-            features = pair_features(train, 2)
+            features = tuple_features(train, 2, 1)
             return bool(exact.matrix(features).rank() == exact.matrix(torch.cat([features, others])).rank())
 
         def holds(batch: exhaust.Batch) -> Tensor:
@@ -177,10 +177,10 @@ def certify_generalization(lengths: Sequence[int]) -> Certificate:
     def run(values: Counterexample) -> tuple[str, bool]:
         number = 1 + values["data set"]
         train = every[[place for place in range(len(every)) if number >> place & 1]]
-        null = exact.null_vectors(pair_features(train, 2))
+        null = exact.null_vectors(tuple_features(train, 2, 1))
         unseen = [torch.tensor([float(entry) for entry in vector]).double() for vector in null]
         off = max((others @ vector).abs().max().item() for vector in unseen)
-        on_train = max((pair_features(train, 2) @ vector).abs().max().item() for vector in unseen)
+        on_train = max((tuple_features(train, 2, 1) @ vector).abs().max().item() for vector in unseen)
         return f"a layer is off by {on_train:.3g} in training and by {off:.3g} later", on_train < 1e-9 < off
 
     return certify(

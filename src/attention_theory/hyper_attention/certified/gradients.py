@@ -9,11 +9,9 @@ from attention_theory.certificates.symbolic import Terms
 from attention_theory.hyper_attention.certified.pairs import sequences
 from attention_theory.hyper_attention.interactions.flow import conserved
 from attention_theory.hyper_attention.interactions.gradients import (
-    column_major,
     loss_gradients,
     residual_maps,
     residuals,
-    training_loss,
 )
 from attention_theory.hyper_attention.interactions.gram import gram_gradients
 from attention_theory.hyper_attention.interactions.interactions import counts
@@ -28,7 +26,7 @@ _SHAPES = {"x": (2, 2, 2), "y": (2, 2), "c": (2, 2), "w": (2,)}
 def certify_loss_gradients() -> Certificate:
     """Appendix C: the matrix form of both gradients is the derivative of the loss that training uses."""
     x, y, c, w = symbolic.variables(**_SHAPES).values()
-    loss = training_loss(linear_attention(x, c, w[:, None]), y[..., None])
+    loss = _training_loss(linear_attention(x, c, w[:, None]), y[..., None])
 
     def ask(form: Form) -> list[Answer]:
         by_score, by_value = loss_gradients(x, y, c, w, form)
@@ -40,7 +38,7 @@ def certify_loss_gradients() -> Certificate:
     def run(values: Counterexample) -> tuple[str, bool]:
         x, y, c, w = symbolic.at(values, **_SHAPES).values()
         w.requires_grad_()
-        training_loss(linear_attention(x, c, w[:, None]), y[..., None]).backward()
+        _training_loss(linear_attention(x, c, w[:, None]), y[..., None]).backward()
         assert w.grad is not None
         off = (loss_gradients(x, y, c, w, "printed")[1] - w.grad).abs().max().item()
         return f"the gradient in w is off by {off:.3g}", off > 1e-6
@@ -61,13 +59,13 @@ def certify_residual_motion() -> Certificate:
     x, y, c, w = symbolic.variables(**_SHAPES).values()
     by_c, by_w = residual_maps(x, c, w)
     residual = residuals(x, y, c, w).flatten()
-    moves_by_c = torch.stack([column_major(symbolic.derivative(row, c)) for row in residual])
+    moves_by_c = torch.stack([_column_major(symbolic.derivative(row, c)) for row in residual])
     moves_by_w = torch.stack([symbolic.derivative(row, w) for row in residual])
 
     def ask(form: Form) -> list[Answer]:
         by_score, by_value = loss_gradients(x, y, c, w, form)
         return [
-            symbolic.equal(column_major(by_score), by_c.mT @ residual, "the gradient in C is (2/B) M^T D, B = 2"),
+            symbolic.equal(_column_major(by_score), by_c.mT @ residual, "the gradient in C is (2/B) M^T D, B = 2"),
             symbolic.equal(by_value, by_w.mT @ residual, "the gradient in w is (2/B) M_2^T D, B = 2"),
         ]
 
@@ -76,7 +74,7 @@ def certify_residual_motion() -> Certificate:
         by_score, by_value = loss_gradients(x, y, c, w, "printed")
         by_c, by_w = residual_maps(x, c, w)
         residual = residuals(x, y, c, w).flatten()
-        motion, wanted = by_c @ column_major(by_score) + by_w @ by_value, (by_c @ by_c.mT + by_w @ by_w.mT) @ residual
+        motion, wanted = by_c @ _column_major(by_score) + by_w @ by_value, (by_c @ by_c.mT + by_w @ by_w.mT) @ residual
         off = (motion - wanted).abs().max().item()
         return f"the motion is off by {off:.3g}", off > 1e-6
 
@@ -155,17 +153,17 @@ def certify_conservation() -> Certificate:
     """Lemma C.2: the flow keeps ``w_a^2 - |C_{:,a}|^2``, so that no entry of w falls below its start from C = 0."""
     shapes = {"gram": (3, 3, 3), "target": (3, 3), "score": (3, 3), "value": (3,)}
     half, target, score, value = symbolic.variables(**shapes).values()
-    gradients = gram_gradients(half + half.mT, target, score, value)
+    by_score, by_value, _ = gram_gradients(half + half.mT, target, score, value)
     kept, nothing = conserved(score, value), torch.zeros(3, dtype=torch.float64)
 
     def ask(factor: int) -> Answer:
-        change = _change(kept, score, value, factor * gradients.score, gradients.value)
+        change = _change(kept, score, value, factor * by_score, by_value)
         return symbolic.equal(change, nothing, f"the change of w^2 - |C|^2, gradient in C times {factor}")
 
     def run(values: Counterexample) -> tuple[str, bool]:
         half, target, score, value = symbolic.at(values, **shapes).values()
-        made = gram_gradients(half + half.mT, target, score, value)
-        change = 2 * (value * made.value - 3 * (score * made.score).sum(dim=0)).abs().max().item()
+        by_score, by_value, _ = gram_gradients(half + half.mT, target, score, value)
+        change = 2 * (value * by_value - 3 * (score * by_score).sum(dim=0)).abs().max().item()
         return f"w^2 - |C|^2 moves at a speed of {change:.3g}", change > 1e-6
 
     return certify(
@@ -185,7 +183,7 @@ def certify_tuple_conservation() -> Certificate:
 
     def loss(number: int, score: Tensor, value: Tensor, target: Tensor) -> Tensor:
         outputs = linear_hyper_attention(hot[[number]], score, value[..., None])
-        return training_loss(outputs, target[[number]][..., None])
+        return _training_loss(outputs, target[[number]][..., None])
 
     kept = conserved(score.flatten(1), value.flatten())
 
@@ -215,3 +213,13 @@ def certify_tuple_conservation() -> Certificate:
         ask(1),
         Control.of("the gradient in C is tripled", ask(3), run),
     )
+
+
+def _training_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    """The squared error, summed over the tokens of a sequence and averaged over the sequences only (Section 4)."""
+    return (outputs - targets).square().sum(dim=(-2, -1)).mean()
+
+
+def _column_major(matrix: Tensor) -> Tensor:
+    """vec of Appendix C: the columns of a matrix one under the other."""
+    return matrix.mT.flatten()

@@ -1,6 +1,7 @@
 """Moments of the counts and when they are positive definite, exactly (Appendix E)."""
 
 from itertools import product
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -9,7 +10,7 @@ from attention_theory.certificates import Answer, Certificate, Control, certify,
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.hyper_attention.interactions import connected
 from attention_theory.hyper_attention.interactions.interactions import counts
-from attention_theory.hyper_attention.interactions.versatility import Moments, count_moments, uniform_second_moment
+from attention_theory.hyper_attention.interactions.versatility import uniform_second_moment
 
 
 def certify_second_moment() -> Certificate:
@@ -17,7 +18,7 @@ def certify_second_moment() -> Certificate:
     size = 4
 
     def ask(length: int) -> list[Answer]:
-        moments = count_moments(connected.all_sequences(length, size), size)
+        moments = _pooled(size, (connected.all_sequences(length, size), 1))
         apart, about = moments.second - uniform_second_moment(length, size), f"of uniform sequences, L = {length}:"
         floor = torch.eye(size, dtype=torch.float64) * length / size
         return [
@@ -56,8 +57,8 @@ def certify_scenario() -> Certificate:
     once = {length: drawn((1, 2), length) for length in (2, 4)}
     again = {length: drawn((0, 0, 1, 2), length) for length in (2, 3)}
 
-    printed = count_moments(once[4], 3)
-    repeated, varied = count_moments(again[3], 3), _pooled(3, (once[2], 4), (once[4], 1))
+    printed = _pooled(3, (once[4], 1))
+    repeated, varied = _pooled(3, (again[3], 1)), _pooled(3, (once[2], 4), (once[4], 1))
     both = _pooled(3, (again[2], 4), (again[3], 1))
     answers = [
         exact.rank_is(printed.second, 2, "second moment, and so the rows, with one mu and one length:"),
@@ -82,8 +83,15 @@ def certify_scenario() -> Certificate:
     )
 
 
-def _pooled(size: int, *parts: tuple[Tensor, int]) -> Moments:
+class _Moments(NamedTuple):
+    """Covariance and second moment ``E[s s^T]`` of the counts."""
+
+    covariance: Tensor
+    second: Tensor
+
+
+def _pooled(size: int, *parts: tuple[Tensor, int]) -> _Moments:
     """The moments of the counts of sequences of several lengths, those of each part taken so many times."""
     rows = torch.cat([counts(symbols, size).repeat(times, 1) for symbols, times in parts])
     centred = rows - rows.mean(dim=0)
-    return Moments(centred.mT @ centred / len(rows), rows.mT @ rows / len(rows))
+    return _Moments(centred.mT @ centred / len(rows), rows.mT @ rows / len(rows))

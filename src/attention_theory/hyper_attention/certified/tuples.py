@@ -16,7 +16,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     tensor_from_factors,
 )
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum, linear_pair_sum
-from attention_theory.hyper_attention.layers.pair_gram import four_fold_counts, pair_versatility
+from attention_theory.hyper_attention.layers.pair_gram import four_fold_counts, tuple_versatility
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.validation import Form
 
@@ -169,7 +169,7 @@ def certify_pair_versatility() -> Certificate:
         return exact.rank_is(rows(size, length, symbol), size**2, words)
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        rank = int(pair_versatility(sequences(3, 2), 3).ranks[0])
+        rank = int(tuple_versatility(sequences(3, 2), 3).ranks[0])
         return f"two tokens give rank {rank} of 9", rank < 9
 
     sizes = [(2, 3), (2, 4), (3, 3), (3, 4), (4, 3)]

@@ -24,7 +24,7 @@ from attention_theory.memorization.attention import (
     random_heads,
 )
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.readout import labels_for_skip, solve_readout
+from attention_theory.memorization.readout import solve_readout
 from attention_theory.validation import require
 
 #: Heads, tokens, width, value width and outputs of the layer whose weights are tried.
@@ -77,13 +77,13 @@ def certify_skip_labels(heads: int, width: int, outputs: int) -> Certificate:
     """
     require(heads=(heads, 1, None), width=(width, 1, None), outputs=(outputs, 1, width))
     sizes = (outputs, width)
-    answers = [_meets_labels(_solved(heads, width, k, k), heads, k, shift=labels_for_skip) for k in sizes]
+    answers = [_meets_labels(_solved(heads, width, k, k), heads, k, shift=_less_the_query) for k in sizes]
     broken = _meets_labels(_solved(heads, width, outputs, outputs), heads, outputs, shift=lambda labels, _: labels)
 
     def run(values: Counterexample) -> tuple[str, bool]:
         labels, query = _vector(values, "y", outputs)[None], _vector(values, "e", width)[None]
         missed = _residual(labels, labels, heads, width, skip=True, query=query)
-        right = _residual(labels_for_skip(labels, query), labels, heads, width, skip=True, query=query)
+        right = _residual(_less_the_query(labels, query), labels, heads, width, skip=True, query=query)
         return f"built for the labels as they are: missed by {missed:.3g}", missed > 0.1 > right
 
     return certify(
@@ -220,3 +220,8 @@ def _units(numbers: Mapping[str, Tensor]) -> list[Tensor]:
     """W_V, W_O and W_D with a single entry 1, at each of these numbers."""
     entries = {name: torch.eye(math.prod(shape), dtype=torch.float64) for name, shape in _SHAPES.items()}
     return [entries[name][numbers[name]].unflatten(1, shape) for name, shape in _SHAPES.items()]
+
+
+def _less_the_query(labels: Tensor, queries: Tensor) -> Tensor:
+    """The labels for the layer without a skip connection: the decoder adds the first entries of the query (App. C)."""
+    return labels - queries[:, : labels.shape[1]]
