@@ -23,7 +23,7 @@ from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, e
 from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noisy
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.finite_sample import mean_estimates
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.randomness import generator, streams
@@ -61,7 +61,7 @@ labels = draw_labels(sentences, task, torch.tensor([alpha], dtype=torch.float64)
 
 def logits(scale: float, gamma: float) -> torch.Tensor:
     """The transformer's logits on the training sentences."""
-    weights = in_codes(reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma), codes)
+    weights = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma).in_codes(codes)
     return forward(sentences.tokens, weights, Architecture()).logits
 
 

@@ -15,7 +15,7 @@ import torch
 from attention_theory.in_context_reasoning.certified.sentences import certify_logits, certify_scores, certify_signs
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.embedding import embed, embedding, random_units
+from attention_theory.in_context_reasoning.embedding import embedding, random_units
 from attention_theory.in_context_reasoning.model import Architecture, Pass, Weights, dense_forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, sample_sentences
@@ -309,7 +309,7 @@ noisy_sentences = sample_sentences(noisy, count, seeds[5], copies)
 
 def logits_under(activation, on: Sentences, weights: Weights) -> torch.Tensor:
     """Eq. (1) with any activation: its logits on the sentences."""
-    inputs = embed(on.tokens, codes)
+    inputs = codes.embed(on.tokens)
     attended = torch.einsum("sh,shd->sd", activation(dense_forward(on.tokens, codes, weights, linear).scores), inputs)
     through = attended @ weights.value.mT + (inputs[:, -1] + attended) @ weights.feed_forward.mT
     return through @ codes.word.mT

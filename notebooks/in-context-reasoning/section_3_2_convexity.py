@@ -16,7 +16,7 @@ import torch
 from attention_theory.in_context_reasoning.certified.noiseless import certify_chord
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward, in_codes
+from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import generator, streams
@@ -39,7 +39,7 @@ task = Task(tokens, 2, 3, length)
 codes = embedding(tokens, 2 * tokens)
 copies = torch.randint(1, 4, (60,), generator=generator(seeds[0]))
 sentences = sample_sentences(task, 60, seeds[1], copies)
-built = in_codes(reparameterised(task, codes, torch.full((2,), scale, dtype=torch.float64)), codes)
+built = reparameterised(task, codes, torch.full((2,), scale, dtype=torch.float64)).in_codes(codes)
 
 
 def loss(value: torch.Tensor, query_key: torch.Tensor, attention: Activation = "linear") -> torch.Tensor:

@@ -19,7 +19,7 @@ import torch
 from attention_theory.in_context_reasoning.certified.sentences import certify_unseen
 from attention_theory.in_context_reasoning.descent import descend_noiseless
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, sample_sentences
 from attention_theory.randomness import generator, streams
@@ -54,7 +54,7 @@ codes = embedding(tokens, 2 * tokens)
 
 def probability(sentences: Sentences, task: Task, scales: torch.Tensor) -> torch.Tensor:
     """The transformer's probability of the unseen word in each sentence."""
-    logits = forward(sentences.tokens, in_codes(reparameterised(task, codes, scales), codes), Architecture()).logits
+    logits = forward(sentences.tokens, reparameterised(task, codes, scales).in_codes(codes), Architecture()).logits
     return logits.softmax(dim=1)[rows, sentences.output]
 
 

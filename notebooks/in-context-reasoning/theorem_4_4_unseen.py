@@ -23,7 +23,7 @@ from attention_theory.in_context_reasoning.closed_form import odds, probabilitie
 from attention_theory.in_context_reasoning.descent import algorithm_1
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.randomness import generator, streams
@@ -62,7 +62,7 @@ test = sample_sentences(task, 200, seeds[1], copies, unseen=True)
 
 def predict(scale: float, gamma: float, full_input: float = 1.0) -> torch.Tensor:
     """The transformer's probabilities of the unseen word and of τ on the test sentences."""
-    weights = in_codes(reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma), codes)
+    weights = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma).in_codes(codes)
     p = forward(test.tokens, weights, Architecture(full_input=full_input)).logits.softmax(dim=1)
     return torch.stack([p[torch.arange(200), test.output], p[:, task.noise_token]], dim=1)
 

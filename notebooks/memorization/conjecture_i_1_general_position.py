@@ -41,6 +41,7 @@
 import torch
 
 from attention_theory.memorization.attention import Examples, capacity, features, predict, random_heads
+from attention_theory.memorization.certified.ranks import certify_narrow_contexts, certify_promise_in_general_position
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.general_position import capacity_in_general_position, narrow_contexts
@@ -277,7 +278,8 @@ met = [met_on_worst_data(*size, seed + draw) for size in ((2, 2, 4), (3, 2, 4), 
 # The conjecture as printed has no lower end for $n$; that is what fails. Figure 4's caption thinks of $H(d-1)+1$
 # examples memorised; that as a rank of $Z$ it is not had on all such data is a sentence of this page, and a check. The
 # control gives up general position: with one shared context, whose tokens occur in all examples, the promised rank must
-# not be reached.
+# not be reached. For all weights z3 proves the bound on the rank of the worst data at one size, and for all sizes the
+# end $(H + 2)d/3$.
 
 # %%
 shared = sample_examples(heads * width + 4, width // 2, width, seed=seed)
@@ -293,6 +295,8 @@ claim.printed.at_most("one token, four heads: largest residual of d + 1 labels",
 half, asked = ranks["worst"][lengths.index(width // 2)], heads * (width - 1) + 1
 claim.below("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - asked, 0)
 claim.control.at_least("one shared context, n = d / 2: rank of Z", shared_rank, promised[width // 2])
+claim.certified("worst data, all weights", certify_narrow_contexts(3, 2, 4, 12))
+claim.certified("at least (H + 2) d / 3, all sizes", certify_promise_in_general_position())
 over = [T / (4 * H) for H, row in zip(head_counts, fitted[False], strict=True) for T in row]
 claim.number("trained: largest T over Hd, mean", sum(over) / len(over))
 claim.number("worst data, trained: share of the label sets met at T = H(d - 1) + 1", sum(met) / len(met))

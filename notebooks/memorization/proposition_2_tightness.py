@@ -39,7 +39,7 @@ from attention_theory.memorization.attention import (
     predict,
     random_heads,
 )
-from attention_theory.memorization.certified import certify_rank_bound
+from attention_theory.memorization.certified.ranks import certify_rank_bound
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples
 from attention_theory.memorization.rank_bounds import (

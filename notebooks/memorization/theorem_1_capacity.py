@@ -21,6 +21,7 @@ from attention_theory.memorization.attention import (
     random_heads,
     softmax_weights,
 )
+from attention_theory.memorization.certified.layers import certify_readout
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
 from attention_theory.memorization.rank_certificate import rank_certificate
@@ -615,7 +616,7 @@ claim.verdict()
 # %% [markdown]
 # ### The read-out
 # Step 2 solves one linear system for the values. The output map and the decoder are identity matrices truncated to the
-# right size.
+# right size. For all features, values and labels, z3 proves that they pass the labels on.
 #
 # <!-- claim memorization/readout-step -->
 # <blockquote>
@@ -652,6 +653,7 @@ claim.at_most("surplus columns of Z W_V", max(surplus), 1e-10)
 claim.control.at_most("d_out = 5 > d = 3: residual of the best layer", beyond_width, 1e-10)
 passed_on = max(difference.abs().max().item() for difference in stacked)
 claim.at_most("identities multiplied out by hand: largest residual", passed_on, 1e-10, of="proof")
+claim.certified("all features, value weights and labels", certify_readout(heads=3, width=4, outputs=2))
 claim.verdict()
 
 # %% [markdown]

@@ -14,7 +14,7 @@ from torch.nn.functional import cosine_similarity
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exhaust
 from attention_theory.certificates.algebra import sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.in_context_reasoning.direction import TRIGGER, Instance, claimed_direction, hard_margin, instance
+from attention_theory.in_context_reasoning.direction import TRIGGER, Instance, hard_margin, instance
 from attention_theory.validation import refuse_unless
 
 
@@ -26,12 +26,12 @@ def certify_hard_margin(cases: Sequence[Instance]) -> Certificate:
     """
     refuse_unless(all(case.outputs == 2 for case in cases), "cases must have two outputs each")
     first = cases[0]
-    twice = claimed_direction(first)
+    twice = first.claimed_direction
     twice[1], twice[2] = 2.0, 0.0
     return certify(
         "The hard-margin direction of the task is A, whose cosine with W* is 2/√12.",
         f"{_sizes(cases)}, every sentence and every word",
-        [answer for case in cases for answer in ask_hard_margin(case, claimed_direction(case))],
+        [answer for case in cases for answer in ask_hard_margin(case, case.claimed_direction)],
         _control("A has E(y_1) twice, as the text has it", first, twice),
     )
 
@@ -45,13 +45,13 @@ def certify_more_outputs(outputs: Sequence[int]) -> Certificate:
     refuse_unless(min(outputs) >= 2, f"outputs must be at least 2 each, got {list(outputs)}")
     cases = [instance(m + 3, 6, m) for m in outputs]
     largest = cases[-1]
-    of_two = claimed_direction(largest)
+    of_two = largest.claimed_direction
     of_two[3 : 1 + largest.outputs], of_two[largest.tokens + TRIGGER] = 0.0, 2.0
     answers = []
     for case in cases:
-        look_up = torch.zeros_like(claimed_direction(case))
+        look_up = torch.zeros_like(case.claimed_direction)
         look_up[case.tokens + TRIGGER] = 1.0
-        answers += [*ask_hard_margin(case, claimed_direction(case)), ask_margins(case, look_up, 1.0, "margins of W*")]
+        answers += [*ask_hard_margin(case, case.claimed_direction), ask_margins(case, look_up, 1.0, "margins of W*")]
     return certify(
         "With m outputs the hard-margin direction has the cosine 1/√(2(1 + 1/m)) with W*, which separates too.",
         f"{_sizes(cases)}, every sentence and every word",

@@ -19,7 +19,6 @@ from attention_theory.in_context_reasoning.descent import algorithm_1
 from attention_theory.in_context_reasoning.finite_sample import (
     hoeffding_radius,
     mean_estimates,
-    separated,
     separation_time,
 )
 from attention_theory.in_context_reasoning.task import Sentences, Task
@@ -137,7 +136,7 @@ def _separated_at(batch: Batch, good: list[int], samples: int, scale: float) -> 
     sentences = sentences_by_count()
     gammas = [odds(good[k] / samples) for k in batch["k"].tolist()]
     runs = [run_at(SMALL, sentences.tokens, [scale], gamma) for gamma in gammas]
-    return torch.stack([separated(done, sentences, SMALL).all() for done in runs])
+    return torch.stack([done.separated(sentences.output, SMALL.noise_token).all() for done in runs])
 
 
 def _ask_path(samples: int, steps: int, form: Form) -> Answer:

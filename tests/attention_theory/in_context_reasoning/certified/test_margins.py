@@ -6,7 +6,7 @@ from attention_theory.in_context_reasoning.certified.margins import (
     certify_hard_margin,
     certify_more_outputs,
 )
-from attention_theory.in_context_reasoning.direction import claimed_direction, instance
+from attention_theory.in_context_reasoning.direction import instance
 from attention_theory.validation import ParameterError
 
 CASE = instance(5, 6)
@@ -23,7 +23,7 @@ def test_the_direction_with_more_outputs() -> None:
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 5, 9])
 def test_another_direction_is_noticed(code: int) -> None:
     """An entry of the direction is one more."""
-    direction = claimed_direction(CASE)
+    direction = CASE.claimed_direction
     direction[code] += 1
     assert {answer.outcome for answer in ask_hard_margin(CASE, direction)} != {"proved"}
 
@@ -33,7 +33,7 @@ def test_a_sentence_that_breaks_the_instance_is_noticed() -> None:
     tokens = CASE.sentences.tokens.clone()
     tokens[-1] = torch.tensor([0, 4, 0, 2, 3, 0])
     case = type(CASE)(CASE.tokens, CASE.outputs, type(CASE.sentences)(tokens, *_labels()), CASE.probability)
-    assert {answer.outcome for answer in ask_hard_margin(case, claimed_direction(case))} != {"proved"}
+    assert {answer.outcome for answer in ask_hard_margin(case, case.claimed_direction)} != {"proved"}
 
 
 def test_an_instance_of_other_outputs_is_refused() -> None:

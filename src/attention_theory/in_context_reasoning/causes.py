@@ -1,10 +1,9 @@
-"""Four questions that decide the cells of Table 1, and what is measured to answer them.
+"""Four questions that decide the cells of Table 1, and the measurements that answer them.
 
 Our own reading: the paper gives a reason for the softmax models and a hint on what the feed-forward layer sees
 (Section 5.1), and leaves open why words that were never outputs are lost (Section 5.2).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,31 +11,23 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.in_context_reasoning.batches import fresh_batches
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import (
-    Architecture,
-    Weights,
-    attend,
-    forward,
-    gradients,
-    in_codes,
-    logits_of,
-)
+from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.table_1 import Cells
 from attention_theory.in_context_reasoning.task import Sentences, Task
-from attention_theory.in_context_reasoning.training import fresh_batches
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training, Variant, level_of, stacks
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun, Variant, stacks
 from attention_theory.randomness import Seed
 from attention_theory.validation import Each, require
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What decides a row of Table 1."""
+    """The answers that decide a row of Table 1."""
 
     leaves: bool  # descent from zero moves W
     grows: bool  # the logit of the output can grow without bound
@@ -51,51 +42,46 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Descent:
-    """A short training: the lengths of the loss's slopes in V, W, F before each step, and the weights at the end."""
+class _Descent:
+    """A short training: the norms of the loss's gradients in V, W, F before each step, and the weights at the end."""
 
-    slopes: Float[Tensor, "steps 3"]
+    gradient_norms: Float[Tensor, "steps 3"]
     architecture: Architecture
     weights: Weights
 
 
 def descend_from_zero(
     names: Sequence[str], task: Task, noise: float, rate: float, steps: int, batch: int, seed: Seed
-) -> dict[str, Descent]:
-    """Normalised descent of Table 1's models on fresh sentences (Section 5), with exact slopes.
+) -> dict[str, _Descent]:
+    """Normalised descent of Table 1's models on fresh sentences (Section 5), with exact gradients.
 
     Raises:
         ParameterError: a name that is none of the models, or a number out of range.
     """
     require(names=(Each(names), VARIANTS), steps=(steps, 1, None), batch=(batch, 1, None))
-    group = stacks([Training(VARIANTS[name], noise, rate) for name in names], task)
+    group = stacks([TrainingRun(VARIANTS[name], noise, rate) for name in names], task)
     batches = fresh_batches(task, [noise], batch, seed)
     norms: list[list[Tensor]] = [[] for _ in group]
     for step in range(steps):
         sentences, labels = batches(step)
         places = Places(sentences.tokens, task.tokens)
-        for stack, found in zip(group, norms, strict=True):
-            done = attend(places, stack.weights, stack.architecture)
-            logits = logits_of(places, stack.weights, stack.architecture, done)
-            loss = cross_entropy(logits, labels[level_of(stack.runs, [noise])])
+        for stack, of_stack in zip(group, norms, strict=True):
+            done = stack.architecture.attend(places, stack.weights)
+            logits = stack.architecture.logits(places, stack.weights, done)
+            loss = cross_entropy(logits, labels[stack.rows([noise])])
             error = loss.error * loss.log_scale.exp()[..., None, None]
-            slope = gradients(places, stack.weights, stack.architecture, done, error)
-            found.append(torch.stack([each.flatten(1).norm(dim=1) for each in slope.matrices], dim=-1))
-            stack.step(slope)
+            gradient = stack.architecture.gradients(places, stack.weights, done, error)
+            of_stack.append(torch.stack([each.flatten(1).norm(dim=1) for each in gradient.matrices], dim=-1))
+            stack.step(gradient)
     return {
-        run.variant.name: Descent(
-            torch.stack(found)[:, index],
-            architecture(run.variant, stack.architecture.relu_shift),
+        run.variant.name: _Descent(
+            torch.stack(of_stack)[:, index],
+            run.variant.architecture(stack.architecture.relu_shift),
             Weights(*(each[index] for each in stack.weights.matrices)),
         )
-        for stack, found in zip(group, norms, strict=True)
+        for stack, of_stack in zip(group, norms, strict=True)
         for index, run in enumerate(stack.runs)
     }
-
-
-def architecture(variant: Variant, relu_shift: float = 0.0) -> Architecture:
-    """Attention and feed-forward layer of one model."""
-    return Architecture(variant.attention, float(variant.full_input), relu_shift)
 
 
 def best_known(variant: Variant, task: Task, scale: float, noise: float = 0.0) -> Weights:
@@ -110,7 +96,7 @@ def best_known(variant: Variant, task: Task, scale: float, noise: float = 0.0) -
     codes = embedding(task.tokens, 2 * task.tokens)
     gamma = odds(noise) if task.noisy else 0.0
     scales = torch.full((task.used_triggers,), scale, dtype=torch.float64)
-    made = in_codes(reparameterised(task, codes, scales, gamma), codes)
+    made = reparameterised(task, codes, scales, gamma).in_codes(codes)
     if variant.trained != "all":
         return made
     value, last = made.value.clone(), made.feed_forward.clone()
@@ -124,23 +110,9 @@ def best_known(variant: Variant, task: Task, scale: float, noise: float = 0.0) -
 
 
 def logits_at(
-    sentences: Sentences, weights: Weights, which: Architecture, noise_token: int | None = None
+    sentences: Sentences, weights: Weights, architecture: Architecture, noise_token: int | None = None
 ) -> Float[Tensor, " sentences"]:
     """The logit of each sentence's output word, or that of τ where its number is given."""
-    logits = forward(sentences.tokens, weights, which).logits
+    logits = forward(sentences.tokens, weights, architecture).logits
     words = sentences.output if noise_token is None else torch.full_like(sentences.output, noise_token)
     return logits.gather(-1, words[:, None]).squeeze(-1)
-
-
-def exchange(sentences: Sentences, word: int) -> Sentences:
-    """The same sentences with each one's output word and ``word`` in each other's place."""
-    tokens, output = sentences.tokens, sentences.output[:, None]
-    swapped = torch.where(tokens == output, word, torch.where(tokens == word, output, tokens))
-    return Sentences(swapped, sentences.trigger, torch.full_like(sentences.output, word))
-
-
-def largest_probability(sentences: Sentences, weights: Weights, which: Architecture) -> float:
-    """The largest probability over the sentences of their output words."""
-    logits = forward(sentences.tokens, weights, which).logits
-    at_output = logits.gather(-1, sentences.output[:, None]).squeeze(-1)
-    return math.exp((at_output - logits.logsumexp(dim=-1)).max().item())
