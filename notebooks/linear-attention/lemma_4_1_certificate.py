@@ -326,6 +326,7 @@ show.figure(
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
+eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
 one_row = identity.mean(dim=0, keepdim=True).expand_as(identity)
 solved = least_squares(certificate_features(data[8]), mhla(teacher, data[8]))
 flat = fresh.clone()
@@ -337,7 +338,6 @@ by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
 
 # %%
 claim = Claim("linear-attention/lemma-4-1")
-eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
 claim.at_most("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, 1e-12, of="proof")
 gap_of_rows = relative_error(one_row.mT, mhla(teacher, fresh))
 claim.misprint.at_most("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, 1e-12, of="proof")

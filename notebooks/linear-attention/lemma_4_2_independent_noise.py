@@ -433,6 +433,8 @@ m2, m4, m6 = (three.moment(degree) for degree in (2, 4, 6))
 by_printed_step = ((n**2 - n) * m2**2 + n * m4 - n**2 * m2**2) / n
 by_tokens = ((n - 1) * (m4 - m2**2) * m2 + m6 - 2 * m2 * m4 + m2**3) / n
 eq_51 = (square * row[:, -1].square()).mean() / n
+pair_due = three.moment(2) ** 3 / 2**0.5
+all_products = certify_moments()
 exact_values = {name: value for name, (value, _, _) in measured.items()}
 right_values = {name: right for name, (_, _, right) in measured.items()}
 
@@ -452,7 +454,6 @@ claim.equal("linear feature, uniform on -1, 0, 1: m_2³", with_itself, three.mom
 claim.misprint.equal("as printed: the same, m_2²", with_itself, three.moment(2) ** 2, tolerance=1e-10)
 claim.equal("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, spread, tolerance=1e-10)
 claim.printed.equal("as printed: the same, 0", with_single, 0, tolerance=1e-10)
-pair_due = three.moment(2) ** 3 / 2**0.5
 claim.equal("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, pair_due, tolerance=1e-10)
 label = "Eq. 51, its first factor, all rows of -1, 0, 1"
 claim.equal(label, square.mean() / n, by_printed_step, tolerance=1e-10, of="proof")
@@ -460,8 +461,7 @@ claim.printed.equal(
     "Eq. 51, l = j: the mean is that of its factors", eq_51, by_printed_step * m2, tolerance=1e-10, of="proof"
 )
 claim.equal("Eq. 51, l = j: the mean, token by token", eq_51, by_tokens, tolerance=1e-10, of="proof")
-label = "every symmetric distribution, all d and n: products of two features"
-claim.certified(label, certify_moments())
+claim.certified("every symmetric distribution, all d and n: products of two features", all_products)
 claim.verdict()
 
 # %% [markdown]
