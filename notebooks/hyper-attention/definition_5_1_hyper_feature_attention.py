@@ -24,6 +24,7 @@ from itertools import pairwise
 
 import torch
 
+from attention_theory.hyper_attention.certified.pairs import certify_feature_layer
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     linear_hyper_feature_attention,
@@ -173,7 +174,8 @@ by_features = queries @ (keys.mT @ (embedded @ values[:, None]).prod(dim=0))
 single = linear_hyper_feature_attention(embedded, dense[:1], values[:1])
 
 # %% [markdown]
-# Fewer factors must differ, and so must matrix products.
+# Fewer factors must differ, and so must matrix products. For two features of two values, we also try all unit tables,
+# which make all tables because both sides are linear in each of them.
 
 # %%
 claim = Claim("hyper-attention/definition-5-1")
@@ -184,6 +186,7 @@ claim.close(
 )
 claim.control.close("order 1 in place of the full order, error", single, by_definition)
 claim.misprint.close("matrix products as printed in App. F.2, error", as_printed, direct)
+claim.certified("two features of two values: all tables", certify_feature_layer())
 claim.verdict()
 
 # %% [markdown]

@@ -21,6 +21,11 @@
 import torch
 
 from attention_theory.encodings import random_orthonormal
+from attention_theory.hyper_attention.certified.gradients import (
+    certify_diagonal_counts,
+    certify_loss_gradients,
+    certify_residual_motion,
+)
 from attention_theory.hyper_attention.interactions.gradients import (
     column_major,
     loss_gradients,
@@ -112,12 +117,14 @@ stretched_tokens = stretched[symbols]
 not_orthonormal = stretched @ stretched_tokens.mT @ stretched_tokens @ stretched.mT
 
 # %% [markdown]
-# With an embedding that is not orthonormal the equation must fail.
+# With an embedding that is not orthonormal the equation must fail. For three symbols, sympy settles the equation for
+# every rotation.
 
 # %%
 claim = Claim("hyper-attention/lemma-c-1")
 claim.close("B X^T X B^T against diag(s), largest error", in_basis, diagonals, atol=1e-12)
 claim.control.close("B not orthonormal, largest error", not_orthonormal, diagonals, atol=1e-12)
+claim.certified("three symbols: every rotation", certify_diagonal_counts())
 claim.verdict()
 
 # %% [markdown]
@@ -166,7 +173,8 @@ value_differences = torch.stack(
 )
 
 # %% [markdown]
-# Both gradients are held against the differences, and so are the forms that are printed wrong.
+# Both gradients are held against the differences, and so are the forms that are printed wrong. For two sequences of two
+# tokens, sympy differentiates the loss and settles both gradients for all numbers.
 
 # %%
 claim = Claim("hyper-attention/gradients-matrix-form")
@@ -178,6 +186,7 @@ for factor, role in ((2, claim), (1, claim.misprint)):
     ours = factor * entries.flatten()
     role.close(f"in C, entry by entry with {factor}/B, relative error", ours, differences, rtol=1e-8, of="proof")
 claim.number("in w, transpose dropped", relative_error(by_value_dropped, value_differences))
+claim.certified("two sequences: all tokens, targets and weights", certify_loss_gradients())
 claim.verdict()
 
 # %% [markdown]
@@ -223,7 +232,8 @@ columns = (by_c_hot @ column_major(apart) - residual.flatten()).abs().max()
 rows = (by_c_hot @ apart.flatten() - residual.flatten()).abs().max()
 
 # %% [markdown]
-# Rows stacked in place of columns, or a transpose dropped, must fail.
+# Rows stacked in place of columns, or a transpose dropped, must fail. For two sequences of two tokens, sympy settles
+# the motion for all numbers.
 
 # %%
 claim = Claim("hyper-attention/equation-21")
@@ -235,6 +245,7 @@ claim.misprint.close(
     "motion with the transpose on C dropped, relative error", velocity_dropped.flatten(), moved, rtol=1e-10, of="proof"
 )
 claim.control.at_most("D = M vec(...), rows stacked, largest error", rows, 1e-12 * residual.abs().max().item())
+claim.certified("two sequences: all tokens, targets and weights", certify_residual_motion())
 claim.verdict()
 
 # %% [markdown]

@@ -92,6 +92,7 @@ import math
 
 import torch
 
+from attention_theory.hyper_attention.certified.gradients import certify_conservation
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.flow import (
     conserved,
@@ -417,7 +418,8 @@ traces = {name: ((one @ gradients.score).diagonal() * weights).sum() for name, o
 apart = {name: (trace - wanted).abs() / wanted.abs() for name, trace in traces.items()}
 
 # %% [markdown]
-# A gradient three times too large must not keep it.
+# A gradient three times too large must not keep it. For three symbols, sympy settles what the flow keeps for all data
+# and weights.
 
 # %%
 claim = Claim("hyper-attention/lemma-c-2")
@@ -428,6 +430,7 @@ claim.control.equal("the same with the gradient in C tripled", tripled, 4, toler
 claim.at_most("trace of C^T dC/dt Λ against that of Λ dw/dt w^T, relative error", apart["C^T"], 1e-9, of="proof")
 claim.misprint.at_most("the same with C in place of C^T, relative error", apart["C"], 1e-9, of="proof")
 claim.control.at_most("a step of 0.01 from midway, change", drift_of_a_step(early, gram, target, 0.01), 1e-9)
+claim.certified("three symbols: all data, targets, C and w", certify_conservation())
 claim.verdict()
 
 # %% [markdown]

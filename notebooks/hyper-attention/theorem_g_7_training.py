@@ -54,6 +54,8 @@
 # %%
 import torch
 
+from attention_theory.hyper_attention.certified.gradients import certify_tuple_conservation
+from attention_theory.hyper_attention.certified.tuples import certify_four_factors, certify_pair_versatility
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.flow import (
     conserved,
@@ -133,7 +135,8 @@ apart = {
 strict = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "lt"), unit, unit)
 
 # %% [markdown]
-# With $j < k$ in the place of $j \le k$ the counts must differ.
+# With $j < k$ in the place of $j \le k$ the counts must differ. We also try all sequences of four tokens over three
+# symbols.
 
 # %%
 claim = Claim("hyper-attention/lemma-g-8")
@@ -142,6 +145,7 @@ claim.control.equal("pair counts with j < k in their place, largest difference",
 claim.misprint.equal("printed indices against pair counts, largest difference", apart["printed"], 0)
 claim.equal("product of four one-hots, first line of the proof, difference", apart["correct"], 0, of="proof")
 claim.misprint.equal("the same with the printed left-hand side, difference", apart["printed"], 0, of="proof")
+claim.certified("three symbols: all sequences of four tokens", certify_four_factors())
 claim.verdict()
 
 # %% [markdown]
@@ -203,7 +207,8 @@ unique = int(pair_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
 
 # %% [markdown]
-# Short sequences and those without repeats must not have full rank.
+# Short sequences and those without repeats must not have full rank. Exact ranks over the rationals settle it at five
+# sizes.
 
 # %%
 claim = Claim("hyper-attention/assumption-g-10")
@@ -213,6 +218,7 @@ claim.number("3 symbols, L = 2: rank", by_length[2])
 claim.number("5 symbols, L = 4, no symbol twice: rank of 25", unique)
 claim.control.equal("3 symbols, L = 2: least rank", by_length[2], 9)
 claim.control.equal("no symbol twice: rank", unique, 25)
+claim.certified("exact ranks at five sizes", certify_pair_versatility())
 claim.verdict()
 
 # %% [markdown]
@@ -354,7 +360,8 @@ in_step = ((halfway * motion.value) @ weighing - of_score).abs() / of_score.abs(
 out_of_step = (weighing * (halfway * motion.value).sum() - of_score).abs().max() / of_score.abs()
 
 # %% [markdown]
-# A gradient three times too large must not keep it, and negative entries must not stay above $b$.
+# A gradient three times too large must not keep it, and negative entries must not stay above $b$. For two symbols and
+# three tokens, sympy settles what the flow keeps for all targets and weights.
 
 # %%
 claim = Claim("hyper-attention/lemma-g-9")
@@ -367,6 +374,7 @@ claim.misprint.at_most("with Λ outside of the sum, as printed, relative differe
 claim.control.at_least(
     "half of w(0) negative: least entry of w on the path", paths["half of w negative"].value.min(), least
 )
+claim.certified("two symbols, three tokens: all targets, C and w", certify_tuple_conservation())
 claim.verdict()
 
 # %% [markdown]

@@ -46,19 +46,20 @@ from attention_theory.hyper_attention.worlds.grids import product_code
 from attention_theory.hyper_attention.worlds.parallelogram import parallelogram_defect
 from attention_theory.hyper_attention.worlds.vision import convolve, count_at_offsets, pattern_score
 from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
-from attention_theory.in_context_reasoning.closed_form import (
-    noisy_slope,
-    odds,
+from attention_theory.in_context_reasoning.closed_form import noisy_slope, odds
+from attention_theory.in_context_reasoning.descent import (
+    _normalised_step,
+    algorithm_1,
+    descend_noiseless,
+    descend_noisy,
 )
-from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless, descend_noisy, normalised_step
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
 from attention_theory.in_context_reasoning.finite_sample import kl_bound
 from attention_theory.in_context_reasoning.recall import InContextRecall
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, recover_output, sample_sentences
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train_grid, train_on_sample
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.layers import attention
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
 from attention_theory.linear_attention.learning.kernel import kernel_fit
@@ -124,7 +125,7 @@ NAN, EYE = math.nan, torch.eye(3, dtype=torch.float64)
 COUNTS, HEADS = torch.tensor([1.0, 2.0]), linear_heads(1, 3, 0)
 EXAMPLES = sample_examples(3, 2, 3)
 TASK = Task(8, 1, 2, 8)
-RUN = Training(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
+RUN = TrainingRun(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
 
 #: The name that is refused, and a call that has to refuse it.
@@ -193,7 +194,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("gamma", lambda: noisy_slope(COUNTS, NAN, COUNTS, 3)),
     ("laws", lambda: descend_noiseless(filled(0.4, 1, 2), 0.1, 1, 1)),
     ("law", lambda: descend_noisy(filled(0.4, 2), 0.5, 0.1, 1, 1)),
-    ("slope", lambda: normalised_step(ones(2), ones(3), 0.1)),
+    ("slope", lambda: _normalised_step(ones(2), ones(3), 0.1)),
     ("copies", lambda: sample_sentences(Task(length=8), 3, 0, copies=9)),
     ("copies", lambda: sample_sentences(Task(length=8), 3, 0, copies=torch.tensor([1, 2]))),
     ("tokens", lambda: InContextRecall()(torch.tensor([1]))),
@@ -308,9 +309,9 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("noise_copies", lambda: sample_sentences(replace(TASK, noisy=True), 3, 0, noise_copies=-1)),
     ("noise", lambda: draw_labels(NOISY, TASK, torch.tensor([0.5]), 0)),
     ("tokens", lambda: recover_output(torch.tensor([[3, 4, 5, 0]]), Task(length=4))),
-    ("seeds", lambda: train_grid_seeds(["Origin-Linear-F"], TASK, [0.0], [0.1], 1, 8, [])),
-    ("runs", lambda: train_linear_on_sample([RUN], replace(TASK, noisy=True), 64, 1, 16)),
-    ("task", lambda: train_linear_on_sample([], TASK, 64, 1, 16)),
+    ("seeds", lambda: train_grid(["Origin-Linear-F"], TASK, [0.0], [0.1], 1, 8, [], together=True)),
+    ("runs", lambda: train_on_sample([RUN], replace(TASK, noisy=True), 64, 1, 16, counted=True)),
+    ("task", lambda: train_on_sample([], TASK, 64, 1, 16)),
     ("examples", lambda: build_heads(sample_examples(8, 2, 4, shared=False), 2, 4, general_position=True)),
     ("width", lambda: modular_ranks_of_blocks(torch.eye(4, dtype=torch.int64), 3)),
     ("examples", lambda: rank_certificate(sample_examples(13, 4, 6), heads=4)),
