@@ -90,6 +90,7 @@ for n in range(1, 21):
     if n > 1:
         lost.append(n - int(numerical_rank((identity - mean) @ vectors)))
 
+# %%
 claim = Claim("memorization/lemma-2")
 claim.at_most("n = 1, ..., 20: determinant less 2", max(deviation), 1e-12)
 claim.equal("n = 1, ..., 20: rank lost", max(kept), 0)
