@@ -16,11 +16,11 @@ from collections.abc import Callable
 import torch
 
 from attention_theory.allocation import keep_freed_memory
+from attention_theory.in_context_reasoning.batches import Shared
 from attention_theory.in_context_reasoning.embedding import Embedding, embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.training import Shared, take_step
-from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training
+from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, TrainingRun
 from attention_theory.measure import cpu_seconds, peak_bytes
 
 TASK = Task(noisy=True, fillers="outputs allowed")
@@ -45,13 +45,13 @@ def main() -> int:
     for attention in ("Linear", "ReLU", "Softmax"):
         variants = [VARIANTS[f"Origin-{attention}-{full}"] for full in ("F", "FA")]
         stack = Stack(
-            [Training(one, a, r) for one in variants for a in LEVELS for r in RATES], TASK, dtype=torch.float32
+            [TrainingRun(one, a, r) for one in variants for a in LEVELS for r in RATES], TASK, dtype=torch.float32
         )
         rows = labels.repeat_interleave(len(RATES), dim=0).repeat(len(variants), 1)
 
         def gather(stack: Stack = stack, rows: torch.Tensor = rows) -> None:
             with torch.inference_mode():  # as in training
-                take_step(stack, Shared(sentences.tokens, TASK, torch.float32), rows, "subtraction")
+                Shared(sentences.tokens, TASK, torch.float32).step(stack, rows, "subtraction")
 
         codes = embedding(TASK.tokens, WIDTH).to(torch.float32)
         start = Weights(*(torch.zeros(WIDTH, WIDTH, requires_grad=True) for _ in range(3)))

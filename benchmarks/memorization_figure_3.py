@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from attention_theory.memorization.saturation import mean_entropy, saturation
+from attention_theory.memorization.saturation import saturation
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 
@@ -42,7 +42,7 @@ def summary(trainer: PanelTrainer) -> list[dict[str, Any]]:
                 "examples": setting.examples,
                 "accuracy": score.accuracy[model].item(),
                 "loss": score.loss[model].item(),
-                "entropy": mean_entropy(attention),
+                "entropy": torch.special.entr(attention).sum(dim=-1).mean().item(),
                 "share_saturated": found.share,
                 "share_with_a_free_head": found.share_with_a_free_head,
                 "first_examples_saturated": found.saturated[:, :FIRST_EXAMPLES].int().tolist(),

@@ -46,7 +46,7 @@ from attention_theory.training import train_many
 
 #: Arguments that must not be what the annotation says alone.
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "in_context_reasoning.experiments.curves.rate_of": {"high": 2.0, "low": -9.0},
+    "in_context_reasoning.curves.rate_of": {"high": 2.0, "low": -9.0},
     "linear_attention.learning.error_bounds.draw_directions": {"count": 3},
     "linear_attention.learning.quadratic.Quadratic.fit": {"labels": torch.zeros(8, 2)},  # a fit to noise takes seconds
     "linear_attention.machines.turing.simulate": {"head": 1},
@@ -65,7 +65,6 @@ EXEMPT = {
     )
 } | {
     "bridges.hyper_capacity.exact_features": "its powers modulo a prime are Python's whole numbers",
-    "in_context_reasoning.experiments.bigrams.slopes": "its sparse product has no form without data",
     "linear_attention.experiments.growth.growth_line": "the numbers of a line are Python's own",
     "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type told, measures in float64",
 }

@@ -36,7 +36,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     linear_hyper_attention,
     tuple_counts,
 )
-from attention_theory.hyper_attention.layers.pair_gram import pair_versatility
+from attention_theory.hyper_attention.layers.pair_gram import tuple_versatility
 from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.numerics import modular_rank, relative_error
@@ -474,7 +474,7 @@ def every_position(symbols, table):
 def conditions(size, table, count, length, unique):
     """Both conditions, the rank over symbols, the rank of the features, and by how much other inputs raise it."""
     symbols, width = sample_sequences(count, length, size, source, unique), table.shape[1]
-    over_symbols = pair_versatility(symbols, size).ranks
+    over_symbols = tuple_versatility(symbols, size).ranks
     others = torch.randint(-9, 10, (60, 7, width), generator=source)
     inputs = [
         every_position(symbols, table),

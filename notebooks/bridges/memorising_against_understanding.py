@@ -22,7 +22,7 @@ from itertools import product
 import torch
 
 from attention_theory.bridges.stored_sentences import coded, heads_needed, sentence_count, store, understood
-from attention_theory.in_context_reasoning.embedding import embed, embedding
+from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.task import Sentences, Task, sample_sentences, violations
 from attention_theory.memorization.attention import Examples, features
 from attention_theory.memorization.construction import build_heads
@@ -241,7 +241,7 @@ print(f"{int(whole.sum())} sentences of the small task; {sentences_there_are} of
 
 # %%
 some = sample_sentences(task, 3 * (length - 1) + 1, seeds[0])
-in_context = embed(some.tokens, embedding(words, 2 * words))
+in_context = embedding(words, 2 * words).embed(some.tokens)
 try:
     build_heads(Examples(in_context, in_context[:, -1]), 3, length)
     refused = 0

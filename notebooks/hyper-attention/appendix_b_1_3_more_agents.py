@@ -80,7 +80,6 @@ from attention_theory.hyper_attention.layers.self_attention import linear_attent
 from attention_theory.hyper_attention.worlds.grids import (
     distance_effect,
     labelled_effect,
-    product_code,
     shift_invariant_effect,
 )
 from attention_theory.randomness import generator, normal
@@ -132,7 +131,7 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 
 # %%
 draw = generator(seed)
-code = product_code(position_code(grid), position_code(grid))
+code = torch.kron(position_code(grid), position_code(grid))
 weights = normal(grid**2, 1, seed=draw)
 symbols = sample_sequences(samples, agents, grid**2, draw)
 one_more = sample_sequences(samples, agents + 1, grid**2, draw)
@@ -288,7 +287,8 @@ claim.verdict()
 
 # %%
 policies = one_hot(2)
-agent_code = product_code(policies, position_code(labelled_grid), position_code(labelled_grid))
+along = position_code(labelled_grid)
+agent_code = torch.kron(torch.kron(policies, along), along)
 meets = labelled_effect(labelled_grid)
 kinds = 2 * labelled_grid**2
 agent_weights = normal(kinds, 1, seed=draw)

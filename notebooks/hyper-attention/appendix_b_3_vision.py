@@ -46,7 +46,6 @@ from sklearn.datasets import load_digits
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.vision import (
-    colour_value,
     convolve,
     count_at_offsets,
     fit_kernel,
@@ -81,7 +80,7 @@ digits = torch.from_numpy(load_digits().images[:images_tried] >= threshold).doub
 noise = torch.randint(2, (random_images, 8, 8), generator=generator(seed)).double()
 images = torch.cat([digits, noise])
 tokens = pixel_tokens(images)
-value = colour_value(64)
+value = torch.eye(65, 1, dtype=torch.float64)  # reads the colour
 
 
 def layer(offsets, value=value):

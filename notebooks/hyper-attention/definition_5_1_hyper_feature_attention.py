@@ -24,6 +24,7 @@ from itertools import pairwise
 
 import torch
 
+from attention_theory.hyper_attention.certified.pairs import certify_feature_layer
 from attention_theory.hyper_attention.interactions.interactions import aggregate_interactions
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     linear_hyper_feature_attention,
@@ -36,10 +37,8 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     Weight,
     block_parameters,
     coupled_interaction,
-    dense_parameters,
     embed_features,
     layer_of,
-    product_parameters,
     product_symbols,
     product_tables,
 )
@@ -173,7 +172,8 @@ by_features = queries @ (keys.mT @ (embedded @ values[:, None]).prod(dim=0))
 single = linear_hyper_feature_attention(embedded, dense[:1], values[:1])
 
 # %% [markdown]
-# Fewer factors must differ, and so must matrix products.
+# Fewer factors must differ, and so must matrix products. For two features of two values, we also try all unit tables,
+# which make all tables because both sides are linear in each of them.
 
 # %%
 claim = Claim("hyper-attention/definition-5-1")
@@ -184,6 +184,7 @@ claim.close(
 )
 claim.control.close("order 1 in place of the full order, error", single, by_definition)
 claim.misprint.close("matrix products as printed in App. F.2, error", as_printed, direct)
+claim.certified("two features of two values: all tables", certify_feature_layer())
 claim.verdict()
 
 # %% [markdown]
@@ -236,9 +237,9 @@ claim.verdict()
 features = range(1, most_features + 1)
 unit = torch.eye(feature_size, dtype=torch.float64)
 blocks = [block_parameters([CoupledHead([Factor(k, k, unit) for k in range(m)], [])]) for m in features]
-dense_two = [dense_parameters(2, [feature_size] * m, features=0) for m in features]
-dense_each = [dense_parameters(m, [feature_size] * m, features=0) for m in features]
-product = [product_parameters([feature_size] * m) for m in features]
+dense_two = [2 * (feature_size * m) ** 2 for m in features]
+dense_each = [m * (feature_size * m) ** 2 for m in features]
+product = [feature_size ** (2 * m) for m in features]
 counted = {
     "tables (non-zero blocks)": blocks,
     "dense, two factors": dense_two,
@@ -282,8 +283,8 @@ def differences(values: list[int], times: int) -> int:
 made = {}
 for m in range(1, 5):
     head = CoupledHead([Factor(k, k, torch.ones(2, 2)) for k in range(m)], [])
-    made[f"dense, M = {m}"] = layer_of(head, [2] * m)[0].numel() - dense_parameters(m, [2] * m, features=0)
-    made[f"product symbols, M = {m}"] = product_tables(head, [2] * m)[0].numel() - product_parameters([2] * m)
+    made[f"dense, M = {m}"] = layer_of(head, [2] * m)[0].numel() - m * (2 * m) ** 2
+    made[f"product symbols, M = {m}"] = product_tables(head, [2] * m)[0].numel() - 2 ** (2 * m)
 
 # %% [markdown]
 # A polynomial of degree $p$ has zero differences of order $p + 1$; the exponential has not.

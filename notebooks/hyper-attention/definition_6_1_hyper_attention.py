@@ -50,15 +50,15 @@ from itertools import product
 import torch
 from torch import Tensor
 
+from attention_theory.hyper_attention.certified.tuples import certify_five_sums, certify_low_rank_form
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
     linear_hyper_attention,
     pair_counts,
-    pair_features,
     tensor_from_factors,
-    triple_features,
+    tuple_features,
 )
 from attention_theory.hyper_attention.layers.linear_sums import cubic_pair_sum
 from attention_theory.hyper_attention.layers.sums import SUMS
@@ -144,7 +144,8 @@ show.table(
 # %% [markdown]
 # Appendix G.1 prints $C, W^V \in \mathbb R^{d \times n}$. What its formulas index are tensors with $n$ axes: $d^n$
 # entries of $C$ and $d^{n-1} d_2$ of $W^V$. (The text that was read may have lost an exponent here: with $d^{\times n}$
-# in the place of $d \times n$ the shape of $C$ would be right.)
+# in the place of $d \times n$ the shape of $C$ would be right.) For two symbols and four tokens, sympy settles all five
+# sums for all tensors.
 
 # %%
 claim = Claim("hyper-attention/definition-6-1")
@@ -155,6 +156,7 @@ for sum_over in SUMS:
 smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
 claim.control.equal("another sum in the place of j1 <= j2, least difference", smallest, 0)
 claim.misprint.equal("entries of C at order 3 are d n", effect.numel(), size * 3)
+claim.certified("two symbols, four tokens: all C and W", certify_five_sums())
 claim.verdict()
 
 # %% [markdown]
@@ -181,7 +183,7 @@ projected = cubic_pair_sum(hot @ q, hot @ k1, hot @ k2, hot @ v1, hot @ v2, sum_
 fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot @ v2, sum_over="le") @ v3.T
 
 # %% [markdown]
-# One term of $C$ left out must show.
+# One term of $C$ left out must show. For three tokens and rank two, sympy settles the equality for all factors.
 
 # %%
 claim = Claim("hyper-attention/low-rank-form")
@@ -190,6 +192,7 @@ one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1
 tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
 claim.at_most("C as the printed sum over its R terms, largest error", tensor_error, 1e-12, of="proof")
 claim.control.close("one term of C left out, error", fewer, full)
+claim.certified("rank two: all tokens and factors", certify_low_rank_form())
 claim.verdict()
 
 # %% [markdown]
@@ -231,13 +234,13 @@ tasks = {
 # their mean.
 
 # %%
-pairs, triples = pair_features(symbols, size), triple_features(symbols, size, "lt")
+pairs, triples = tuple_features(symbols, size, 1), tuple_features(symbols, size, 2, "lt")
 missed = {
     task: (relative_residual(pairs, target.flatten(0, 1)), relative_residual(triples, target.flatten(0, 1)))
     for task, target in tasks.items()
 }
 layer = linear_hyper_attention(hot, synergy, pay, "lt")
-own_sum = relative_residual(triple_features(symbols, size, "le"), tasks["alliances"].flatten(0, 1))
+own_sum = relative_residual(tuple_features(symbols, size, 2, "le"), tasks["alliances"].flatten(0, 1))
 show.table(
     ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
     [[task, *both] for task, both in missed.items()],

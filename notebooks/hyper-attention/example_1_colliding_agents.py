@@ -84,8 +84,8 @@ require(seed=(seed, 0, None))
 # %%
 draw = generator(seed)
 positions = torch.randint(grid, (starts, agents, 2), generator=draw)
-run = simulate(positions, grid, radius)
-partners = run.touched.sum(dim=-1)
+paths, touched = simulate(positions, grid, radius)
+partners = touched.sum(dim=-1)
 
 # %% [markdown]
 # The first of these starts at three moments.
@@ -93,7 +93,7 @@ partners = run.touched.sum(dim=-1)
 # %%
 fig, axes = show.axes(1, 3, width=9, height=3.4, sharey=True)
 for axis, time in zip(axes, (0, grid // 4, grid), strict=True):
-    places = run.paths[time, 0]
+    places = paths[time, 0]
     for (x, y), cost in zip(places.tolist(), partners[0].tolist(), strict=True):
         colour = show.COLOURS[1] if cost else show.COLOURS[0]
         for turn in (-grid, 0, grid):  # the loop in y: a disc that leaves at the top comes in at the bottom

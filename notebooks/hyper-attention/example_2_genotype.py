@@ -62,7 +62,7 @@ from attention_theory.encodings import one_hot
 from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.hyper_attention.worlds.genotype import activation, activation_score, saturate
+from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -88,6 +88,11 @@ def outputs(symbols, score):
     """The layer's output for each token."""
     ones = torch.ones(len(score), 1, dtype=torch.float64)
     return linear_attention(one_hot(len(score))[symbols], score, ones).squeeze(-1)
+
+
+def saturate(z):
+    """The ReLU layer of Appendix B.2: ``min(1, z)``."""
+    return 1 - torch.relu(1 - z)
 
 
 printed = activation_score(dictionary, size, form="printed", length=trained_length)

@@ -31,7 +31,6 @@ from attention_theory.hyper_attention.interactions.projections import (
     agreements,
     least_width,
     missed_agreements,
-    most_rank,
     width_for,
 )
 from attention_theory.randomness import normal, streams
@@ -288,7 +287,7 @@ for width in (2, 3, 4):
     factors = normal(7, 128, width, seed=seed) @ normal(128, width, seed=seed + 1).mT
     product = factors.prod(dim=0)
     rank = torch.linalg.matrix_rank(product / product.norm(dim=1, keepdim=True), rtol=1e-12)
-    ranks[f"7 factors, d = {width}"] = int(rank) - most_rank(width, 7)
+    ranks[f"7 factors, d = {width}"] = int(rank) - math.comb(width + 6, 7)
 share_of_features = {f"{n} features": least_width(n, values) / n for n in (16, 64, 256, 1024)}
 show.table(["features", "least d, over their number"], list(share_of_features.items()))
 

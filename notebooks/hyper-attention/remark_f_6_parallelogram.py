@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from attention_theory.encodings import one_hot
+from attention_theory.hyper_attention.certified.pairs import certify_parallelogram
 from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.interactions import represent
 from attention_theory.hyper_attention.layers.hyper_feature_attention import linear_hyper_feature_attention
@@ -278,6 +279,9 @@ show.table(["target", "missed by the best linear attention, side by side"], miss
 # ## How we checked
 # We require the defect of every stack to be no larger than rounding errors, and the defect of both targets to be large.
 # As controls, the best linear layer should miss the target, and softmax attention should break the identity.
+#
+# For two heads of width three, sympy proves that a layer with any weights keeps the relation, and so does every stack
+# of such layers.
 
 # %%
 claim = Claim("hyper-attention/remark-f-6")
@@ -294,6 +298,7 @@ claim.at_least("defect of the targets", target_defects, 1e-3, of="proof")
 claim.number("missed by the best linear attention", missed["like with like"])
 claim.control.at_most("best linear attention, side by side, missed", min(missed.values()), 1e-12)
 claim.control.at_most("defect of softmax attention", softmax_defect, 1e-12)
+claim.certified("two heads of width three: all weights, any depth", certify_parallelogram())
 claim.verdict()
 
 # %% [markdown]

@@ -77,8 +77,7 @@ from attention_theory.hyper_attention.language.language_model import BASELINES, 
 from attention_theory.hyper_attention.language.pretraining import Training, bigram_loss, gaps, train_table, unigram_loss
 from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     aggregate_tuples,
-    pair_features,
-    triple_features,
+    tuple_features,
 )
 from attention_theory.measure import cpu_seconds, matrix_operations
 from attention_theory.randomness import generator, normal
@@ -235,7 +234,7 @@ tasks = {
     "two-way": aggregate_tuples(symbols, normal(4, 4, seed=draw), normal(4, 1, seed=draw), "all"),
     "three-way": aggregate_tuples(symbols, normal(4, 4, 4, seed=draw), normal(4, 4, 1, seed=draw), "le"),
 }
-pairs, triples = pair_features(symbols, 4), triple_features(symbols, 4, "le")
+pairs, triples = tuple_features(symbols, 4, 1), tuple_features(symbols, 4, 2, "le")
 missed = {
     name: (relative_residual(pairs, task.flatten(0, 1)), relative_residual(triples, task.flatten(0, 1)))
     for name, task in tasks.items()

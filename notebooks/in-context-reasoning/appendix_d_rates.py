@@ -23,11 +23,9 @@
 # %%
 import itertools
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.experiments.ends_of_runs import left_of_the_way, spread, steps_to
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
-from attention_theory.in_context_reasoning.table_1 import closed_end, train_grid
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, closed_end
 from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.in_context_reasoning.variants import VARIANTS
 from attention_theory.randomness import streams
 from attention_theory.validation import require
@@ -88,7 +86,7 @@ families = {
 names = [name for family in families.values() for name in family]
 sizes = {"evaluation": 64, "device": device}
 seldom = sizes | {"record_every": steps // 8}
-histories = train_grid_seeds(names, task, [alpha], rates, steps, batch, of_runs, **seldom)
+histories = train_grid(names, task, [alpha], rates, steps, batch, of_runs, **seldom, together=True)
 
 # %% [markdown]
 # How sensitive a model is: the spread over the rates of where its loss ends, as a share of the way from the plateau of
@@ -98,7 +96,11 @@ histories = train_grid_seeds(names, task, [alpha], rates, steps, batch, of_runs,
 # %%
 def left(name, eta):
     """What is left of the way at the end, by run."""
-    return [left_of_the_way(history, name, alpha, eta) for history in histories]
+    return [history.fraction_left("population", name, alpha, eta) for history in histories]
+
+
+def spread(values):
+    return max(values) - min(values)
 
 
 def sensitivity(name):
@@ -196,14 +198,14 @@ full = families["numbers"]
 other = "Origin-ReLU-F"
 levels = [0.0, alpha]
 often = {"record_every": 1, "evaluation": 16, "device": device}
-race = train_grid(full, task, levels, race_rates, steps, batch, of_runs[0], **often)
-slow = train_grid([other], task, [alpha], race_rates, steps, batch, of_runs[0], **often)
+race = train_grid(full, task, levels, race_rates, steps, batch, [of_runs[0]], **often)[0]
+slow = train_grid([other], task, [alpha], race_rates, steps, batch, [of_runs[0]], **often)[0]
 
 
 def counted(name, level):
     """Steps until the loss is within the tolerance of its end, by rate; one more than all steps if never."""
     goal = closed_end(name, level, tokens) + tolerance
-    return [steps_to(race, name, level, eta, goal) for eta in race_rates]
+    return [race.steps_to(goal, name, level, eta) for eta in race_rates]
 
 
 show.table(
@@ -241,7 +243,7 @@ show.figure(
 # %%
 def of_control():
     """Steps of the control until its loss is within the tolerance of the Bayes risk, by rate."""
-    return [steps_to(slow, other, alpha, eta, bayes_risk(alpha) + tolerance) for eta in race_rates]
+    return [slow.steps_to(bayes_risk(alpha) + tolerance, other, alpha, eta) for eta in race_rates]
 
 
 def rise(found):

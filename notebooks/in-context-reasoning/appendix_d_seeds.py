@@ -44,12 +44,9 @@ import statistics
 
 import scipy.stats
 
-from attention_theory.in_context_reasoning.experiments.ends_of_runs import left_of_the_way, spread
-from attention_theory.in_context_reasoning.experiments.layer_ends import share
-from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train_grid, train_on_sample
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
@@ -88,7 +85,7 @@ of_runs = streams(seed, seeds)
 # %%
 task = Task(tokens, length=length)
 sizes = {"evaluation": 64, "record_every": steps // 8, "device": device}
-histories = train_grid_seeds(TABLE_1, task, levels, rates, steps, batch, of_runs, **sizes)
+histories = train_grid(TABLE_1, task, levels, rates, steps, batch, of_runs, **sizes, together=True)
 
 # %% [markdown]
 # Where a loss ends is told by what is left of the way from the plateau of a model that does not know the output, 1,
@@ -106,12 +103,16 @@ def near(size):
 
 def ends(name, alpha, eta):
     """What is left of the way at the end, by run."""
-    return [left_of_the_way(history, name, alpha, eta) for history in histories]
+    return [history.fraction_left("population", name, alpha, eta) for history in histories]
 
 
 def at_better(name, alpha):
     """The ends at the rate with the lower mean, by run."""
     return min((ends(name, alpha, eta) for eta in rates), key=sum)
+
+
+def spread(values):
+    return max(values) - min(values)
 
 
 def apart(name, alpha):
@@ -181,13 +182,14 @@ show.table(
 origin = "Origin-Linear-FA"
 small = {"evaluation": 256, "record_every": passes * samples, "device": device}
 of_figure = [
-    train_linear_on_sample(
-        [Training(VARIANTS[origin], 0.5, 0.1)],
+    train_on_sample(
+        [TrainingRun(VARIANTS[origin], 0.5, 0.1)],
         Task(60, length=length, noisy=True),
         samples,
         passes,
         samples // 4,
         stream,
+        counted=True,
         **small,
     )
     for stream in of_runs
@@ -197,8 +199,11 @@ of_figure = [
 # What the layers predict at the end of each run, and where its loss is:
 
 # %%
-shares = {layer: [share(run, layer, origin, 0.5, 0.1) for run in of_figure] for layer in ("attention", "feed_forward")}
-losses = [left_of_the_way(run, origin, 0.5, 0.1) for run in of_figure]
+shares = {
+    layer: [run.of(f"{layer}_hits", origin, 0.5, 0.1)[-1].item() for run in of_figure]
+    for layer in ("attention", "feed_forward")
+}
+losses = [run.fraction_left("population", origin, 0.5, 0.1) for run in of_figure]
 show.table(
     ["run", "attention at y", "feed-forward at τ", "left of the way"],
     [[run, *row] for run, row in enumerate(zip(*shares.values(), losses, strict=True))],

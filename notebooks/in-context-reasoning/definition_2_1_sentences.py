@@ -13,6 +13,7 @@
 import torch
 from scipy.stats import chisquare
 
+from attention_theory.in_context_reasoning.certified.sentences import certify_reading
 from attention_theory.in_context_reasoning.task import (
     Sentences,
     Task,
@@ -184,7 +185,8 @@ show.table(
 # %% [markdown]
 # Every row has a 1 under the condition that it breaks, and under no other: with any one of the conditions left out, the
 # check would let some break pass. That is the control. The small shares are sentences in which the overwritten places
-# held $q$ or $y$ of a bigram, so that a second condition breaks.
+# held $q$ or $y$ of a bigram, so that a second condition breaks. What the definition implies is tried on every sentence
+# of a small task.
 
 # %%
 own = {name: seen[name][condition] for name, (_, condition) in breaks.items()}
@@ -204,6 +206,7 @@ claim.control.equal("one output never drawn: p-value", estimate(lame), 0.5, tole
 claim.equal("labels that are neither y nor τ", (~is_noise & (labels != several.output)).sum(), 0)
 claim.equal("sentences whose C is not the one asked for", (counted != copies).sum(), 0)
 claim.equal("outputs misread from the context", (recover_output(several.tokens, noisy) != several.output).sum(), 0)
+claim.certified("every sentence of six words: what follows", certify_reading(Task(6, 2, 2, 6)))
 claim.verdict()
 
 # %% [markdown]

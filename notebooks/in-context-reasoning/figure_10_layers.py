@@ -51,10 +51,9 @@
 # %%
 import itertools
 
-from attention_theory.in_context_reasoning.experiments.layer_ends import share, shortfall
-from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train_on_sample
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -101,10 +100,10 @@ layers = {"attention": "y", "feed_forward": "τ"}
 # %%
 def train(fillers, stream):
     """The model at each noise level on one sample."""
-    runs = [Training(VARIANTS[name], alpha, rate) for alpha in tried[fillers]]
+    runs = [TrainingRun(VARIANTS[name], alpha, rate) for alpha in tried[fillers]]
     task = Task(tokens, length=length, noisy=True, fillers=rules[fillers])
     options = {"evaluation": evaluation, "record_every": every, "device": device}
-    return train_linear_on_sample(runs, task, samples, passes, batch, stream, **options)
+    return train_on_sample(runs, task, samples, passes, batch, stream, counted=True, **options)
 
 
 of_runs = {text: streams(seed, seeds), other: streams(seed, max(seeds, other_seeds))[:other_seeds]}
@@ -118,12 +117,15 @@ histories = {fillers: [train(fillers, stream) for stream in of_runs[fillers]] fo
 # %%
 def shares(fillers, layer, alpha):
     """The share of sentences by run."""
-    return [share(history, layer, name, alpha, rate) for history in histories[fillers]]
+    return [history.of(f"{layer}_hits", name, alpha, rate)[-1].item() for history in histories[fillers]]
 
 
 def apart(fillers, layer, alpha):
     """The shortfall of the mean logit at the layer's token by run."""
-    return [shortfall(history, layer, name, alpha, rate)[-1].item() for history in histories[fillers]]
+    own = {"attention": "attention_output", "feed_forward": "feed_forward_noise"}[layer]
+    largest = f"{layer}_largest"
+    ends = [[each.of(measure, name, alpha, rate)[-1] for measure in (own, largest)] for each in histories[fillers]]
+    return [(1 - mean / most).item() for mean, most in ends]
 
 
 def listed(values):

@@ -37,11 +37,10 @@ import math
 
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk, softmax_limit
-from attention_theory.in_context_reasoning.experiments.curves import growth, rate_of, share_left
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
-from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes, softmax_limit
+from attention_theory.in_context_reasoning.curves import rate_of
 from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
 
@@ -85,7 +84,7 @@ def trained(names, noise, fillers="neutral", exact=()):
     """The histories of the models by seed, at one noise level, under one rule of the fillers."""
     task, runs = Task(tokens, length=length, fillers=fillers), range(seed, seed + seeds)
     options = {"exact": exact, "evaluation": evaluation, "record_every": max(1, round(2 / rate)), "device": device}
-    return train_grid_seeds(names, task, [noise], [rate], steps, batch, runs, **options)
+    return train_grid(names, task, [noise], [rate], steps, batch, runs, **options, together=True)
 
 
 text = {0.0: trained(models, 0.0, exact=[linear]), alpha: trained(models, alpha)}
@@ -346,7 +345,7 @@ for name in (only_w, linear):
 claim.equal(f"{softmax}: loss at the end", estimate(ends[alpha]), at_rest[alpha].loss, tolerance=1e-2)
 claim.control.at_most(f"{softmax}: loss above the Bayes risk", min(ends[alpha]) - bayes_risk(alpha), 1e-5)
 for name in (only_w, linear, no_sum):
-    left = mean([share_left(history, "population", name, alpha, rate) for history in text[alpha]])
+    left = mean([history.fraction_left("population", name, alpha, rate) for history in text[alpha]])
     claim.number(f"{name}: share of the way from the plateau that is left", left)
 claim.verdict()
 
@@ -393,7 +392,7 @@ ways = {
     ("outputs as fillers", alpha): other[alpha],
 }
 grown = {
-    (name, way, noise): [growth(history, "unseen", name, noise, rate) for history in histories]
+    (name, way, noise): [history.growth("unseen", name, noise, rate) for history in histories]
     for (way, noise), histories in ways.items()
     for name in models
     if name in {run.variant.name for run in histories[0].runs}
@@ -465,9 +464,9 @@ for name, rule in itertools.product(original, (way, outputs)):
     curves = [history.of("unseen", name, alpha, rate) for history in ways[rule, alpha]]
     claim.number(f"{name}, {rule}: unseen loss at the end, above its least", mean([c[-1] - c.min() for c in curves]))
 for name in original:
-    left = [share_left(history, "unseen", name, alpha, rate) for history in text[alpha]]
+    left = [history.fraction_left("unseen", name, alpha, rate) for history in text[alpha]]
     claim.at_least(f"{name}: share of the way from the plateau that is left, unseen words", estimate(left), 1)
-left = [share_left(history, "unseen", full, alpha, rate) for history in text[alpha]]
+left = [history.fraction_left("unseen", full, alpha, rate) for history in text[alpha]]
 claim.control.at_least(f"{full}: the same share", estimate(left), 1)
 claim.control.at_least(f"{full}: slope of the unseen loss", estimate(grown[full, way, alpha]), 1e-5)
 claim.verdict()

@@ -32,12 +32,10 @@
 # %%
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.experiments.curves import share_left
-from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train_on_sample
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
 
@@ -79,8 +77,8 @@ other_rate = 0.5 if rate < 0.5 else 0.1
 
 # %%
 per_epoch = samples // batch
-models = [Training(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
-models.append(Training(VARIANTS[origin], 0.8, other_rate))
+models = [TrainingRun(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
+models.append(TrainingRun(VARIANTS[origin], 0.8, other_rate))
 options = {
     "evaluation": evaluation,
     "arithmetic": "subtraction",
@@ -155,7 +153,7 @@ show.figure(
 # %%
 def left(histories, measure, name, alpha, eta=rate):
     """The share of the way from the plateau to the Bayes risk that is left, by data set."""
-    return [share_left(history, measure, name, alpha, eta) for history in histories]
+    return [history.fraction_left(measure, name, alpha, eta) for history in histories]
 
 
 def least(histories, name, alpha, eta=rate):

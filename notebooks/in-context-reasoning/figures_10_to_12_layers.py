@@ -28,12 +28,11 @@ import math
 
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.experiments.linear_sample import LINEAR, train_linear_on_sample
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius
-from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train_on_sample
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
@@ -67,7 +66,7 @@ require(
 )
 steps = passes * (samples // batch)
 require(rate_times_steps=(rate * steps, 0.0, 40.0))  # beyond it float64 does not carry Figure 12
-origin, only_w, full = LINEAR
+linear = origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA"
 levels, text, other = (0.2, 0.5, 0.8), "neutral", "outputs allowed"
 sizes = {"evaluation": evaluation, "record_every": max(1, steps // 10), "device": device}
 
@@ -82,11 +81,10 @@ sizes = {"evaluation": evaluation, "record_every": max(1, steps // 10), "device"
 # %%
 def train(names, fillers, stream, part=1, **options):
     """Some of the models at the three noise levels on one sample; a batch may be a part of the full one."""
-    runs = [Training(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
+    runs = [TrainingRun(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
     task = Task(tokens, length=length, noisy=True, fillers=fillers)
-    return train_linear_on_sample(
-        runs, task, samples, max(1, passes // part), batch // part, stream, **sizes, **options
-    )
+    sizing = max(1, passes // part), batch // part
+    return train_on_sample(runs, task, samples, *sizing, stream, counted=True, **sizes, **options)
 
 
 of_runs = streams(seed, seeds)
@@ -257,13 +255,14 @@ def before(alpha):
 # %%
 long = math.ceil(60 / rate / (samples // (batch // 4)))  # epochs that would take λ to 60
 small = {"evaluation": 64, "device": device}
-far = train_linear_on_sample(
-    [Training(VARIANTS[full], 0.5, rate)],
+far = train_on_sample(
+    [TrainingRun(VARIANTS[full], 0.5, rate)],
     Task(tokens, length=16, noisy=True),
     samples,
     long,
     batch // 4,
     of_runs[0],
+    counted=True,
     **small,
 )
 stop = far.of("attention_output", full, 0.5, rate)[-1] / (rate * far.steps[-1])
@@ -334,13 +333,13 @@ show.figure(
 # words as well; it is better than Origin-Linear-FA by far.
 
 # %%
-ends = {name: {alpha: left("population", name, alpha) for alpha in levels} for name in LINEAR}
-unseen = {name: {alpha: left("unseen", name, alpha) for alpha in levels} for name in LINEAR}
+ends = {name: {alpha: left("population", name, alpha) for alpha in levels} for name in linear}
+unseen = {name: {alpha: left("unseen", name, alpha) for alpha in levels} for name in linear}
 show.table(
     ["model", "words", *(f"α = {alpha}" for alpha in levels)],
     [
         [name, words, *(", ".join(f"{value:.2f}" for value in found[name][alpha]) for alpha in levels)]
-        for name in LINEAR
+        for name in linear
         for words, found in (("trained", ends), ("unseen", unseen))
     ],
     caption="What is left of the way from the plateau, 1, to the Bayes risk, 0, at the end of each run",

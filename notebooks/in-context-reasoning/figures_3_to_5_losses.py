@@ -23,9 +23,9 @@
 # %%
 import math
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.table_1 import gap_to_bayes, train_grid
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -66,7 +66,7 @@ task = Task(tokens, length=length, fillers="outputs allowed")
 options = {"evaluation": evaluation, "device": device}
 often = options | {"record_every": 5}
 runs = [
-    train_grid(models, task, levels, rates, steps, batch, seed, **options, record_every=max(1, steps // 40))
+    train_grid(models, task, levels, rates, steps, batch, [seed], **options, record_every=max(1, steps // 40))[0]
     for seed in range(seeds)
 ]
 
@@ -260,7 +260,8 @@ panels(
 # %%
 alone = ["Origin-ReLU-F"]
 both = [
-    train_grid(alone, task, [0.0], rates, noiseless_steps, batch, seed, exact=alone, **often) for seed in range(seeds)
+    train_grid(alone, task, [0.0], rates, noiseless_steps, batch, [seed], exact=alone, **often)[0]
+    for seed in range(seeds)
 ]
 long = {"subtraction": both, "log-domain": [history.with_arithmetic("log-domain") for history in both]}
 

@@ -28,11 +28,10 @@
 # %%
 import math
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk, odds
-from attention_theory.in_context_reasoning.table_1 import closed_end, gap_to_bayes, train_grid
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, closed_end, gap_to_bayes, odds
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import train
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train, train_grid
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -71,8 +70,8 @@ measured = ("population", "unseen", "attention_output")
 sizes = {"evaluation": evaluation, "record_every": max(1, steps // 40), "measured": measured, "device": device}
 runs = {
     (rule, seed): train_grid(
-        models, Task(tokens, length=length, fillers=rule), levels, rates, steps, batch, seed, **sizes
-    )
+        models, Task(tokens, length=length, fillers=rule), levels, rates, steps, batch, [seed], **sizes
+    )[0]
     for rule in ("outputs allowed", "neutral")
     for seed in range(seeds)
 }
@@ -209,7 +208,7 @@ judge(claim, "Reparam-ReLU-F", noise)
 for eta in rates:
     claim.at_most(f"η = {eta}, noiseless: loss", ends("Reparam-ReLU-F", "population", eta, [0.0]), 1e-3)
 claim.control.at_least("noiseless: share of the way left", shares("Reparam-ReLU-F", slow, [0.0]), 0.5)
-run = [Training(VARIANTS["Reparam-ReLU-F"], 0.0, fast)]
+run = [TrainingRun(VARIANTS["Reparam-ReLU-F"], 0.0, fast)]
 frozen = train(run, Task(tokens, length=32), 20, 32, relu_shift=0.0, evaluation=64).values["population"][-1]
 claim.control.at_most("without the shift in ReLU: loss after 20 steps", frozen, math.log(tokens) - 1)
 claim.verdict()

@@ -12,9 +12,10 @@ import math
 
 import torch
 
+from attention_theory.in_context_reasoning.certified.sentences import certify_logits, certify_scores, certify_signs
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.embedding import embed, embedding, random_units
+from attention_theory.in_context_reasoning.embedding import embedding, random_units
 from attention_theory.in_context_reasoning.model import Architecture, Pass, Weights, dense_forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, sample_sentences
@@ -231,7 +232,8 @@ without_scale = (run(scales).scores - after_trigger).abs().max()
 # %% [markdown]
 # ## How we checked
 # For both lemmas, we compare every score, logit and loss with its formula. The three broken versions are the controls.
-# The two slips in the paper's proofs must also fail.
+# The two slips in the paper's proofs must also fail. In small tasks we also run every sentence, and computer algebra
+# extends the result to every $\lambda\ge0$.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-a-1")
@@ -242,6 +244,7 @@ own_error = (own_logit - scales[sentences.trigger])[apart].abs().max()
 claim.at_most("a trigger at H - 1 has logit λ of its own, off by", own_error, 1e-12)
 claim.control.at_most("that trigger's logit is 0, smallest", own_logit[apart].min(), 1e-12)
 claim.number("scores, largest error", score_error)
+claim.certified("seven words: the score, in sentences of every length", certify_scores(Task(7, 3, 2)))
 claim.verdict()
 
 # %%
@@ -260,6 +263,7 @@ claim.control.at_most("a second bigram (q, n), C = 1: loss at λ = 20", rival, 1
 claim.control.close("d = 1.5 N: logits minus λ C 1{j = y}", leaky, expected, atol=1e-12)
 claim.misprint.at_most("sketch: scores minus 1{previous word is q}, largest", without_scale, 1e-12, of="proof")
 claim.misprint.at_most("logit at q minus λ C, smallest", astray, 1e-12, of="proof")
+claim.certified("the logits of every sentence of six words; the loss", certify_logits(Task(6, 2, 2, 6)))
 claim.verdict()
 
 # %% [markdown]
@@ -305,7 +309,7 @@ noisy_sentences = sample_sentences(noisy, count, seeds[5], copies)
 
 def logits_under(activation, on: Sentences, weights: Weights) -> torch.Tensor:
     """Eq. (1) with any activation: its logits on the sentences."""
-    inputs = embed(on.tokens, codes)
+    inputs = codes.embed(on.tokens)
     attended = torch.einsum("sh,shd->sd", activation(dense_forward(on.tokens, codes, weights, linear).scores), inputs)
     through = attended @ weights.value.mT + (inputs[:, -1] + attended) @ weights.feed_forward.mT
     return through @ codes.word.mT
@@ -345,6 +349,8 @@ claim.at_most("loss at λ = 10 over its closed form at c λ, minus 1, largest", 
 claim.control.at_most("not linear on the right: logits minus those of linear attention", unlike, 1e-12)
 for name, activation in others.items():
     claim.number(f"{name}: loss at λ = 10", loss_under(activation).mean())
+small = Task(6, 1, 2, 6, noisy=True)
+claim.certified("no negative score in any noisy sentence of six words", certify_signs(small))
 claim.verdict()
 
 # %% [markdown]

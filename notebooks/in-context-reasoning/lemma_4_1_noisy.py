@@ -11,6 +11,8 @@
 # %%
 import torch
 
+from attention_theory.in_context_reasoning.certified.noisy import certify_any_law
+from attention_theory.in_context_reasoning.certified.sentences import certify_noisy_logits
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, odds
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
 from attention_theory.in_context_reasoning.embedding import embedding
@@ -227,7 +229,8 @@ p_y = run(60.0, odds(0.2), on=missing).logits.softmax(dim=1)[rows, sentences.out
 p_y_gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
 
 # %% [markdown]
-# The equations of the proof count as parts of the proof, the loss as the statement.
+# The equations of the proof count as parts of the proof, the loss as the statement. In a small task every sentence is
+# run, and a solver proves for all $\alpha$, $C$, $\lambda$ and $N$ that the excess is at most $(N-1)e^{-\lambda}$.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-4-1")
@@ -247,6 +250,8 @@ claim.at_most("C = 0, α = 0.2: probability of y, error", p_y_gap, 1e-12, of="pr
 claim.misprint.equal(
     "C = 0, as the proof has it: probability of y at λ = 60", p_y.min(), 0.8, tolerance=1e-3, of="proof"
 )
+small = Task(6, 1, 2, 6, noisy=True)
+claim.certified("the logits of every sentence of six words; the excess", certify_noisy_logits(small))
 claim.verdict()
 
 # %% [markdown]
@@ -279,6 +284,7 @@ inside = {name: gap for name, gap in gaps.items() if not name.startswith("no big
 outside = {name: gap for name, gap in gaps.items() if name not in inside}
 claim.at_most("loss at λ = 60 minus the Bayes risk, largest", inside, 1e-10)
 claim.control.at_most("no bigram (q, y): the same", outside, 1e-10)
+claim.certified("excess at most (N-1) exp(-λ), for all α and C", certify_any_law())
 claim.verdict()
 
 # %% [markdown]

@@ -20,14 +20,7 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding, random_units
-from attention_theory.in_context_reasoning.model import (
-    Architecture,
-    Weights,
-    dense_forward,
-    forward,
-    gradients,
-    in_codes,
-)
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
 from attention_theory.numerics import numerical_rank
@@ -66,7 +59,7 @@ one = torch.ones(1, dtype=torch.float64)
 
 # %%
 shown = sample_sentences(task, 5, seeds[3])
-picture = forward(shown.tokens, in_codes(reparameterised(task, codes, one), codes), Architecture())
+picture = forward(shown.tokens, reparameterised(task, codes, one).in_codes(codes), Architecture())
 fig, axis = show.axes(width=7.0, height=2.2)
 places = torch.cartesian_prod(torch.arange(5), torch.arange(length)).tolist()
 image = axis.imshow(picture.weights, aspect="auto", vmin=0, vmax=1)
@@ -106,7 +99,7 @@ show.figure(
 # %%
 draw = generator(seeds[4])
 weights = Weights(*(normal(width, width, seed=draw) / 4 for _ in range(3)))
-small = in_codes(weights, codes)
+small = weights.in_codes(codes)
 
 
 def loss_of(parts: Weights, architecture: Architecture) -> float:
@@ -133,7 +126,7 @@ def slope_gap(architecture: Architecture) -> float:
     """The largest gap between closed-form slopes and central differences."""
     done = forward(sentences.tokens, small, architecture)
     loss = cross_entropy(done.logits, labels)
-    slopes = gradients(sentences.tokens, small, architecture, done, loss.error * loss.log_scale.exp())
+    slopes = architecture.gradients(sentences.tokens, small, done, loss.error * loss.log_scale.exp())
     gaps = []
     for index, slope in enumerate(slopes.matrices):
         for entry in torch.randint(slope.numel(), (5,), generator=draw).tolist():
@@ -187,7 +180,7 @@ claim.verdict()
 # %%
 zero = forward(sentences.tokens, Weights(*(torch.zeros_like(part) for part in small.matrices)), Architecture())
 built = reparameterised(task, codes, 6 * one, odds(noise))
-done = forward(sentences.tokens, in_codes(built, codes), Architecture())
+done = forward(sentences.tokens, built.in_codes(codes), Architecture())
 right = cross_entropy(done.logits, labels).losses.mean().item()
 by_hand = -done.logits.softmax(dim=1)[torch.arange(count), labels].log().mean().item()
 against_y = cross_entropy(done.logits, sentences.output).losses.mean().item()

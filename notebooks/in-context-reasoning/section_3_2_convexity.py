@@ -13,9 +13,10 @@ import math
 
 import torch
 
+from attention_theory.in_context_reasoning.certified.noiseless import certify_chord
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward, in_codes
+from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import generator, streams
@@ -38,7 +39,7 @@ task = Task(tokens, 2, 3, length)
 codes = embedding(tokens, 2 * tokens)
 copies = torch.randint(1, 4, (60,), generator=generator(seeds[0]))
 sentences = sample_sentences(task, 60, seeds[1], copies)
-built = in_codes(reparameterised(task, codes, torch.full((2,), scale, dtype=torch.float64)), codes)
+built = reparameterised(task, codes, torch.full((2,), scale, dtype=torch.float64)).in_codes(codes)
 
 
 def loss(value: torch.Tensor, query_key: torch.Tensor, attention: Activation = "linear") -> torch.Tensor:
@@ -129,7 +130,8 @@ relu = above_chord(still_values, keys, "relu")
 
 # %% [markdown]
 # With ReLU attention the logits bend in $W$, and the loss need not be convex in $W$ alone either; the last number tells
-# on which share of the segments it is seen not to be.
+# on which share of the segments it is seen not to be. A solver proves that the first segment is above its chord for all
+# $\lambda>0$, $C$ and $N$.
 
 # %%
 claim = Claim("in-context-reasoning/remark-not-jointly-convex")
@@ -143,6 +145,7 @@ highest_in_both = {"from (I, W)": (along - chord).max(), "random": in_both.max()
 claim.control.at_most("segments in both: largest height above the chord", max(highest_in_both.values()), 1e-12)
 claim.number("random segments in both: share above the chord", (in_both > 1e-12).double().mean())
 claim.number("ReLU, segments in W alone: share above the chord", (relu > 1e-12).double().mean())
+claim.certified("the loss at the ends is below ln N, for all λ, C and N", certify_chord())
 claim.verdict()
 
 # %% [markdown]

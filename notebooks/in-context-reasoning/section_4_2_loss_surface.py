@@ -16,6 +16,7 @@ import math
 
 import torch
 
+from attention_theory.in_context_reasoning.certified.losses import certify_shape, certify_slope
 from attention_theory.in_context_reasoning.closed_form import (
     noisy_hessian,
     noisy_loss,
@@ -134,7 +135,9 @@ above = odds(alpha) + 2
 slope_in_gamma = probabilities(8 * one, above, one, others)[1] - alpha
 
 # %% [markdown]
-# The slope in $\gamma$ is taken at $\lambda=8$, a little above the valley.
+# The slope in $\gamma$ is taken at $\lambda=8$, a little above the valley. A grid shows some points only. A solver
+# proves convexity, the constant $(C^2+1)/4$ and the fall in $\lambda$ for all of them; it gets the formulas from the
+# code itself.
 
 # %%
 claim = Claim("in-context-reasoning/claim-f-c")
@@ -148,6 +151,7 @@ claim.printed.below("slope in γ at λ = 8, above the valley", slope_in_gamma, 0
 offset = {f"λ = {at}": abs(floor[at] - lift[at]) for at in floor}
 claim.at_most("C = 2: least point in γ minus its place, largest", offset, 2e-3)
 claim.number("slope in γ at λ = 8, above the valley", slope_in_gamma)
+claim.certified("convex, smooth and falling in λ, for all λ, γ, C and N", certify_shape(), whole=True)
 claim.verdict()
 
 # %% [markdown]
@@ -190,7 +194,8 @@ central = {
 alone = (f(x + step, 1.0, 0.2, 1) - f(x - step, 1.0, 0.2, 1)) / (2 * step)
 
 # %% [markdown]
-# With $N=1$ the function is constant, and the slope 0.
+# With $N=1$ the function is constant, and the slope 0. That the slope is the lemma's and negative is also proved by a
+# solver, for all $x$, $C>0$, $\alpha<1$ and $N>1$.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-c-1")
@@ -201,6 +206,7 @@ claim.at_most("N = 1: slope, largest size", alone.abs().max(), 1e-7)
 claim.control.below("N = 1: slope negative beyond rounding", alone.max(), -1e-7)
 finite = bool(f(x, 1.0, 1.0, tokens).isfinite().all())
 claim.misprint.true("α = 1, which [0, 1] lets in: f is finite", finite)
+claim.certified("the slope, for all x, C, α and N", certify_slope(), whole=True)
 claim.verdict()
 
 # %% [markdown]

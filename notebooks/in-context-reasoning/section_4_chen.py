@@ -17,11 +17,11 @@ import math
 import torch
 from torch.nn.functional import pad
 
-from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences, noise_share
+from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, odds
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, violations
 from attention_theory.randomness import streams
@@ -49,7 +49,7 @@ def task_of(size: int) -> Task:
 def losses(sentences: Sentences, alpha: float, noise) -> torch.Tensor:
     """The loss of Lemma 4.1 at λ = 60 with γ for α, expected over a label that is τ with probability `noise`."""
     task, codes = task_of(sentences.tokens.shape[1]), embedding(tokens, 2 * tokens)
-    weights = in_codes(reparameterised(task, codes, torch.tensor([60.0], dtype=torch.float64), odds(alpha)), codes)
+    weights = reparameterised(task, codes, torch.tensor([60.0], dtype=torch.float64), odds(alpha)).in_codes(codes)
     logits = forward(sentences.tokens, weights, Architecture()).logits
     return expected_loss(logits, sentences.output, task.noise_token, noise)
 
@@ -164,7 +164,9 @@ show.figure(
 # %%
 outside = {}
 for alpha, sentences in chains.items():
-    share = noise_share(sentences, task_of(length))
+    after = (sentences.tokens[:, :-1] == sentences.trigger[:, None]).double()
+    noise_after = after * (sentences.tokens[:, 1:] == task_of(length).noise_token).double()
+    share = noise_after.sum(dim=1) / after.sum(dim=1).clamp_min(1)
     entropy = torch.tensor([bayes_risk(one) for one in share.tolist()], dtype=torch.float64)
     outside[f"α = {alpha}"] = (losses(sentences, alpha, share) - entropy)[holds[alpha]].mean()
 broken = {

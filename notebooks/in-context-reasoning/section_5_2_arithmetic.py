@@ -52,13 +52,12 @@ import math
 
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
+from attention_theory.in_context_reasoning.batches import fresh_batches
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
-from attention_theory.in_context_reasoning.table_1 import gap_to_bayes
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
-from attention_theory.in_context_reasoning.training import fresh_batches
+from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -104,7 +103,9 @@ in_text, outputs = RULES
 def train(fillers, levels, runs, precision="float32", exact=(name,)):
     """The histories of some runs at some noise levels, and those with exact slopes, by the arithmetic."""
     task, dtype = Task(tokens, length=length, fillers=RULES[fillers]), getattr(torch, precision)
-    by_seed = train_grid_seeds([name], task, levels, rates, steps, batch, runs, exact=exact, dtype=dtype, **options)
+    by_seed = train_grid(
+        [name], task, levels, rates, steps, batch, runs, exact=exact, dtype=dtype, **options, together=True
+    )
     both = {"subtraction": by_seed, "log-domain": [history.with_arithmetic("log-domain") for history in by_seed]}
     return {arithmetic: both[arithmetic] for arithmetic in list(both)[: 1 + len(exact)]}
 
@@ -156,13 +157,13 @@ identity = torch.eye(2 * tokens, device=device)
 matrix = torch.zeros_like(identity).requires_grad_()
 weights = Weights(identity, matrix, torch.zeros_like(identity))
 text = Task(tokens, length=length)
-batches = fresh_batches(text, [0.0], batch // 4, seed)
+batches = fresh_batches(text, [0.0], batch // 4, seed, device=device)
 held_out = sample_sentences(text, 128, seed + 1, unseen=True).to(device)
 
 
-def loss_on(sentences):
-    logits = dense_forward(sentences.tokens, codes, weights, Architecture()).logits
-    return torch.nn.functional.cross_entropy(logits, sentences.output)
+def loss_on(words, outputs):
+    logits = dense_forward(words, codes, weights, Architecture()).logits
+    return torch.nn.functional.cross_entropy(logits, outputs)
 
 
 # %% [markdown]
@@ -173,8 +174,9 @@ plain_torch = []
 for step in range(torch_steps + 1):
     if step % 50 == 0:
         with torch.no_grad():
-            plain_torch.append(loss_on(held_out).item())
-    loss_on(batches(step)[0].to(device)).backward()
+            plain_torch.append(loss_on(held_out.tokens, held_out.output).item())
+    sentences, (labels,) = batches(step)  # without noise a label is the output
+    loss_on(sentences.tokens, labels).backward()
     with torch.no_grad():
         if (size := matrix.grad.norm()) > 0:
             matrix -= fast * matrix.grad / size

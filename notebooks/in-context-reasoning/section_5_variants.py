@@ -21,11 +21,11 @@ import math
 
 import torch
 
+from attention_theory.in_context_reasoning.batches import fresh_batches
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.model import forward, gradients
+from attention_theory.in_context_reasoning.model import forward
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import fresh_batches
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Stack, Training
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Stack, TrainingRun
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -83,14 +83,14 @@ task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
 # %%
 def after(name: str, relu_shift: float, data: int) -> tuple[Stack, dict[str, float]]:
     """A model after training, and how far each of its tensors moved."""
-    stack = Stack([Training(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
+    stack = Stack([TrainingRun(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
     begin = [part.clone() for part in stack.weights.matrices]
     batches = fresh_batches(task, [noise], batch, data)
     for step in range(steps):
         sentences, labels = batches(step)
         done = forward(sentences.tokens, stack.weights, stack.architecture)
         error = cross_entropy(done.logits, labels).error
-        stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, stack.trained == "all"))
+        stack.step(stack.architecture.gradients(sentences.tokens, stack.weights, done, error, stack.trained == "all"))
     moved = zip("VWF", stack.weights.matrices, begin, strict=True)
     return stack, {part: (end - start).norm().item() for part, end, start in moved}
 
@@ -119,7 +119,7 @@ show.table(
 def from_starts(size, steps):
     """The loss by step and start, the last from zero, as a share of the way of a model that knows no output."""
     quiet, draw = Task(30, length=32, fillers="outputs allowed"), generator(seeds[0])
-    stack = Stack([Training(VARIANTS["Origin-Linear-F"], 0.0, 0.1)] * 3, quiet)
+    stack = Stack([TrainingRun(VARIANTS["Origin-Linear-F"], 0.0, 0.1)] * 3, quiet)
     for part in stack.weights.matrices:
         part[:2] += size * torch.randn(part[:2].shape, generator=draw, dtype=part.dtype)
     batches, losses = fresh_batches(quiet, [0.0], 64, seeds[1]), []
@@ -128,7 +128,7 @@ def from_starts(size, steps):
         done = forward(sentences.tokens, stack.weights, stack.architecture)
         found = cross_entropy(done.logits, labels.expand(3, -1))
         losses.append(found.losses.mean(dim=1) / math.log(4))
-        stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, found.error))
+        stack.step(stack.architecture.gradients(sentences.tokens, stack.weights, done, found.error))
     return torch.stack(losses)
 
 

@@ -11,18 +11,12 @@
 import math
 from dataclasses import replace
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk, odds
-from attention_theory.in_context_reasoning.experiments.causes import (
-    Answers,
-    architecture,
-    best_known,
-    descend_from_zero,
-    exchange,
-    largest_probability,
-    logits_at,
-)
-from attention_theory.in_context_reasoning.table_1 import PRINTED, closed_end, gap_to_bayes, train_grid
+from attention_theory.in_context_reasoning.causes import Answers, best_known, descend_from_zero, logits_at
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, closed_end, gap_to_bayes, odds
+from attention_theory.in_context_reasoning.model import forward
+from attention_theory.in_context_reasoning.table_1 import PRINTED
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
+from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS
 from attention_theory.randomness import streams
 from attention_theory.validation import require
@@ -245,7 +239,7 @@ show.figure(
 # %%
 levels = [0.0, *noise]
 mixed = Task(tokens, length=length, fillers=fillers)
-history = train_grid(TABLE_1, mixed, levels, rates, steps, batch, seeds[1], evaluation=128, device=device)
+history = train_grid(TABLE_1, mixed, levels, rates, steps, batch, [seeds[1]], evaluation=128, device=device)[0]
 
 
 def remaining(name, alpha):
@@ -355,7 +349,7 @@ trained = {
 }
 show.table(
     ["model", *(f"{when}: gradient in {matrix}" for when in ("start", "second step") for matrix in "VWF")],
-    [[name, *trained[0.0][name].slopes[:2].flatten().tolist()] for name in origins],
+    [[name, *trained[0.0][name].gradient_norms[:2].flatten().tolist()] for name in origins],
     caption="Length of the gradient of the loss, without noise",
 )
 
@@ -377,7 +371,7 @@ with_noise = sample_sentences(noisy, 128, seeds[3])
 def rise(name, of_noise=False):
     """By how much a logit grows in the best weights known from λ = 4 to λ = 40, smallest over sentences."""
     task, on, alpha = (noisy, with_noise, 0.2) if of_noise else (quiet, sentences, 0.0)
-    word, which = task.noise_token if of_noise else None, architecture(VARIANTS[name])
+    word, which = task.noise_token if of_noise else None, VARIANTS[name].architecture()
     low, high = (logits_at(on, best_known(VARIANTS[name], task, at, alpha), which, word) for at in (4.0, 40.0))
     return (high - low).min().item()
 
@@ -403,7 +397,7 @@ def both_ways(name, alpha):
     """The mean logit of the answer, and that after the exchange with a word that never was one."""
     task, on = (noisy, with_noise) if alpha else (quiet, sentences)
     done = trained[alpha][name]
-    swapped = exchange(on, task.neutral_words.start)
+    swapped = on.exchange(task.neutral_words.start)
     return [logits_at(each, done.weights, done.architecture).mean().item() for each in (on, swapped)]
 
 
@@ -412,7 +406,11 @@ def most(name, alpha):
     """The largest probability of a word that never was an answer."""
     on, task = (with_noise, noisy) if alpha else (sentences, quiet)
     done = trained[alpha][name]
-    return max(largest_probability(exchange(on, w), done.weights, done.architecture) for w in task.neutral_words)
+    largest = []
+    for word in task.neutral_words:
+        logits = forward(on.exchange(word).tokens, done.weights, done.architecture).logits
+        largest.append(math.exp((logits[:, word] - logits.logsumexp(dim=-1)).max().item()))
+    return max(largest)
 
 
 never = {f"{name}, α = {alpha}": most(name, alpha) for name in origins for alpha in trained}
@@ -438,7 +436,7 @@ def answers(name):
     """The answers of a model to the four questions."""
     pairs = [both_ways(name, alpha) for alpha in trained]
     return Answers(
-        leaves=all(bool(trained[alpha][name].slopes[:2, 1].max() > 0) for alpha in trained),
+        leaves=all(bool(trained[alpha][name].gradient_norms[:2, 1].max() > 0) for alpha in trained),
         grows=rise(name) > 1,
         follows=rise(name, True) >= 0.9 * rise(name) - 0.1,
         alike=all(abs(seen - unseen) <= 1e-9 * abs(seen) for seen, unseen in pairs),
@@ -518,7 +516,7 @@ off = {
     for alpha in levels
 }
 as_full = abs(history.end("population", "Reparam-Linear-F", 0.2, 0.1) - closed_end("Reparam-Linear-FA", 0.2, tokens))
-still = {f"α = {alpha}": trained[alpha]["Origin-Linear-F"].slopes[:, :2].max() for alpha in trained}
+still = {f"α = {alpha}": trained[alpha]["Origin-Linear-F"].gradient_norms[:, :2].max() for alpha in trained}
 
 
 # %%
@@ -541,7 +539,7 @@ pushed = {name: tokens * probability for name, probability in never.items()}
 # %%
 claim = Claim("in-context-reasoning/table-1-causes")
 claim.equal("a: Origin-Linear-F, slopes in V and W in all steps, largest", still, 0.0)
-claim.control.equal("a: Origin-Linear-FA, the same", trained[0.0]["Origin-Linear-FA"].slopes[:, :2].max(), 0.0)
+claim.control.equal("a: Origin-Linear-FA, the same", trained[0.0]["Origin-Linear-FA"].gradient_norms[:, :2].max(), 0.0)
 claim.at_most("b: softmax, V fixed: logit of the answer", bounded, 1 + 1e-12)
 claim.control.at_most("b: Reparam-Linear-FA, the same", largest("Reparam-Linear-FA"), 1 + 1e-12)
 claim.at_most("b, c: fully reparameterised: losses minus closed forms", off, 2e-2)

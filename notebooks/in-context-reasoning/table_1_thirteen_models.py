@@ -69,9 +69,11 @@ import itertools
 import math
 from statistics import median
 
-from attention_theory.in_context_reasoning.table_1 import PRINTED, agreed, closed_end, row, train_grid
+from attention_theory.in_context_reasoning.closed_form import closed_end
+from attention_theory.in_context_reasoning.history import History
+from attention_theory.in_context_reasoning.table_1 import PRINTED, Cells
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import side_by_side
+from attention_theory.in_context_reasoning.training import train_grid
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS
 from attention_theory.validation import require
 from bookpress import Claim, show
@@ -120,14 +122,14 @@ task, of_text = (Task(tokens, length=length, fillers=rule) for rule in ("outputs
 
 def trained(seed, of=task):
     """All models of the table on the sentences of one seed, and one of them in the log domain as well."""
-    noiseless = train_grid(matrices, of, [0.0], rates, steps, batch, seed, exact=[tried], **sizes)
-    noisy = train_grid(matrices, of, noise, rates, steps, batch, seed, **sizes)
-    small = train_grid(numbers, of, levels, rates, steps, batch // 4, seed, **sizes)
-    return side_by_side([noiseless, noisy, small])
+    noiseless = train_grid(matrices, of, [0.0], rates, steps, batch, [seed], exact=[tried], **sizes)[0]
+    noisy = train_grid(matrices, of, noise, rates, steps, batch, [seed], **sizes)[0]
+    small = train_grid(numbers, of, levels, rates, steps, batch // 4, [seed], **sizes)[0]
+    return History.side_by_side([noiseless, noisy, small])
 
 
 by_seed = [trained(seed) for seed in range(seeds)]
-table = {name: [row(history, name, noise, rates, share) for history in by_seed] for name in TABLE_1}
+table = {name: [Cells.measured(history, name, noise, rates, share) for history in by_seed] for name in TABLE_1}
 
 # %% [markdown]
 # The model to which rounding matters most was trained in the log domain as well, without noise. With noise it does not
@@ -150,12 +152,12 @@ fast = rates[1:]
 def longer(of, alphas):
     """The model whose row changes, at the larger rate, by seed."""
     runs = range(min(seeds, text_seeds))
-    return [train_grid([changed], of, alphas, fast, text_steps, batch, seed, **sizes) for seed in runs]
+    return [train_grid([changed], of, alphas, fast, text_steps, batch, [seed], **sizes)[0] for seed in runs]
 
 
 as_in_text = longer(of_text, levels)
 among_outputs = longer(task, [0.0])
-in_text = [row(history, changed, noise, fast, share) for history in as_in_text]
+in_text = [Cells.measured(history, changed, noise, fast, share) for history in as_in_text]
 text_table = [trained(seed, of_text) for seed in range(text_tables)]
 
 # %% [markdown]
@@ -185,7 +187,7 @@ def above(history, name, alpha, among=rates):
 # %%
 def reason(name):
     """Why cells of a model are not as printed."""
-    wrong = [k for k, tick in enumerate(PRINTED[name].ticks) if agreed(table[name])[k] is not tick]
+    wrong = [k for k, tick in enumerate(PRINTED[name].ticks) if Cells.agreed(table[name])[k] is not tick]
     found = []
     if name == tried and 1 in wrong:
         wrong.remove(1)
@@ -205,9 +207,9 @@ def reason(name):
 # %%
 rows = []
 for name in TABLE_1:
-    cells = list(map(cell, agreed(table[name]), PRINTED[name].ticks))
+    cells = list(map(cell, Cells.agreed(table[name]), PRINTED[name].ticks))
     full = "✓" if VARIANTS[name].full_input else "–"
-    differs = agreed(table[name]) != PRINTED[name].ticks
+    differs = Cells.agreed(table[name]) != PRINTED[name].ticks
     rows.append([name, full, *cells, reason(name) if differs else ""])
 show.table(["method", "full input", *headings, "why"], rows, caption="Table 1, outputs as fillers")
 
@@ -234,8 +236,8 @@ show.table(
 # %%
 def as_printed(histories, within, column):
     """Models whose cell in a column is as printed in every seed."""
-    rows = {name: [row(history, name, noise, rates, within) for history in histories] for name in TABLE_1}
-    return [name for name in TABLE_1 if agreed(rows[name])[column] is PRINTED[name].ticks[column]]
+    rows = {name: [Cells.measured(history, name, noise, rates, within) for history in histories] for name in TABLE_1}
+    return [name for name in TABLE_1 if Cells.agreed(rows[name])[column] is PRINTED[name].ticks[column]]
 
 
 margins = sorted({min(0.5, within) for within in (share / 2, share, 2 * share)})  # half of the way is not near
@@ -260,7 +262,7 @@ show.table(
 lines = []
 for label, histories in (("subtraction", by_seed), ("log domain", exact)):
     for seed, history in enumerate(histories):
-        cells = row(side_by_side([history, by_seed[seed]]), tried, noise, rates, share)
+        cells = Cells.measured(History.side_by_side([history, by_seed[seed]]), tried, noise, rates, share)
         for eta in rates:
             losses = [history.end(each, tried, 0.0, eta) for each in ("population", "unseen", "p_output")]
             lines.append([label, seed, eta, *losses, SIGN[cells.noiseless_unseen]])
@@ -311,7 +313,9 @@ show.table(["fillers", *headings], rows, caption=f"The row of {changed} by the r
 # five seeds. Their cells by seed; those other than printed are in bold:
 
 # %%
-in_text_rows = {name: [row(history, name, noise, rates, share) for history in text_table] for name in TABLE_1}
+in_text_rows = {
+    name: [Cells.measured(history, name, noise, rates, share) for history in text_table] for name in TABLE_1
+}
 
 
 def by_text(name, column):

@@ -17,18 +17,10 @@ import math
 import torch
 from torch.nn.functional import cosine_similarity
 
+from attention_theory.in_context_reasoning.certified.margins import certify_hard_margin, certify_more_outputs
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.direction import (
-    Instance,
-    claimed_direction,
-    cosine_with_target,
-    descend,
-    hard_margin,
-    instance,
-    last_input,
-    reduced_descend,
-)
-from attention_theory.in_context_reasoning.model import Architecture, Weights, forward, gradients
+from attention_theory.in_context_reasoning.direction import Instance, descend, hard_margin, instance, reduced_descend
+from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Sentences, Task, violations
 from attention_theory.randomness import normal, streams
 from attention_theory.validation import require
@@ -166,10 +158,10 @@ claim.verdict()
 # %%
 plain = {name: descend(case, plain_rate, plain_steps)[1:] for name, case in cases.items()}
 fast = {name: descend(case, rate, steps, True)[1:] for name, case in cases.items()}
-naive = cosine_with_target(small, descend(small, rate, 1000, True, "subtraction")[1:])
-printed = cosine_with_target(small, reduced_descend(small, plain_rate, 200)[1:])
-plain_cosines = {name: cosine_with_target(cases[name], path) for name, path in plain.items()}
-fast_cosines = {name: cosine_with_target(cases[name], path) for name, path in fast.items()}
+naive = small.cosine_with_target(descend(small, rate, 1000, True, "subtraction")[1:])
+printed = small.cosine_with_target(reduced_descend(small, plain_rate, 200)[1:])
+plain_cosines = {name: cases[name].cosine_with_target(path) for name, path in plain.items()}
+fast_cosines = {name: cases[name].cosine_with_target(path) for name, path in fast.items()}
 
 # %% [markdown]
 # On the left the four descents at $N=4$, $H=6$; on the right, for all four instances, the distance of plain descent
@@ -226,10 +218,10 @@ both = {name: inequalities(case, plain[name]) for name, case in cases.items()}
 
 # %%
 margins = {name: hard_margin(case) for name, case in cases.items()}
-along = {name: 1 - cosine_similarity(margins[name], claimed_direction(case), dim=0) for name, case in cases.items()}
-off_limit = {name: abs(cosine_with_target(cases[name], margin) - limit) for name, margin in margins.items()}
-first_step = {name: cosine_similarity(plain[name][0], claimed_direction(case), dim=0) for name, case in cases.items()}
-twice = claimed_direction(small)
+along = {name: 1 - cosine_similarity(margins[name], case.claimed_direction, dim=0) for name, case in cases.items()}
+off_limit = {name: abs(cases[name].cosine_with_target(margin) - limit) for name, margin in margins.items()}
+first_step = {name: cosine_similarity(plain[name][0], case.claimed_direction, dim=0) for name, case in cases.items()}
+twice = small.claimed_direction
 twice[1], twice[2] = 2.0, 0.0
 rising = {name: bool((cosines[99::100].diff() > 0).all()) for name, cosines in plain_cosines.items()}
 highest = {name: cosines.max() for name, cosines in plain_cosines.items()}
@@ -238,7 +230,8 @@ bands = {name: 2e-4 if case is small else 5e-4 for name, case in cases.items()}
 least, largest = ({name: pair[which] for name, pair in both.items()} for which in (0, 1))
 
 # %% [markdown]
-# The statement is judged by the hard margin and by both descents, the proof by its first step and by the repair.
+# The statement is judged by the hard margin and by both descents, the proof by its first step and by the repair. All
+# margins are whole numbers, so that the hard margin is also checked without rounding.
 
 # %%
 claim = Claim("in-context-reasoning/theorem-3-4")
@@ -255,6 +248,7 @@ claim.misprint.equal(
     "A with E(y_1) twice: norm", math.sqrt(2) * twice.norm(), math.sqrt(12), tolerance=1e-8, of="proof"
 )
 claim.number("N = 4, H = 6: plain descent at the end", plain_cosines["N = 4, H = 6"][-1])
+claim.certified("the hard margin is A with cosine 2/√12, exactly", certify_hard_margin(list(cases.values())))
 claim.verdict()
 
 # %% [markdown]
@@ -306,7 +300,7 @@ claim.verdict()
 
 # %%
 case = cases["N = 5, H = 6"]
-codes, x = 2 * case.tokens, last_input(case)
+codes, x = 2 * case.tokens, case.last_input
 seeds = streams(seed, 3)
 gaussian = 0.1 * normal(starts, codes, codes, seed=seeds[0])
 across = torch.eye(codes, dtype=torch.float64) - torch.outer(x, x) / 2
@@ -317,7 +311,7 @@ for _ in range(50):
     done = forward(case.sentences.tokens, parts, Architecture())
     loss = cross_entropy(done.logits, case.sentences.output)
     error = loss.error * loss.log_scale.exp() * weights[:, None]
-    slope = gradients(case.sentences.tokens, parts, Architecture(), done, error, layers=False).query_key
+    slope = Architecture().gradients(case.sentences.tokens, parts, done, error, layers=False).query_key
     matrix = matrix - rate * slope / slope.norm()
 moved = (across @ (matrix - gaussian[0])).abs().max()
 path = descend(case, rate, 50, True, start=x @ gaussian[0] / 2)[-1]
@@ -330,7 +324,7 @@ same = (matrix - across @ gaussian[0] - torch.outer(x, path)).abs().max()
 # %%
 def ends_of(which: Instance, matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The cosines of W_T with W* from full matrices W_0, and v_T, the part along x_H."""
-    last = last_input(which)
+    last = which.last_input
     begin = matrices.mT @ last / 2
     end = descend(which, rate, steps, True, start=begin)[-1]
     left_over = matrices - last[:, None] * begin[:, None]
@@ -348,7 +342,7 @@ reached = {
 to_margin = cosine_similarity(ends, hard_margin(case)[None], dim=1)
 
 # %% [markdown]
-# Whether $W^*$ separates the sentences is read off its margins.
+# Whether $W^*$ separates the sentences is read off its margins, which are whole numbers.
 
 # %%
 lookup = torch.zeros(codes, dtype=torch.float64)
@@ -368,6 +362,7 @@ for m, values in reached.items():
 claim.above("W*: least margin of y over the other words", (at_output - logits.amax(dim=1)).min(), 0)
 claim.at_least("cosine of what moved with the hard margin, least", to_margin.min(), 1 - 1e-3)
 claim.printed.at_least("its distance from 1 is at least 0.01", estimate(1 - to_margin), 0.01)
+claim.certified("2, 3 and 5 outputs: cosine, and W* separates, exactly", certify_more_outputs((2, 3, 5)))
 claim.verdict()
 
 # %% [markdown]

@@ -16,7 +16,8 @@ from fractions import Fraction
 import numpy as np
 import torch
 
-from attention_theory.in_context_reasoning.certified import certify_coin_bound
+from attention_theory.in_context_reasoning.certified.coin import certify_coin_bound
+from attention_theory.in_context_reasoning.certified.noisy import certify_loss_after_steps
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, bernoulli_kl, noisy_loss, odds
 from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius, kl_bound, kl_failure
 from attention_theory.randomness import generator, streams
@@ -238,7 +239,8 @@ printed_bound = few**2 / (alpha - few) + bound[-1]
 
 # %% [markdown]
 # As a control, the odds in $\hat\gamma$ are turned over, as the proof of Theorem 4.5 recalls them: what is left is then
-# $\mathrm{KL}(\alpha\Vert1-\alpha)$.
+# $\mathrm{KL}(\alpha\Vert1-\alpha)$. That the rest lies between 0 and $(N-1)e^{-\eta t}$ is proved by a solver for all
+# $\alpha$, $\hat\alpha$, $C$, $t$ and $N$.
 
 # %%
 claim = Claim("in-context-reasoning/theorem-4-3")
@@ -254,6 +256,7 @@ claim.printed.at_most("M = 10, α̂ = α: excess at the end, printed bound", exc
 corrected_loss, printed_loss = (rest + sign * share * odds(share) for sign in (-1, 1))
 claim.close("empirical loss minus the cross-entropy", corrected_loss, direct, atol=1e-12, of="proof")
 claim.misprint.close("the same with + as printed", printed_loss, direct, atol=1e-12, of="proof")
+claim.certified("0 <= excess - KL <= (N-1) exp(-η t), for all values", certify_loss_after_steps())
 claim.verdict()
 
 # %% [markdown]

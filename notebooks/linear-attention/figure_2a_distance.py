@@ -55,6 +55,8 @@ from statistics import median, stdev
 
 import torch
 
+from attention_theory.linear_attention.certified.coefficients import certify_distance
+from attention_theory.linear_attention.certified.identities import certify_memory
 from attention_theory.linear_attention.experiments.associative_memory import (
     lookup_heads,
     memory_teacher,
@@ -162,6 +164,8 @@ without_own = lookup_heads(d)
 
 # %% [markdown]
 # Least squares fits the corrected labels to rounding, and leaves a part of the printed ones on Gaussian tables.
+#
+# A certificate settles the corrected form for all tables at $d=4$.
 
 # %%
 claim = Claim("linear-attention/task-6-2")
@@ -175,6 +179,7 @@ claim.at_most("labels of Eq. 27, orthogonal: least loss over their power", loss_
 by_heads = relative_error(mhla(without_own, orthogonal[0]), printed_labels(orthogonal[0]))
 claim.at_most("labels of Eq. 27, orthogonal: d² + 1 heads, difference", by_heads, 1e-12)
 claim.equal("distance of these heads from the teacher", distance(without_own, teacher), d / (d + 1), tolerance=1e-12)
+claim.certified("d = 4: the corrected form for all keys, values, queries and noise", certify_memory(4))
 claim.verdict()
 
 # %% [markdown]
@@ -215,6 +220,8 @@ show.table(["change", "distance, relative", "outputs, relative"], [[name, away[n
 # The distance is zero where the outputs are equal, and only there. Two variants must fail: the distance of the matrices
 # $\mathcal{T}_\Theta$, which tells the twin from the model, and the coefficients of Eq. 16, which count diagonal terms
 # twice and so give another distance.
+#
+# A certificate settles for all models at $d=3$ when the distance is 0.
 
 # %%
 claim = Claim("linear-attention/definition-parameter-distance")
@@ -227,6 +234,7 @@ for name in unlike:
 claim.control.at_most("antisymmetric twin: distance of the matrices", apart["antisymmetric twin"], 1e-12)
 eq_16 = distance(unlike["2V"], model, form="printed") / distance(unlike["2V"], model)
 claim.control.equal("distance by Eq. 16 over the distance", eq_16, 1, tolerance=1e-9)
+claim.certified("d = 3: distance 0 exactly where the function is one", certify_distance(3))
 claim.verdict()
 
 # %% [markdown]

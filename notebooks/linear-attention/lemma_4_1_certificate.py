@@ -19,6 +19,9 @@ from math import comb
 
 import torch
 
+from attention_theory.linear_attention.certified.coefficients import certify_features
+from attention_theory.linear_attention.certified.identities import certify_coefficients
+from attention_theory.linear_attention.certified.uniqueness import certify_identified, certify_not_necessary
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
 from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
@@ -323,15 +326,18 @@ show.figure(
 
 # %%
 identity = coefficients(teacher) @ certificate_features(fresh).mT
+eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
 one_row = identity.mean(dim=0, keepdim=True).expand_as(identity)
 solved = least_squares(certificate_features(data[8]), mhla(teacher, data[8]))
 flat = fresh.clone()
 flat[:, -1, 1] = 0
 by_token = {"first": certificate(flat.flip(1)), "last": certificate(flat)}
 
+# %% [markdown]
+# For one data set of whole numbers, exact arithmetic shows that every teacher is the only model of loss 0.
+
 # %%
 claim = Claim("linear-attention/lemma-4-1")
-eq_45 = relative_error(identity.mT, mhla(teacher, fresh))
 claim.at_most("Eq. 45: ⟨p, H(Z)⟩ and the output, difference", eq_45, 1e-12, of="proof")
 gap_of_rows = relative_error(one_row.mT, mhla(teacher, fresh))
 claim.misprint.at_most("p with ψ entries: ⟨p, H(Z)⟩ and the output, difference", gap_of_rows, 1e-12, of="proof")
@@ -349,6 +355,7 @@ for heads in (1, all_heads):
     claim.control.at_most(f"N = 3, {heads} head(s): largest output gap", result["gap"], 1e-11)
     claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
 claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
+claim.certified("d = 3, N = ψ: one model, whatever the teacher and the heads", certify_identified(3))
 claim.verdict()
 
 # %% [markdown]
@@ -432,6 +439,8 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# We also count the rank in exact arithmetic at $d=4$.
 
 # %%
 claim = Claim("linear-attention/algorithm-2")
@@ -441,6 +450,7 @@ claim.equal("rank at n = 2", rank(2), psi(d))
 claim.equal(f"rank at n = {n}", rank(n), psi(d))
 claim.equal("rank at n = 1", rank(1), comb(d + 2, 3))
 claim.control.equal("rank at n = 1", rank(1), psi(d))
+claim.certified("d = 4: the features are independent, from two tokens on", certify_features(4))
 claim.verdict()
 
 # %% [markdown]
@@ -515,6 +525,9 @@ claim.verdict()
 # %%
 doubled = coefficients(model, form="printed") @ certificate_features(inputs[n]).mT
 
+# %% [markdown]
+# A certificate settles the corollary for all models at $d=3$.
+
 # %%
 claim = Claim("linear-attention/corollary-2")
 claim.equal("shape of p", str(tuple(p.shape)), str((d, psi(d))))
@@ -527,6 +540,7 @@ claim.at_least("p moved unseen by one token: outputs, n = 2", gap(hidden, model,
 claim.control.at_least("p moved unseen by one token: outputs, n = 1", gap(hidden, model, 1), 1e-12)
 claim.misprint.close("Eq. 16: outputs, difference", doubled.mT, mhla(model, inputs[n]), rtol=0.1)
 claim.number("Eq. 16: largest error", (doubled.mT - mhla(model, inputs[n])).abs().max())
+claim.certified("d = 3: one function if and only if p is equal", certify_coefficients(3, 2))
 claim.verdict()
 
 # %% [markdown]
@@ -558,6 +572,10 @@ claim.verdict()
 null = certificates[4].null_space[0]
 built = heads_from_matrix(lift(coefficients(teacher) + null, width))
 
+# %% [markdown]
+# For one data set of four inputs we solve the equations exactly (Gröbner bases): no other head fits, not even with
+# complex entries.
+
 # %%
 claim = Claim("linear-attention/remark-certificate-not-necessary")
 for count in (4, 5):
@@ -570,6 +588,7 @@ claim.number("N = 5, 4 heads: largest distance of p", found[5, all_heads]["dista
 built_loss = (mhla(built, data[4]) - mhla(teacher, data[4])).square().sum(dim=1).mean()
 claim.at_most("built by hand, N = 4: loss", built_loss, 1e-18)
 claim.control.close("built by hand, N = 4: output gap", mhla(built, fresh), mhla(teacher, fresh))
+claim.certified("N = 4, 1 head: the teacher is the only solution", certify_not_necessary(4), whole=True)
 claim.verdict()
 
 # %% [markdown]

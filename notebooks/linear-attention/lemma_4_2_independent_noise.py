@@ -20,6 +20,7 @@ from math import comb
 
 import torch
 
+from attention_theory.linear_attention.certified.moments import certify_moments, certify_noise
 from attention_theory.linear_attention.learning.certificate import certificate_of
 from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
 from attention_theory.linear_attention.model.features import pairs, psi
@@ -252,6 +253,10 @@ smallest = {
 of_signs = {f"d = {width}": exact(signs, width, 3).nullity for width in (2, 3, 4)}
 of_one_token = {f"d = {width}": exact(normal, width, 1).nullity for width in (2, 3, 4)}
 
+# %% [markdown]
+# A certificate covers all distributions at once at $d=3$ and $n=2$: two values of an entry are enough if their
+# squares differ.
+
 # %%
 claim = Claim("linear-attention/lemma-4-2")
 claim.above("n = 2 and 3, five laws: λ_min", smallest, 1e-6)
@@ -269,6 +274,7 @@ right = {case: 1 - 1 / (value + 1) for case, value in n_less_1.items()}
 claim.equal("normal, d = 3: λ_min / n", scaled, right, tolerance=1e-10, of="proof")
 named = min(normal.moment(2) ** 3, (normal.moment(4) - normal.moment(2) ** 2) * normal.moment(2))
 claim.printed.equal("normal, d = 3, n = 2: λ_min / n as named", scaled["n = 2"], named, tolerance=1e-10, of="proof")
+claim.certified("d = 3, n = 2: any two values with different squares", certify_noise(3, 2))
 claim.verdict()
 
 # %% [markdown]
@@ -427,8 +433,14 @@ m2, m4, m6 = (three.moment(degree) for degree in (2, 4, 6))
 by_printed_step = ((n**2 - n) * m2**2 + n * m4 - n**2 * m2**2) / n
 by_tokens = ((n - 1) * (m4 - m2**2) * m2 + m6 - 2 * m2 * m4 + m2**3) / n
 eq_51 = (square * row[:, -1].square()).mean() / n
+pair_due = three.moment(2) ** 3 / 2**0.5
+all_products = certify_moments()
 exact_values = {name: value for name, (value, _, _) in measured.items()}
 right_values = {name: right for name, (_, _, right) in measured.items()}
+
+# %% [markdown]
+# The products of two features are polynomials in the moments and in $n$, so that three distributions and three values
+# of $n$ settle them for all.
 
 # %%
 claim = Claim("linear-attention/lemma-4-2-moments")
@@ -442,7 +454,6 @@ claim.equal("linear feature, uniform on -1, 0, 1: m_2³", with_itself, three.mom
 claim.misprint.equal("as printed: the same, m_2²", with_itself, three.moment(2) ** 2, tolerance=1e-10)
 claim.equal("linear feature and single 1, l = 1, normal: m_2 (m_4 - m_2²) / √n", with_single, spread, tolerance=1e-10)
 claim.printed.equal("as printed: the same, 0", with_single, 0, tolerance=1e-10)
-pair_due = three.moment(2) ** 3 / 2**0.5
 claim.equal("linear feature 2 and pair 12, l = 1, uniform, n = 2: m_2³ / √n", with_pair, pair_due, tolerance=1e-10)
 label = "Eq. 51, its first factor, all rows of -1, 0, 1"
 claim.equal(label, square.mean() / n, by_printed_step, tolerance=1e-10, of="proof")
@@ -450,6 +461,7 @@ claim.printed.equal(
     "Eq. 51, l = j: the mean is that of its factors", eq_51, by_printed_step * m2, tolerance=1e-10, of="proof"
 )
 claim.equal("Eq. 51, l = j: the mean, token by token", eq_51, by_tokens, tolerance=1e-10, of="proof")
+claim.certified("every symmetric distribution, all d and n: products of two features", all_products)
 claim.verdict()
 
 # %% [markdown]

@@ -57,6 +57,7 @@ from math import inf
 
 import torch
 
+from attention_theory.linear_attention.certified.coefficients import certify_other_model
 from attention_theory.linear_attention.learning.certificate import certificate_of
 from attention_theory.linear_attention.learning.quadratic import Quadratic
 from attention_theory.linear_attention.learning.regression import least_squares
@@ -159,6 +160,8 @@ same_function = relative_error(mhla(twin, fresh), mhla(model, fresh))
 
 # %% [markdown]
 # With a single token, or with all $d^3$ features, the certificate must be silent.
+#
+# A certificate counts the ranks in exact arithmetic.
 
 # %%
 claim = Claim("linear-attention/lemma-b-1")
@@ -174,6 +177,7 @@ claim.equal("all d³ features: rank", of_all, {f"d = {width}": psi(width) for wi
 claim.at_most("twins: outputs, difference", same_function, 1e-12)
 claim.control.close("twins: p = T, difference", head_matrix(twin), head_matrix(model), rtol=1e-9)
 claim.misprint.at_most("p of shape ψ, one row for all outputs: difference", slip, 0.1, of="proof")
+claim.certified("d = 3: independent features of the quadratic model", certify_other_model(3))
 claim.verdict()
 
 # %% [markdown]

@@ -101,6 +101,7 @@ from itertools import product
 
 import torch
 
+from attention_theory.linear_attention.certified.small_machines import certify_lookups
 from attention_theory.linear_attention.learning.regression import least_squares
 from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
 from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
@@ -280,6 +281,8 @@ show.figure(
 
 # %% [markdown]
 # The lemma is judged by the lookups, and its proof by the placement and by the positions.
+#
+# A certificate compares head and lookup for all functions and tokens of two letters.
 
 # %%
 claim = Claim("linear-attention/lemma-c-1")
@@ -294,6 +297,7 @@ claim.misprint.equal("tables executed with the printed placement", right["printe
 claim.true("printed matrices, exchanged and transposed, are the right ones", exchanged, of="proof")
 claim.equal("walks that have positions, with one head more", positions_right, walks, of="proof")
 claim.printed.equal("walks that have positions by the heads of the lookups alone", numbered, walks, of="proof")
+claim.certified("two letters: all functions and tokens", certify_lookups())
 claim.verdict()
 
 # %% [markdown]

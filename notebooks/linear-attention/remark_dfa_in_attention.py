@@ -52,6 +52,7 @@
 # %%
 import torch
 
+from attention_theory.linear_attention.certified.small_machines import certify_automata
 from attention_theory.linear_attention.learning.learned_machine import learn_runs
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
@@ -164,6 +165,8 @@ show.table(
 
 # %% [markdown]
 # The learned states are read from the tokens and compared with the loop over the word once more.
+#
+# A certificate runs every automaton of two states and three letters.
 
 # %%
 most, least = counts[-1], counts[0]
@@ -183,6 +186,7 @@ claim.equal(
     max(int((one.missed & one.determined).sum()) for one in executed.values()),
     0,
 )
+claim.certified("q = 2, v = 3, L = 2: every automaton, word and start", certify_automata(2, 3, 2))
 claim.verdict()
 
 # %% [markdown]

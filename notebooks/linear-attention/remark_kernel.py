@@ -65,6 +65,7 @@
 # %%
 import torch
 
+from attention_theory.linear_attention.certified.identities import certify_kernel
 from attention_theory.linear_attention.learning.certificate import certificate
 from attention_theory.linear_attention.learning.kernel import kernel, kernel_fit
 from attention_theory.linear_attention.learning.regression import learn
@@ -145,6 +146,8 @@ print(f"d = {wide}: {psi(wide):,} features, rank {big.rank} of {samples} samples
 
 # %% [markdown]
 # The evidence: equality with the features at every width where both run, and what the kernel tells where it runs alone.
+#
+# The formula of the kernel is also certified for all pairs of inputs of one size.
 
 # %%
 claim = Claim("linear-attention/remark-kernel")
@@ -157,6 +160,7 @@ claim.at_most(f"d = {wide}: part of the samples' own features outside the span",
 claim.below(f"d = {wide}: rank below the number of features", big.rank, psi(wide))
 claim.control.at_most("kernel without the last token: predictions, difference", error_without, 1e-10)
 claim.control.at_most(f"d = {wide}: part of new inputs' features outside the span", unseen, 1e-10)
+claim.certified("d = 3, n = 3: the kernel for all pairs of inputs", certify_kernel(3, 3))
 claim.verdict()
 
 # %% [markdown]

@@ -40,6 +40,7 @@
 # %%
 import torch
 
+from attention_theory.linear_attention.certified.identities import certify_prefixes
 from attention_theory.linear_attention.experiments.search_spaces import FIGURE_1, FIGURE_1_RUNS, outside
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
 from attention_theory.linear_attention.model.literal import mhla_by_sums
@@ -111,6 +112,8 @@ show.figure(
 
 # %% [markdown]
 # The formula as printed has no value: its shapes do not fit. The factor between the readings is $d\,T^{3/2}$ exactly.
+#
+# A certificate settles the running sums for all teachers and inputs of one size.
 
 # %%
 claim = Claim("linear-attention/task-6-1")
@@ -121,6 +124,7 @@ claim.number("mean square of the labels, standard deviation", first["deviation"]
 claim.number("mean square of the labels, variance", first["variance"])
 claim.control.at_most("the other reading has labels of the same size", first["variance"], 10 * first["deviation"])
 claim.misprint.equal("shape of the labels by the printed formula", printed_shape, str([tokens, 1]))
+claim.certified("d = 2, T = 4: running sums on every prefix, for all V, Q and inputs", certify_prefixes(2, 4))
 claim.verdict()
 
 # %% [markdown]

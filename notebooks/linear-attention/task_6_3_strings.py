@@ -32,6 +32,7 @@
 # <!-- /claim -->
 
 # %%
+from attention_theory.linear_attention.certified.small_machines import certify_strings
 from attention_theory.linear_attention.experiments.automata import (
     StringForm,
     runs,
@@ -97,6 +98,8 @@ last = {
 # A whole string, as the decoder sees it. States have the numbers from 0 on, letters the numbers behind them, the next
 # two numbers are the brackets, and # separates table, word and run: with four states and four letters, states are 0 to
 # 3, letters 4 to 7, brackets 8 and 9.
+#
+# A certificate writes the strings of all automata of one size.
 
 # %%
 print(f"{strings} strings of {form.length} tokens, {form.table} of them for the table")
@@ -110,6 +113,7 @@ claim.equal("histories that are the automaton's run from state 0", right_runs, s
 claim.equal("last triplets with the letter w_(L-1) that follow the table", last[word - 1], strings)
 claim.misprint.equal("last triplets with the letter w_L, as printed, that follow it", last[word], strings)
 claim.control.equal("the start state's rules changed: histories that follow the table", agree, strings)
+claim.certified("Q = 3, V = 2, L = 3: every automaton and word", certify_strings(3, 2, 3))
 claim.verdict()
 
 # %% [markdown]

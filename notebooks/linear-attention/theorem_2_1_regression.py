@@ -18,6 +18,8 @@
 # %%
 import torch
 
+from attention_theory.linear_attention.certified.coefficients import certify_least_norm
+from attention_theory.linear_attention.certified.identities import certify_attention, certify_feature_map, certify_loops
 from attention_theory.linear_attention.learning.regression import learn
 from attention_theory.linear_attention.model.features import cubic_features, psi
 from attention_theory.linear_attention.model.literal import cubic_features_by_loops, literal_regression, mhla_by_sums
@@ -282,6 +284,10 @@ for width, length, heads in sizes_tried:
     every_column[size_tried] = relative_error(mhla_every_token(other, tried), sums)
     last_column[size_tried] = relative_error(mhla(other, tried), sums[-1])
 
+# %% [markdown]
+# We also prove the definition for all models and inputs of one size: two sums of products that agree on enough whole
+# numbers agree everywhere.
+
 # %%
 claim = Claim("linear-attention/definition-mhla")
 claim.at_most("every column of Eq. 1: difference", every_column, 1e-12)
@@ -291,6 +297,7 @@ claim.close("first n-1 tokens reversed, difference", mhla(model, shuffled), y)
 claim.close("(cV, Q/c), difference", mhla(rescaled, z), y)
 claim.control.close("all tokens reversed, difference", mhla(model, z.flip(0)), y)
 claim.control.close("(cV, cQ), difference", mhla(both, z), y)
+claim.certified("d = 3, n = 3: Eqs. 1 and 2 for all V, Q and inputs", certify_attention(3, 3))
 claim.verdict()
 
 # %% [markdown]
@@ -307,11 +314,15 @@ def outputs(heads, features):
 transposed = Heads(model.values, model.queries.mT)
 printed_features = cubic_features(z, form="printed")
 
+# %% [markdown]
+# A certificate settles it for all models and inputs of one size.
+
 # %%
 claim = Claim("linear-attention/definition-feature-map")
 claim.close("column k d + l, difference", outputs(model, cubic_features(z)), y)
 claim.misprint.close("columns as printed, difference", outputs(model, printed_features), y, rtol=0.1)
 claim.close("as printed, Q transposed, difference", outputs(transposed, printed_features), y)
+claim.certified("d = 3, n = 3: outputs by features, for all V, Q and inputs", certify_feature_map(3, 3))
 claim.verdict()
 
 # %% [markdown]
@@ -328,6 +339,9 @@ few = tokens[: psi(d) - 1], labels[: psi(d) - 1]
 by_letter = relative_error(learn(*few).matrix, literal_regression(*few))
 repaired = Heads(printed.values, printed.queries.mT)
 
+# %% [markdown]
+# That the matrix taken is the one of smallest norm is settled in exact arithmetic, for every function at $d=3$.
+
 # %%
 claim = Claim("linear-attention/algorithm-1")
 claim.close("outputs on fresh inputs, difference", mhla(learned.heads, fresh), target)
@@ -340,6 +354,7 @@ claim.close("the same, Q transposed, difference", mhla(repaired, fresh), target)
 claim.control.close("singular values on one side, difference", mhla(unsplit, fresh), target, rtol=0.1)
 claim.control.close("the matrix itself, difference", learned.matrix, head_matrix(teacher), rtol=0.1)
 claim.number("distance of the matrices", (learned.matrix - head_matrix(teacher)).norm())
+claim.certified("d = 3: the lift has the smallest norm of all matrices of one function", certify_least_norm(3))
 claim.verdict()
 
 # %% [markdown]
@@ -376,11 +391,15 @@ claim.verdict()
 returned = cubic_features(integers, form="printed")
 backwards = cubic_features(integers.flip(0))
 
+# %% [markdown]
+# A certificate compares the features with the loops for all inputs of one size.
+
 # %%
 claim = Claim("linear-attention/algorithm-8")
 claim.equal("entries unlike the three loops", (cubic_features(integers) != loops).sum(), 0)
 claim.misprint.equal("Eq. 68, which line 13 returns: entries unlike the loops", (returned != loops).sum(), 0)
 claim.control.equal("last token first: entries unlike the loops", (backwards != loops).sum(), 0)
+claim.certified("d = 3, n = 3: the three loops, for all inputs", certify_loops(3, 3))
 claim.verdict()
 
 # %% [markdown]

@@ -266,7 +266,7 @@ def closest_pair(logits: torch.Tensor) -> torch.Tensor:
     return logits.sort(dim=-1).values.diff(dim=-1).min(dim=-1).values
 
 
-found = [silent_direction(many, silent, ~silent, seed + trial, draws=1).columns for trial in range(100)]
+found = [silent_direction(many, silent, ~silent, seed + trial, draws=1)[0] for trial in range(100)]
 drawn = torch.stack([column_logits(many, columns) for columns in found])
 loudest = drawn[:, silent].abs().max().item()
 gap = closest_pair(drawn[:, ~silent]).min().item()
@@ -296,14 +296,14 @@ show.figure(
 
 # %%
 late = d3 + 5  # an example that the printed condition forgets
-blind_to_late = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
-blind_gaps = closest_pair(column_logits(many, blind_to_late.columns))
+blind_to_late, _ = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
+blind_gaps = closest_pair(column_logits(many, blind_to_late))
 
 spanned = many.queries.clone()
 spanned[n3] = spanned[:n3].sum(dim=0)
 too_many = torch.arange(T3) < n3
 in_the_span = Examples(many.contexts, spanned)
-blind = silent_direction(in_the_span, too_many, ~too_many, seed, 1).columns
+blind = silent_direction(in_the_span, too_many, ~too_many, seed, 1)[0]
 gap_in_the_span = closest_pair(column_logits(in_the_span, blind)[n3 : n3 + 1]).min()
 
 # %% [markdown]
@@ -431,7 +431,7 @@ is_fresh = torch.arange(examples_count) >= examples_count - (context - 1)
 fresh, rest = examples.take(is_fresh), examples.take(~is_fresh)
 fresh_targets = random_targets(context - 1)
 chosen = fit_targets(fresh, fresh_targets)
-silent_part = silent_direction(examples, is_fresh, ~is_fresh, seed).columns
+silent_part = silent_direction(examples, is_fresh, ~is_fresh, seed)[0]
 decided = column_logits(rest, silent_part)
 scale = saturating_scale(column_logits(rest, chosen), decided, 1e-12)  # Lemma 4's c for all of the rest
 scales = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e6, 1e8]
@@ -484,7 +484,7 @@ def steps_of_the_proof(head_width: int) -> list[float]:
     """The steps, of one W for a key width of at most n."""
     own = torch.arange(examples_count) >= examples_count - (head_width - 1)
     R, others, aims = examples.take(own), examples.take(~own), random_targets(head_width - 1)
-    part, plus = fit_targets(R, aims), silent_direction(examples, own, ~own, seed).columns
+    part, plus = fit_targets(R, aims), silent_direction(examples, own, ~own, seed)[0]
     winners = column_logits(others, plus)
     W = part.matrix + saturating_scale(column_logits(others, part), winners, 1e-13) * plus.matrix
     on_R, elsewhere = ((some.contexts @ W @ some.queries[..., None])[..., 0].softmax(dim=-1) for some in (R, others))

@@ -41,13 +41,15 @@
 import torch
 
 from attention_theory.memorization.attention import Examples, capacity, features, predict, random_heads
+from attention_theory.memorization.certified.ranks import certify_narrow_contexts, certify_promise_in_general_position
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.general_position import capacity_in_general_position, narrow_contexts
 from attention_theory.memorization.kruskal import is_in_general_position
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -177,7 +179,7 @@ def memorise(size: tuple[int, int, int], kind: str) -> tuple[int, int, float]:
     H, n, d = size
     data = drawn(kind, capacity_in_general_position(H, n, d), n, d)
     built = build_heads(data, H, d, seed=seed + 2, general_position=True)
-    labels = random_labels(data.count, 2, seed + 3)
+    labels = normal(data.count, 2, seed=seed + 3)
     outputs = predict(built.heads, solve_readout(built.Z, labels, H, 2), data)
     return data.count, int(numerical_rank(built.Z, rtol=1e-12)), (outputs - labels).abs().max().item()
 
@@ -206,7 +208,7 @@ in_general = {f"n = {n}": is_in_general_position(vectors) for n, vectors in ever
 single = sample_examples(width + 1, 1, width, shared=False, seed=seed)
 same_heads = random_heads(4, width, width, seed + 1)
 four_heads = features(same_heads, single)
-wanted = random_labels(width + 1, 1, seed + 3)
+wanted = normal(width + 1, 1, seed=seed + 3)
 missed = (predict(same_heads, solve_readout(four_heads, wanted, 4, 1), single) - wanted).abs()
 
 # %% [markdown]
@@ -222,7 +224,7 @@ def largest_fitted(H: int, shared: bool, draw: int, d: int = 4, n: int = 3) -> i
     """The last T in steps of Hd whose labels are met, before the first that one training misses."""
     for T in range(H * d, 6 * H * d, H * d):
         data = sample_examples(T, n, d, shared, seed=draw)
-        labels = random_labels(T, 1, draw + 100).to(device)
+        labels = normal(T, 1, seed=draw + 100).to(device)
         if fit_keys_and_queries(data.to(device), labels, H, d, draw, 200)[1] > 1e-6:
             return T - H * d
     return T
@@ -266,7 +268,7 @@ show.figure(
 def met_on_worst_data(H: int, n: int, d: int, draw: int) -> bool:
     """Whether heads trained for them meet H(d - 1) + 1 labels on the worst data of the proof."""
     data = scaled(narrow_contexts(H * (d - 1) + 1, n, d, seed=draw))
-    labels = random_labels(data.count, 1, draw + 200).to(device)
+    labels = normal(data.count, 1, seed=draw + 200).to(device)
     return fit_keys_and_queries(data.to(device), labels, H, d, draw, 200)[1] <= 1e-6
 
 
@@ -277,7 +279,8 @@ met = [met_on_worst_data(*size, seed + draw) for size in ((2, 2, 4), (3, 2, 4), 
 # The conjecture as printed has no lower end for $n$; that is what fails. Figure 4's caption thinks of $H(d-1)+1$
 # examples memorised; that as a rank of $Z$ it is not had on all such data is a sentence of this page, and a check. The
 # control gives up general position: with one shared context, whose tokens occur in all examples, the promised rank must
-# not be reached.
+# not be reached. For all weights z3 proves the bound on the rank of the worst data at one size, and for all sizes the
+# end $(H + 2)d/3$.
 
 # %%
 shared = sample_examples(heads * width + 4, width // 2, width, seed=seed)
@@ -293,6 +296,8 @@ claim.printed.at_most("one token, four heads: largest residual of d + 1 labels",
 half, asked = ranks["worst"][lengths.index(width // 2)], heads * (width - 1) + 1
 claim.below("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - asked, 0)
 claim.control.at_least("one shared context, n = d / 2: rank of Z", shared_rank, promised[width // 2])
+claim.certified("worst data, all weights", certify_narrow_contexts(3, 2, 4, 12))
+claim.certified("at least (H + 2) d / 3, all sizes", certify_promise_in_general_position())
 over = [T / (4 * H) for H, row in zip(head_counts, fitted[False], strict=True) for T in row]
 claim.number("trained: largest T over Hd, mean", sum(over) / len(over))
 claim.number("worst data, trained: share of the label sets met at T = H(d - 1) + 1", sum(met) / len(met))

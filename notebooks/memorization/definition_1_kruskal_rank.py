@@ -16,6 +16,7 @@ from math import comb
 import torch
 
 from attention_theory.memorization.attention import capacity, features, random_heads
+from attention_theory.memorization.certified.vectors import certify_general_position, certify_kruskal_rank
 from attention_theory.memorization.examples import draw, integer_vectors, sample_examples, with_faulty_context
 from attention_theory.memorization.kruskal import (
     dependent_subset,
@@ -69,7 +70,7 @@ show.table(
 
 # %% [markdown]
 # We also take random integer vectors, and then replace one of these vectors by the sum of others, so that a single
-# subset is dependent:
+# subset is dependent. All sets of three vectors of the plane with entries from -1 to 1 are tried as well:
 
 # %%
 generic = integer_vectors(vectors, size, seed=seed + 1, largest=25)
@@ -80,6 +81,7 @@ claim = Claim("memorization/definition-1")
 claim.equal("sets by hand, wrong answers", sum(f != k[2] for k, f in zip(known, found, strict=True)), 0)
 claim.equal(f"{vectors} random vectors of width {size}", kruskal_rank(generic), size)
 claim.control.equal("the same with one dependent subset planted", kruskal_rank(planted), size)
+claim.certified("all sets of three small vectors in the plane", certify_kruskal_rank())
 claim.verdict()
 
 # %% [markdown]
@@ -94,12 +96,14 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The powers of distinct numbers are the classical example: any $d$ rows form a Vandermonde matrix, which is invertible.
+# We also try all sets of three vectors of the plane with entries from -1 to 1.
 
 # %%
 claim = Claim("memorization/definition-2")
 claim.true("powers of -3, ..., 3 in general position", is_in_general_position(torch.tensor(powers)))
 claim.true("random vectors in general position", is_in_general_position(generic))
 claim.control.true("with one dependent subset planted", is_in_general_position(planted))
+claim.certified("all sets of three small vectors in the plane", certify_general_position())
 claim.verdict()
 
 # %% [markdown]

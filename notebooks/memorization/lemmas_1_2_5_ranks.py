@@ -9,6 +9,8 @@
 # %%
 import torch
 
+from attention_theory.memorization.certified.averaging import certify_mean_added
+from attention_theory.memorization.certified.vectors import certify_block_triangle
 from attention_theory.memorization.examples import draw, integer_vectors
 from attention_theory.numerics import modular_rank, numerical_rank
 from attention_theory.randomness import generator
@@ -39,7 +41,8 @@ require(trials=(trials, 10, None), seed=(seed, 0, None))
 # the lower rows leave the second kind no coefficient but 0, and then the upper ones the first; so all are independent.
 #
 # The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the corner
-# block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$.
+# block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$. For all entries sympy proves that a
+# minor of the triangle is the product of one of $A$ and one of $B$.
 
 # %%
 source = generator(seed)
@@ -55,6 +58,7 @@ claim = Claim("memorization/lemma-1")
 claim.at_least(f"{trials} block triangles, smallest rank X - rank A - rank B", min(slack), 0)
 claim.equal("A = B = 0, C = 1: rank X", corner, 1)
 claim.control.at_least("no triangle, all four blocks I: rank X - rank A - rank B", whole - 6, 0)
+claim.certified("all entries, blocks of rank up to 3", certify_block_triangle())
 claim.verdict()
 
 # %% [markdown]
@@ -73,7 +77,7 @@ claim.verdict()
 # The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every $n$.
 # Taking the mean away instead gives determinant 0. The paper's proof solves $\sum_i b_i e_i' = 0$: it needs
 # $b_i + \bar b = 0$ for all $i$, with $\bar b$ the mean of the $b_i$, and the sum of these equations, $2n\bar b = 0$,
-# leaves only $b = 0$.
+# leaves only $b = 0$. For every $n$ sympy proves that the matrix has an inverse.
 
 # %%
 deviation, kept, lost = [], [], []
@@ -86,6 +90,7 @@ for n in range(1, 21):
     if n > 1:
         lost.append(n - int(numerical_rank((identity - mean) @ vectors)))
 
+# %%
 claim = Claim("memorization/lemma-2")
 claim.at_most("n = 1, ..., 20: determinant less 2", max(deviation), 1e-12)
 claim.equal("n = 1, ..., 20: rank lost", max(kept), 0)
@@ -95,6 +100,7 @@ unsolved = max(n - modular_rank(rows) for n, rows in equations.items())
 claim.equal("n = 1, ..., 20: sum of the proof's equations less 2n times the mean", summed, 0, of="proof")
 claim.equal("n = 1, ..., 20: dimensions left to their solutions", unsolved, 0, of="proof")
 claim.control.equal("mean taken away: smallest rank lost", min(lost), 0)
+claim.certified("every n, and the averaging layer up to n = 20", certify_mean_added())
 claim.verdict()
 
 # %% [markdown]

@@ -38,19 +38,20 @@ from attention_theory.memorization.attention import (
     features,
     predict,
     random_heads,
+    softmax_weights,
 )
-from attention_theory.memorization.certified import certify_rank_bound
+from attention_theory.memorization.certified.ranks import certify_rank_bound
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.rank_bounds import (
     block_differences,
     features_of_unnormalised_weights,
     rank_and_gap,
-    softmax_matrix,
 )
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
 
@@ -101,7 +102,7 @@ for H, n in sizes:
     random = kinds["random"]
     for name, layer in kinds.items():
         Z = features(layer, examples)
-        null = (softmax_matrix(layer, examples) @ block_differences(H, n)).abs().max().item()
+        null = (softmax_weights(layer, examples).flatten(1) @ block_differences(H, n)).abs().max().item()
         kept, dropped = rank_and_gap(Z, bound)
         found.append((f"({H}, {n})", name, bound, int(numerical_rank(Z, rtol=1e-12)), kept, dropped))
         nulls.append(null)
@@ -148,7 +149,7 @@ show.figure(
 def proof_steps(claim: Claim, H: int, n: int) -> None:
     """The chain of ranks in the proof, for random heads."""
     heads, examples = random_heads(H, 2 * n, 2 * n, seed + 2), sample_examples(3 * H * n, n, 2 * n, seed=seed)
-    Theta = softmax_matrix(heads, examples)
+    Theta = softmax_weights(heads, examples).flatten(1)
     first, *others = Theta.split(n, dim=1)
     differences = [block - first for block in others]
     ranks = [int(numerical_rank(block)) for block in (first, *differences)]
@@ -216,7 +217,7 @@ tries = [bound, bound + 1, bound + 4, 2 * bound, 3 * bound, 5 * bound]
 fixed_residual, trained_residual = [], []
 for T in tries:
     data = sample_examples(T, n, d, law="uniform", seed=seed)
-    wanted = random_labels(T, 1, seed + 1)
+    wanted = normal(T, 1, seed=seed + 1)
     fixed = random_heads(H, d, d, seed)
     fixed_out = predict(fixed, solve_readout(features(fixed, data), wanted, H, 1), data)
     fixed_residual.append((fixed_out - wanted).abs().max().item())

@@ -22,6 +22,7 @@ from attention_theory.memorization.averaging import (
     equal_queries,
     whole_mean_shifted_queries,
 )
+from attention_theory.memorization.certified.averaging import certify_averaging
 from attention_theory.memorization.examples import draw, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, modular_ranks
 from attention_theory.validation import require
@@ -144,7 +145,8 @@ show.figure(
 
 # %% [markdown]
 # All of it in whole numbers. The two steps of the paper's proof are what the layer does to a token, one example and
-# one token at a time, and that no context loses rank.
+# one token at a time, and that no context loses rank. For all examples of four tokens both are proved, from what the
+# layer makes of unit vectors.
 
 # %%
 by_hand = 0.0
@@ -163,6 +165,7 @@ claim.equal("smallest rank of a context after", least_rank(whole_contexts), cont
 claim.at_most("Eqs. 24 and 25, each token plus the mean by hand", by_hand, 1e-12, of="proof")
 claim.equal("ranks of the contexts, those after less those before", rank_change, 0, of="proof")
 claim.control.at_least("one shared context: Kruskal rank after", shared_after, context)
+claim.certified("all examples of four tokens", certify_averaging())
 claim.verdict()
 
 # %% [markdown]

@@ -27,6 +27,7 @@
 import torch
 
 from attention_theory.memorization.attention import features, random_heads
+from attention_theory.memorization.certified.ranks import certify_token_sums
 from attention_theory.memorization.examples import integer_vectors, sample_examples, with_token_sum
 from attention_theory.memorization.kruskal import is_in_general_position
 from attention_theory.memorization.rank_bounds import block_differences, rank_and_gap
@@ -106,6 +107,7 @@ def whole_tokens(sum_of_each: int) -> torch.Tensor:
 
 # %% [markdown]
 # The controls are tokens of sum 0, which are in no general position, and free tokens, which no such bound holds back.
+# At one size sympy proves the null vectors for all tokens and weights.
 
 # %%
 claim = Claim("memorization/proposition-5")
@@ -118,6 +120,7 @@ claim.at_most("difference of two blocks: largest rank less d - 1", max(differenc
 claim.at_most("rank of Z less the sum over the blocks", max(chain), 0, of="proof")
 claim.control.true("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)))
 claim.control.at_most("free tokens: largest rank less the bound", max(row[4] - row[1] for row in rows), 0)
+claim.certified("H = 3, n = 3, d = 4: the bounds for all tokens and weights", certify_token_sums(3, 3, 4))
 for row in rows:
     claim.number(f"rank at {row[0]}", row[2])
     claim.number(f"rank at {row[0]}, sum 0", row[3])

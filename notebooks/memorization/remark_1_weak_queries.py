@@ -28,7 +28,6 @@ from attention_theory.memorization.attention import Examples, Heads, capacity, f
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import (
     draw,
-    random_labels,
     sample_examples,
     with_query_span,
     with_query_sum,
@@ -36,6 +35,7 @@ from attention_theory.memorization.examples import (
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.single_head import column_logits, fit_targets
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -57,7 +57,7 @@ require(heads=(heads, 2, None), width=(width, 4, None), context=(context, 3, wid
 # %%
 def build_and_fit(examples: Examples, rank: int) -> float:
     """The largest residual of random labels with heads built for queries of a Kruskal rank."""
-    labels = random_labels(examples.count, 2, seed + 2)
+    labels = normal(examples.count, 2, seed=seed + 2)
     built = build_heads(examples, heads, width, seed=seed + 3, rank_limit=rank)
     readout = solve_readout(built.Z, labels, heads, 2)
     return (predict(built.heads, readout, examples) - labels).abs().max().item()

@@ -25,9 +25,12 @@ from attention_theory.memorization.attention import (
     random_readout,
     softmax_weights,
 )
-from attention_theory.memorization.examples import random_labels, sample_examples
+from attention_theory.memorization.certified.layers import certify_matrix_form
+from attention_theory.memorization.certified.sizes import certify_parameter_count
+from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.key_width import reachable_dimensions
 from attention_theory.memorization.readout import solve_readout
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -123,6 +126,7 @@ claim.verdict()
 # %% [markdown]
 # ## The matrix form
 # The $H$ combinations side by side are a row of $Z$; value, output and decoding weights then act on $Z$ as one matrix.
+# Both sides are linear in each of these weights, so that trying all matrices with a single entry 1 settles all others.
 #
 # <!-- claim memorization/definition-feature-matrix -->
 # <blockquote>
@@ -148,6 +152,7 @@ claim.equal("shape of Z", str(tuple(Z.shape)), str((examples_count, heads * widt
 claim.equal("numbers in the product", product.numel(), examples_count * outputs)
 claim.misprint.equal("Eq. 8 as printed, one number for each t: numbers in the product", product.numel(), examples_count)
 claim.control.close("features in another order", matrix_form(Z.flip(1), readout), batched, atol=1e-13)
+claim.certified("all read-outs", certify_matrix_form())
 claim.verdict()
 
 # %% [markdown]
@@ -168,7 +173,7 @@ claim.verdict()
 # two labels, can never be memorised.
 
 # %%
-labels = random_labels(examples_count, outputs, seed + 3)
+labels = normal(examples_count, outputs, seed=seed + 3)
 solved = solve_readout(Z, labels, heads, values)
 met = predict(layer, solved, examples)
 
@@ -266,7 +271,8 @@ show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pai
 
 # %% [markdown]
 # The dimensions of the proof, called *labels within reach*, are the rank of the derivative of all outputs by all
-# weights, here on seven examples more than the bound allows.
+# weights, here on seven examples more than the bound allows. Count and orders are also proved for all sizes, the order
+# of the examples from $n = 2$ on.
 
 # %%
 small_sizes = [(2, 2, 6), (3, 2, 7), (2, 3, 6)]
@@ -285,6 +291,7 @@ claim.at_most("largest deviation of an exponent", max(abs(a - b) for a, b in exp
 claim.equal("setting 3, shared context, (H, n, d): labels within reach", reach, promised)
 claim.misprint.equal("printed formula less count", parameter_count(*sizes, form="printed") - counted, 0)
 claim.control.equal("setting 3, separate contexts, (2, 2, 6): labels within reach", apart, promised[str((2, 2, 6))])
+claim.certified("count and orders, all sizes", certify_parameter_count())
 claim.verdict()
 
 # %% [markdown]

@@ -17,11 +17,13 @@
 from itertools import pairwise
 
 from attention_theory.memorization.attention import Examples, capacity, features, random_heads, softmax_weights
-from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
+from attention_theory.memorization.certified.sizes import certify_key_width, certify_longer_contexts, certify_more_heads
+from attention_theory.memorization.examples import sample_examples, with_faulty_context
 from attention_theory.memorization.key_width import dimension_count, narrowed_heads, reachable_dimensions
 from attention_theory.memorization.rank_bounds import rank_and_gap
 from attention_theory.memorization.trained_heads import fit_keys_and_queries
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -139,7 +141,7 @@ show.figure(
 # %%
 def best_residual(data: Examples, count: int, H: int, h: int) -> float:
     """The least largest residual of random labels, over starts of training until one meets them."""
-    wanted = random_labels(count, 1, seed + 1).to(device)
+    wanted = normal(count, 1, seed=seed + 1).to(device)
     few = data.take(slice(0, count)).to(device)
     best = float("inf")
     for start in range(starts):
@@ -154,7 +156,8 @@ many, one = best_residual(shared_data, beyond_one, heads, width), best_residual(
 steps = [by_heads[H + 1] - by_heads[H] for H in range(1, heads)]
 
 # %% [markdown]
-# The control is a single head.
+# The control is a single head. For all sizes, sympy and z3 prove what a head adds to the count, and when the promise
+# for many heads exceeds it.
 
 # %%
 claim = Claim("memorization/remark-conclusion-1")
@@ -166,6 +169,7 @@ least_gain = capacity(enough, context, width) - dimension_count(1, context, widt
 claim.above("promise for d + 2 heads less what one head has within reach", least_gain, 0)
 claim.at_most(f"{beyond_one} labels, trained: residual of all heads", many, 1e-6)
 claim.control.at_most(f"{beyond_one} labels, trained: residual of one head", one, 1e-6)
+claim.certified("gain by a head, and more than d + 1 times as many, all sizes", certify_more_heads())
 claim.verdict()
 
 # %% [markdown]
@@ -199,7 +203,8 @@ to_the_long = best_residual(long_context, beyond_short, 2, width)
 to_the_short = best_residual(short_context, beyond_short, 2, width)
 
 # %% [markdown]
-# The controls are the short context, and contexts that are not shared.
+# The controls are the short context, and contexts that are not shared. What a token adds to the count is proved for all
+# sizes.
 
 # %%
 claim = Claim("memorization/remark-conclusion-2")
@@ -207,6 +212,7 @@ claim.equal("shared: least gain of labels in reach by a token, less H(d + 1)", m
 claim.at_most(f"{beyond_short} labels, trained: residual with n = d - 2", to_the_long, 1e-6)
 claim.control.at_most(f"{beyond_short} labels, trained: residual with n = 2", to_the_short, 1e-6)
 claim.control.above("separate contexts: gain of labels within reach, n = 2 to d - 2", level[-1] - level[0], 0)
+claim.certified("gain by a token, all sizes", certify_longer_contexts())
 claim.number("separate contexts: labels within reach, n = d - 2", level[-1])
 claim.verdict()
 
@@ -291,7 +297,7 @@ reach = {
 }
 
 # %% [markdown]
-# All of these at once:
+# All of these at once. That the count grows up to $n - 1$ and not beyond is tried at all sizes up to $d = 12$.
 
 # %%
 claim = Claim("memorization/remark-conclusion-3")
@@ -308,6 +314,7 @@ claim.equal("H = 4, n = 6, d_h = 1: rank of Z", int(numerical_rank(thin, rtol=1e
 claim.control.equal("the same with a duplicate token: rank", int(numerical_rank(faulty, rtol=1e-12)), bound)
 gain = separate_by_width[width] - separate_by_width[context]
 claim.printed.equal("separate contexts: labels within reach, d_h = d less d_h = n", gain, 0)
+claim.certified("gain by key width, sizes up to d = 12", certify_key_width())
 for name, h in (("n", context), ("d", width)):
     claim.number(f"separate contexts: labels within reach, d_h = {name}", separate_by_width[h])
 claim.number("H = 4, n = 6: singular value at the bound, d_h = 1", rank_and_gap(thin, bound)[0])

@@ -30,7 +30,7 @@ from scipy.stats import chi2
 
 from attention_theory.encodings import sinusoidal
 from attention_theory.memorization.panel import forward, initial_weights, make_panel
-from attention_theory.memorization.printed_grid import PRINTED_GPU_DAYS, SEEDS, printed_panels
+from attention_theory.memorization.printed_grid import SEEDS, printed_panels
 from attention_theory.memorization.synthetic import DataSets, Setting, sample_data_sets
 from attention_theory.memorization.trainer import schedule
 from attention_theory.validation import require
@@ -189,8 +189,7 @@ for path in sorted((Layout.here().results / "memorization").glob("pace_*.json"))
     show.table(
         ["panel", "runs a seed", "steps of all runs", "model-steps a second", "hours a seed"],
         [[one.name, len(one.settings), one.model_steps, pace[one.name], hours[one.name]] for one in known],
-        caption=f"{measured['device']}. {reach}, {SEEDS} seeds: {days:.1f} days; the paper: {PRINTED_GPU_DAYS:.0f} "
-        "days of a V100.",
+        caption=f"{measured['device']}. {reach}, {SEEDS} seeds: {days:.1f} days; the paper: 20 days of a V100.",
     )
 
 # %% [markdown]

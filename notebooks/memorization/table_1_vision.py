@@ -37,11 +37,7 @@ from pathlib import Path
 import torch
 
 from attention_theory.data.photographs import digit_images, folder_images, patches, photograph_crops
-from attention_theory.memorization.attention import Examples
-from attention_theory.memorization.averaging import mean_shifted_queries
 from attention_theory.memorization.kruskal import (
-    context_fraction,
-    curve_of,
     independent_prefixes,
     largest_satisfied,
     sampled_ranks,
@@ -123,7 +119,8 @@ def examine(queries: torch.Tensor, contexts: torch.Tensor) -> dict:
     prefixes = independent_prefixes(queries, most, draws, seed) if single else sampled_ranks(queries, n, 100, seed)
     whole = prefixes if single else sampled_ranks(queries, most, 600, seed)
     shares = {"general position": (whole >= most).tolist(), "assumption 1": (prefixes >= n).tolist()}
-    return shares | {"assumption 2": context_fraction(contexts), "prefixes": prefixes.cpu()}
+    full_rank = (torch.linalg.matrix_rank(contexts) == n).double().mean().item()
+    return shares | {"assumption 2": full_rank, "prefixes": prefixes.cpu()}
 
 
 # %% [markdown]
@@ -180,7 +177,7 @@ show.table(
 
 # %%
 embedded = cast(base, DOUBLE).tokens(data)
-assumption_3 = sampled_ranks(mean_shifted_queries(Examples(embedded, embedded[:, 0])), n, 600, seed) == n
+assumption_3 = sampled_ranks(embedded[:, 0] + embedded.mean(dim=1), n, 600, seed) == n
 repeated = data[:1].double().expand(200, -1, -1)
 repeated_queries = cast(attention, DOUBLE).at(cast(base, DOUBLE).tokens(repeated), 0)
 alone = sampled_ranks(repeated_queries, n, 100, seed).max()
@@ -256,7 +253,9 @@ for row in recorded["data"]:
 fig, panels = show.axes(1, 2, sharey=True)
 for panel, grid, many, at, double in drawn:
     for one in many:
-        panels[panel].plot(grid, curve_of(one, grid), color=show.COLOURS[0], label="float32")
+        panels[panel].plot(
+            grid, [(one >= k).double().mean().item() for k in grid], color=show.COLOURS[0], label="float32"
+        )
     panels[panel].plot(at, double, "s", color=show.COLOURS[1], label="float64")
 for axis, (few, all_) in zip(panels, ((n, d), (large_n, large_d)), strict=True):
     axis.vlines([few, all_], 0, 1, linestyle="--", color="0.5")

@@ -21,13 +21,14 @@ from attention_theory.memorization.attention import (
     random_heads,
     softmax_weights,
 )
-from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context
+from attention_theory.memorization.certified.layers import certify_readout
+from attention_theory.memorization.construction import Roles, blocks, build_heads, printed_roles
+from attention_theory.memorization.examples import sample_examples, with_faulty_context
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.roles import Roles, blocks, printed_roles
 from attention_theory.memorization.single_head import one_hot_of_largest
 from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 from bookpress.claims import schematic
@@ -236,7 +237,7 @@ require(
 count = capacity(heads, context, head_width)
 most = capacity(heads, context, context)  # the largest rank of Z with a shared context, whatever d_h (Proposition 2)
 examples = sample_examples(most + 1, context, width, seed=seed)
-labels = random_labels(most + 1, outputs, seed + 1)
+labels = normal(most + 1, outputs, seed=seed + 1)
 kept = examples.take(slice(0, count))
 built = build_heads(kept, heads, head_width, seed=seed + 2)
 readout = solve_readout(built.Z, labels[:count], heads, outputs)
@@ -278,7 +279,7 @@ def memorise(size: tuple[int, int, int, int], law: str, shared: bool, draw: int 
     """Build, solve and measure once."""
     H, n, d, d_h = size
     data = sample_examples(capacity(H, n, d_h), n, d, shared, law, seed=draw)
-    wanted = random_labels(data.count, 3, draw + 1)
+    wanted = normal(data.count, 3, seed=draw + 1)
     result = build_heads(data, H, d_h, seed=draw + 2, **form)
     weights = solve_readout(result.Z, wanted, H, 3)
     singular = torch.linalg.svdvals(result.Z)
@@ -330,7 +331,7 @@ print(f"{most + 1} shared examples, same heads: largest residual {one_more:.2g};
 
 # %%
 narrow = sample_examples(5, 2, 3, seed=seed)
-wide_labels = random_labels(5, 5, seed + 1)
+wide_labels = normal(5, 5, seed=seed + 1)
 narrow_heads = build_heads(narrow, 4, 3, seed=seed + 2)
 left, values, right = torch.linalg.svd(wide_labels)
 best = solve_readout(narrow_heads.Z, left[:, :3] * values[:3], 4, 3)  # the labels' own best part of rank d
@@ -375,7 +376,7 @@ for H, n, d in [(3, 4, 8), (4, 5, 9), (4, 6, 12)]:
         for layer, found, roles in ((made.heads, steps, made.roles), (drawn, random_steps, [None] * (H - 1))):
             Z, weights = features(layer, data), softmax_weights(layer, data)
             found += [induction_step(Z, data, weights, done, roles[done - 1]) for done in range(1, H)]
-        wanted = random_labels(data.count, 3, data_seed + 1)
+        wanted = normal(data.count, 3, seed=data_seed + 1)
         out = predict(made.heads, solve_readout(made.Z, wanted, H, 3), data)
         proof_residuals[case] = (out - wanted).abs().max().item()
         short_of_T[case] = data.count - int(numerical_rank(made.Z, rtol=1e-9))
@@ -615,7 +616,7 @@ claim.verdict()
 # %% [markdown]
 # ### The read-out
 # Step 2 solves one linear system for the values. The output map and the decoder are identity matrices truncated to the
-# right size.
+# right size. For all features, values and labels, z3 proves that they pass the labels on.
 #
 # <!-- claim memorization/readout-step -->
 # <blockquote>
@@ -652,6 +653,7 @@ claim.at_most("surplus columns of Z W_V", max(surplus), 1e-10)
 claim.control.at_most("d_out = 5 > d = 3: residual of the best layer", beyond_width, 1e-10)
 passed_on = max(difference.abs().max().item() for difference in stacked)
 claim.at_most("identities multiplied out by hand: largest residual", passed_on, 1e-10, of="proof")
+claim.certified("all features, value weights and labels", certify_readout(heads=3, width=4, outputs=2))
 claim.verdict()
 
 # %% [markdown]

@@ -25,13 +25,11 @@ from attention_theory.hyper_attention.interactions.fourier import dtfs, position
 from attention_theory.hyper_attention.interactions.interactions import represent
 from attention_theory.hyper_attention.interactions.projections import (
     agreements,
-    largest_inner_product,
     missed_agreements,
 )
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
-    hyper_feature_parameters,
     score_features,
 )
 from attention_theory.hyper_attention.layers.linear_hyper_attention import linear_hyper_attention, shared_factors_of
@@ -42,23 +40,23 @@ from attention_theory.hyper_attention.layers.window_attention import window_atte
 from attention_theory.hyper_attention.worlds.collisions import simulate
 from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead, Factor, Weight, layer_of
 from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
-from attention_theory.hyper_attention.worlds.grids import product_code
 from attention_theory.hyper_attention.worlds.parallelogram import parallelogram_defect
 from attention_theory.hyper_attention.worlds.vision import convolve, count_at_offsets, pattern_score
 from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
-from attention_theory.in_context_reasoning.closed_form import (
-    noisy_slope,
-    odds,
+from attention_theory.in_context_reasoning.closed_form import noisy_slope, odds
+from attention_theory.in_context_reasoning.descent import (
+    algorithm_1,
+    descend_noiseless,
+    descend_noisy,
+    normalised_step,
 )
-from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless, descend_noisy, normalised_step
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.experiments.linear_sample import train_linear_on_sample
-from attention_theory.in_context_reasoning.experiments.seeds import train_grid_seeds
 from attention_theory.in_context_reasoning.finite_sample import kl_bound
 from attention_theory.in_context_reasoning.recall import InContextRecall
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, recover_output, sample_sentences
-from attention_theory.in_context_reasoning.variants import VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train_grid, train_on_sample
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.layers import attention
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
 from attention_theory.linear_attention.learning.kernel import kernel_fit
@@ -93,7 +91,6 @@ from attention_theory.memorization.attention import (
     random_readout,
 )
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.exact_rank import modular_ranks_of_blocks
 from attention_theory.memorization.examples import integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
 from attention_theory.memorization.language import sample_texts
@@ -101,7 +98,7 @@ from attention_theory.memorization.memorizing_attention import MemorizingAttenti
 from attention_theory.memorization.positions import smallest_singular_ratio
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.saturation import mean_entropy, saturation
+from attention_theory.memorization.saturation import saturation
 from attention_theory.memorization.single_head import fit_targets, saturating_scale, silent_direction
 from attention_theory.memorization.sweeps import sweep
 from attention_theory.memorization.transformer import random_layer
@@ -124,7 +121,7 @@ NAN, EYE = math.nan, torch.eye(3, dtype=torch.float64)
 COUNTS, HEADS = torch.tensor([1.0, 2.0]), linear_heads(1, 3, 0)
 EXAMPLES = sample_examples(3, 2, 3)
 TASK = Task(8, 1, 2, 8)
-RUN = Training(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
+RUN = TrainingRun(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
 
 #: The name that is refused, and a call that has to refuse it.
@@ -221,8 +218,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: flow_limit(ones(3, 2), -ones(2))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 4))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 3))),
-    ("vectors", lambda: largest_inner_product(ones(1, 3))),
-    ("vectors", lambda: largest_inner_product(torch.zeros(2, 3, dtype=torch.float64))),
     ("patch", lambda: patches(ones(1, 3, 4, 4), 3)),
     ("rows", lambda: missed_agreements(ones(3, 2), 2, 2)),
     ("restarts", lambda: best_residual(ones(3, 3, 1), 2, restarts=0, steps=10, seed=0)),
@@ -230,7 +225,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("period", lambda: position_code(7)),
     ("embed_dim", lambda: HyperAttention(8, 3)),
     ("embed_dim", lambda: HyperFeatureAttention(12, 5)),
-    ("embed_dim", lambda: hyper_feature_parameters(768, [1] * 5)),
     ("embed_dim / num_heads", lambda: HyperFeatureAttention(12, 3, [1, 2, 3])),
     ("factors", lambda: score_features([])),
     ("tensor", lambda: shared_factors_of(torch.arange(8.0).reshape(2, 2, 2))),
@@ -280,7 +274,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("queries", lambda: linear_pair_sum(*[ones(1, 0, 2)] * 5)),
     ("queries", lambda: pair_attention(*[ones(1, 0, 2)] * 5)),
     ("starts", lambda: simulate(torch.zeros(0, 2, 2, dtype=torch.int64), 5, 1)),
-    ("codes", lambda: product_code()),
     ("kernel", lambda: convolve(ones(5, 5), ones(2, 2))),
     ("kernel", lambda: convolve(ones(5, 5), ones(3, 5))),
     ("features", lambda: rotate(ones(2, 3))),
@@ -308,16 +301,14 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("noise_copies", lambda: sample_sentences(replace(TASK, noisy=True), 3, 0, noise_copies=-1)),
     ("noise", lambda: draw_labels(NOISY, TASK, torch.tensor([0.5]), 0)),
     ("tokens", lambda: recover_output(torch.tensor([[3, 4, 5, 0]]), Task(length=4))),
-    ("seeds", lambda: train_grid_seeds(["Origin-Linear-F"], TASK, [0.0], [0.1], 1, 8, [])),
-    ("runs", lambda: train_linear_on_sample([RUN], replace(TASK, noisy=True), 64, 1, 16)),
-    ("task", lambda: train_linear_on_sample([], TASK, 64, 1, 16)),
+    ("seeds", lambda: train_grid(["Origin-Linear-F"], TASK, [0.0], [0.1], 1, 8, [], together=True)),
+    ("runs", lambda: train_on_sample([RUN], replace(TASK, noisy=True), 64, 1, 16, counted=True)),
+    ("task", lambda: train_on_sample([], TASK, 64, 1, 16)),
     ("examples", lambda: build_heads(sample_examples(8, 2, 4, shared=False), 2, 4, general_position=True)),
-    ("width", lambda: modular_ranks_of_blocks(torch.eye(4, dtype=torch.int64), 3)),
     ("examples", lambda: rank_certificate(sample_examples(13, 4, 6), heads=4)),
     ("attention", lambda: saturation(torch.tensor([[[NAN, 1.0]]]))),
     ("attention", lambda: saturation(torch.tensor([[[3.0, 4.0]]]))),
     ("attention", lambda: saturation(torch.tensor([[[1.5, -0.5]]]))),
-    ("attention", lambda: mean_entropy(torch.tensor([[[3.0, 4.0]]]))),
     ("head_width", lambda: fit_targets(sample_examples(3, 3, 5), filled(1 / 3, 3, 3)).as_head(2)),
     ("decisive", lambda: saturating_scale(torch.zeros(1, 3).double(), filled(1.0, 1, 3), 0.1)),
     ("silent", lambda: silent_direction(sample_examples(12, 4, 8), torch.arange(12) < 8, torch.arange(12) >= 8, 0)),

@@ -40,7 +40,7 @@ from attention_theory.validation import ParameterError, require
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "attention_theory"
 TABLE = Path(__file__).with_name("ranges.txt")
 #: So many ranges can be tried by calls made from annotations; fewer would be a check that fell asleep.
-LEAST_TRIED = 680
+LEAST_TRIED = 650
 #: An argument for each type that none can be made of.
 EXAMPLES: dict[Any, Any] = {
     str: "a",
@@ -68,8 +68,8 @@ EXAMPLES: dict[Any, Any] = {
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "in_context_reasoning.descent.descend_noiseless": {"laws": torch.full((2, 2), 0.5, dtype=torch.float64)},
     "hyper_attention.worlds.genotype.activation_score": {"dictionary": {0: []}, "form": "printed"},
-    "in_context_reasoning.experiments.seeds.train_grid_seeds": {"names": ["Origin-Linear-F"]},
-    "in_context_reasoning.experiments.linear_sample.train_linear_on_sample": {"runs": [], "samples": 512},
+    "in_context_reasoning.training.train_grid": {"names": ["Origin-Linear-F"]},
+    "in_context_reasoning.training.train_on_sample": {"runs": [], "samples": 512},
     "in_context_reasoning.instrument.trained_matrices": {"name": "Origin-Linear-F"},
     "linear_attention.machines.turing.write_tape": {"window": 20},
     "looped_transformers.fleq.layout.FleqLayout": {"pointers": True},
@@ -85,7 +85,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 #: Ranges of what is computed from the parameter, so that no value of it lies on an end.
 COMPUTED = {
-    ("in_context_reasoning.experiments.linear_sample.train_linear_on_sample", "runs"),
+    ("in_context_reasoning.training.train_on_sample", "runs"),
     ("linear_attention.experiments.convergence.best_settings", "floors"),
 }
 

@@ -232,7 +232,7 @@ def test_a_program_runs_to_its_end_and_agrees_all_the_way(opened: Any) -> None:
 def test_a_wrong_weight_and_a_soft_softmax_are_seen(opened: Any) -> None:
     page = opened("subleq").page
     for disturb in (
-        lambda: page.get_by_label("Turn the sign of one weight").check(),
+        lambda: page.get_by_label("Flip the sign of one weight").check(),
         lambda: page.get_by_label("Inverse temperature").fill("2"),
     ):
         page.reload()
@@ -354,7 +354,7 @@ def test_every_example_runs_to_its_end_and_agrees_all_the_way(opened: Any) -> No
 
 def test_a_wrong_weight_of_the_layer_is_seen(opened: Any) -> None:
     page = opened("turing").page
-    page.get_by_label("Turn the sign of one weight").check()
+    page.get_by_label("Flip the sign of one weight").check()
     assert run_to_the_end(page).startswith("✗")
 
 

@@ -11,13 +11,13 @@ from playwright.sync_api import Browser, Page
 
 from attention_theory.in_context_reasoning.closed_form import bayes_risk
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
-from attention_theory.in_context_reasoning.instrument import WORDS, reading_sentences, reading_task, weights_at
+from attention_theory.in_context_reasoning.instrument import _WORDS, reading_sentences, reading_task, weights_at
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Sentences, violations
 from attention_theory.memorization.attention import capacity, parameter_count
+from attention_theory.memorization.construction import blocks
 from attention_theory.memorization.exact_rank import exact_ranks, rank_bound
 from attention_theory.memorization.key_width import dimension_count
-from attention_theory.memorization.roles import blocks
 from attention_theory.randomness import generator
 
 GIVEN = {"trigger_and_answer": "readers", "how_much_fits": "ranks"}
@@ -53,7 +53,7 @@ def questions(tables: dict[str, Any]) -> list[dict[str, Any]]:
         part = table["models"][model]
         level, time = pick(len(part["noises"])), pick(len(part["times"]))
         if number % 2:
-            tokens = torch.randint(len(WORDS), (pick(29) + 2,), generator=draw).tolist()
+            tokens = torch.randint(len(_WORDS), (pick(29) + 2,), generator=draw).tolist()
             tokens[-1] = 0 if pick(4) else tokens[-1]
         else:
             tokens = reading_sentences(reading_task(part["noises"][level] > 0), 1, draw).tokens[0].tolist()
@@ -144,7 +144,7 @@ def test_it_knows_the_sentences_of_the_task_and_the_bayes_answer(
         expected[-1] += asked["noise"]
         assert torch.equal(torch.tensor(said["law"], dtype=torch.float64), expected)
         logits, noise = torch.tensor([said["logits"]], dtype=torch.float64), asked["noise"]
-        loss = expected_loss(logits, torch.tensor([output]), len(WORDS) - 1, noise).item()
+        loss = expected_loss(logits, torch.tensor([output]), len(_WORDS) - 1, noise).item()
         assert said["losses"]["loss"] == pytest.approx(loss, abs=1e-10)
         assert said["losses"]["least"] == pytest.approx(bayes_risk(asked["noise"]), abs=1e-12)
     assert kinds >= {(True, True), (True, False), (False, False)}
@@ -164,7 +164,7 @@ def test_each_condition_is_named_where_it_fails(reader: Page) -> None:
         ("to Rome and to to", 0.2): ["III"],
     }
     for (text, noise), faults in cases.items():
-        tokens = [WORDS.index(word) for word in text.split()]
+        tokens = [_WORDS.index(word) for word in text.split()]
         assert told(reader, script, [tokens, noise]) == faults, text
 
 
@@ -180,7 +180,7 @@ def test_a_sentence_is_written_by_buttons_by_hand_and_by_chance(reader: Page) ->
     assert shown.all_inner_texts() == ["she", "to", "Bob", "to"]
     box.fill("She sends, to LIMA <b>x</b>")
     assert shown.all_inner_texts() == ["she", "sends", "to", "Lima", "to"]
-    assert "left out: b, x" in reader.locator("#ta-note").inner_text()
+    assert "16 words: b, x." in reader.locator("#ta-note").inner_text()
     reader.locator("[data-act=draw]").click()
     assert "A sentence of the task" in reader.locator("#ta-note").inner_text()
     reader.locator("[data-act=unseen]").click()
@@ -201,7 +201,7 @@ def test_the_reader_is_worked_by_the_keyboard(reader: Page) -> None:
     reader.locator("#ta-time").focus()
     reader.keyboard.press("Home")
     assert reader.locator("output[for=ta-time]").inner_text() == "= 0"
-    assert "no choice" in reader.locator("[data-part=result]").inner_text()
+    assert "prefers none" in reader.locator("[data-part=result]").inner_text()
     before = table.inner_text()
     reader.keyboard.press("End")
     assert reader.locator("output[for=ta-time]").inner_text() == "= 200"
@@ -291,5 +291,5 @@ def test_the_store_is_worked_by_the_keyboard_and_by_columns(store: Page) -> None
     assert "40 examples fit" in said.inner_text()
     store.locator("input[name=hmf-axis][value=width]").check()
     store.locator("[data-part=chart] [data-size='0']").click()
-    assert "Theorem 1 is silent" in said.inner_text()
+    assert "Theorem 1 says nothing" in said.inner_text()
     assert "10 examples fit" in said.inner_text()

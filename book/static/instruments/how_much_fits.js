@@ -112,32 +112,32 @@
       const shared = contexts === "shared";
       const layer = `${count(heads, "head")} over ${count(tokens, "token")}`;
       const said = [];
-      if (shared && tokens === 1) said.push("With one token in the context every head returns that token, whatever is asked: all examples have the same answer, and one fits.");
-      else said.push(`<b>${count(rank, "example")} ${rank === 1 ? "fits" : "fit"}</b> into ${layer}, whatever the labels${shared ? "" : ", if each brings its own context"}.`);
-      if (!covered) said.push(`Theorem 1 is silent here: it asks for n &lt; d, and ${tokens} tokens of width ${width} are ${tokens === width ? "as many as the width" : "more than the width"}.`);
-      else if (tokens === 1 && !shared) said.push("Theorem 1 writes weights down for 1; the tokens themselves, one for each example, tell more apart.");
-      else if (promised === rank && tokens > 1) said.push("Theorem 1 writes the weights down for all of them, and Proposition 2 leaves no room for one more.");
+      if (shared && tokens === 1) said.push("With one token in the context, every head returns that token for every query. All examples get the same answer, so one fits.");
+      else said.push(`<b>${count(rank, "example")} ${rank === 1 ? "fits" : "fit"}</b> into ${layer}, whatever the labels${shared ? "" : ", if each example has a separate context"}.`);
+      if (!covered) said.push(`Theorem 1 says nothing here: it requires n &lt; d, and n = ${tokens} is ${tokens === width ? "equal to" : "larger than"} d = ${width}.`);
+      else if (tokens === 1 && !shared) said.push("Theorem 1 gives weights for 1 example. The tokens themselves, which differ between the examples, allow more.");
+      else if (promised === rank && tokens > 1) said.push("Theorem 1 gives weights for all of them, and by Proposition 2 no further example fits.");
       else if (promised < rank) {
         const narrow = headWidth < tokens;
         const why = shared
-          ? `its heads take ${count(headWidth, "example")} at a time, as many as the keys are wide, where wider keys take ${tokens}. But almost all keys and queries of that width leave the features as much room as wide ones do`
-          : `it counts on no more than examples with one context have${narrow ? " and takes fewer at a time for narrow keys" : ""}, while those with contexts of their own use all H d = ${heads * width} columns of the features`;
-        said.push(`Theorem 1 writes weights down for ${promised} of them: ${why}.`);
+          ? `each head stores ${count(headWidth, "example")}, the width of the keys, and wider keys would store ${tokens}. But almost all keys and queries of this width give features of the same rank as wide ones`
+          : `it promises only what examples with one shared context allow${narrow ? ", and fewer for narrow keys" : ""}, but examples with separate contexts use all H d = ${heads * width} columns of the features`;
+        said.push(`Theorem 1 gives weights for ${promised} of them: ${why}.`);
       }
       const times = parameters / rank;
       said.push(`Counting the layer's ${parameters} numbers would suggest ${times >= 1.5 ? `${times >= 10 ? Math.round(times) : times.toFixed(1)} times as many` : "about as many"}.`);
       find("[data-part=said]").innerHTML = said.join(" ");
       const rows = [
-        ["Theorem 1", covered ? promised : null, covered ? `H (min(n, d<sub>h</sub>) − 1) + 1` : "silent for n ≥ d", "own"],
+        ["Theorem 1", covered ? promised : null, covered ? `H (min(n, d<sub>h</sub>) − 1) + 1` : "says nothing for n ≥ d", "own"],
         ["exact rank", rank, shared ? (tokens - 1 < width ? "at most H (n − 1) + 1" : "at most H d") : tokens > 1 ? "at most H d" : "at most d", "dot"],
-        ["directions", directions, directions === null ? "counted for 1 &lt; n &lt; d" : "in which the outputs move, counted", "free"],
+        ["directions", directions, directions === null ? "counted only for 1 &lt; n &lt; d" : "in which the outputs can move", "free"],
         ["parameters", parameters, "2 H d d<sub>h</sub> + 2 H d + d", "all"],
       ];
       const largest = Math.max(...rows.map((one) => one[1] || 0));
       find("tbody").innerHTML = rows
         .map(([name, value, formula, kind]) => `<tr><th scope="row">${name}<small>${formula}</small></th><td class="number">${value === null ? "–" : value}</td><td class="hmf-bar"><span class="hmf-${kind}" style="--p:${((value || 0) / largest).toFixed(5)}"></span></td></tr>`)
         .join("");
-      const proof = rank === core.most(sizes) ? `The rank is exact: ${rank} was found in whole numbers modulo a prime, and no keys and queries have more.` : `Found in whole numbers modulo a prime: ${rank} at least; at most ${core.most(sizes)}.`;
+      const proof = rank === core.most(sizes) ? `The rank is exact: integer arithmetic modulo a prime gives ${rank}, and no keys and queries have a higher rank.` : `Integer arithmetic modulo a prime shows that the rank is at least ${rank}. It is at most ${core.most(sizes)}.`;
       find("[data-part=more]").innerHTML = `${proof} It is what keys and queries that are fixed beforehand can do for <em>all</em> labels, one number an example. Keys and queries trained for given labels meet more of them, and beyond the number of directions hardly any.`;
     }
 
@@ -181,8 +181,8 @@
       if (covered) parts.push(mark(promised, `Theorem 1: ${promised}`, 12, 16, low + 2));
       parts.push(mark(rank, `rank: ${rank}`, bottom + 18, top - 2, bottom + 5));
       const said = covered
-        ? `A staircase: each of ${count(sizes.heads, "head")} stores examples of its own, ${promised} in all; the rank leaves room for ${rank}.`
-        : `No staircase, for the theorem is silent; the rank leaves room for ${rank} examples.`;
+        ? `A staircase: each of ${count(sizes.heads, "head")} stores separate examples, ${promised} in all; the rank leaves room for ${rank}.`
+        : `No staircase, since the theorem says nothing here; the rank leaves room for ${rank} examples.`;
       find("[data-part=stairs]").innerHTML = `<svg width="${width}" height="${bottom + 38}" role="img" aria-label="${said}"><defs><pattern id="hmf-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V6"/></pattern></defs>${parts.join("")}<text x="${left}" y="${bottom + 34}">examples, 1 to ${last}</text></svg>`;
     }
 
@@ -209,7 +209,7 @@
 <text class="hmf-strong" x="${middle}" y="${y(rank) - 9}" text-anchor="middle">${rank}</text>${inside}
 <text class="hmf-strong" x="${middle}" y="${bottom + 17}" text-anchor="middle">${list[i]}</text></g>`;
       });
-      const said = points.map((one, i) => `${list[i]}: ${core.covered(one) ? core.promised(one) : "silent"}, rank ${core.rank(table, one)}`).join("; ");
+      const said = points.map((one, i) => `${list[i]}: ${core.covered(one) ? core.promised(one) : "nothing"}, rank ${core.rank(table, one)}`).join("; ");
       find("[data-part=chart]").innerHTML = `<svg width="${width}" height="${bottom + 44}" role="img" aria-label="Examples against ${NAMES[axis]}, by Theorem 1 and by the rank. ${said}."><path class="hmf-mark" d="M${left} ${bottom}H${width - right}"/>${parts.join("")}<text x="${width / 2}" y="${bottom + 38}" text-anchor="middle">${NAMES[axis].replace("d_h", 'd<tspan dy="3" font-size="9.5">h</tspan>')}</text></svg>`;
     }
 

@@ -44,7 +44,7 @@
         place.dataset.ready = "yes";
       })
       .catch((error) => {
-        place.replaceChildren(instruments.make("p", { role: "alert" }, `The instrument does not open: ${error.message}.`));
+        place.replaceChildren(instruments.make("p", { role: "alert" }, `The instrument could not be opened: ${error.message}.`));
       });
     return place.loading;
   };

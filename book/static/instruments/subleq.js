@@ -280,9 +280,9 @@ window.instruments.subleq = (room, given) => {
   const running = runner({ every: 250, over: () => run.over, begin, step, show, made: () => executed(run.steps), status });
   const listing = make("div", { class: "instrument-listing", tabindex: "0", role: "region", "aria-label": "The program, instruction by instruction" });
   const cells = make("div", { class: "instrument-scroll", tabindex: "0", role: "region", "aria-label": "The memory" });
-  const steps = make("div", { class: "instrument-steps", role: "group", "aria-label": "The layer looked at" },
+  const steps = make("div", { class: "instrument-steps", role: "group", "aria-label": "The layer shown" },
     ...plain.layers.map((made, place) => button(String(place + 1), () => look(place + 1), { "aria-label": `Layer ${place + 1}: ${made.name}`, title: made.name })));
-  const back = button("◂", () => look(layer - 1), { "aria-label": "The layer before" });
+  const back = button("◂", () => look(layer - 1), { "aria-label": "The previous layer" });
   const next = button("▸", () => look(layer + 1), { "aria-label": "The next layer" });
   const about = make("p", { class: "instrument-about" });
   const heads = make("div", { class: "instrument-heads" });
@@ -305,31 +305,31 @@ window.instruments.subleq = (room, given) => {
         field("Example", choice),
         make("label", { class: "instrument-field" }, make("span", {}, "Text of the program"), source),
         refusal,
-        make("p", { class: "instrument-note" }, `At most ${data.sizes.instructions} instructions before the halt, ${data.sizes.integers} memory cells beside the two reserved ones, integers of ${data.sizes.bits} bits: ${data.state[0]} columns in all. `,
-          long.length ? `Too long for it, of the programs that come with the package: ${long.join(" and ")}.` : ""),
+        make("p", { class: "instrument-note" }, `At most ${data.sizes.instructions} instructions before the halt, ${data.sizes.integers} memory cells besides the two reserved ones, and integers of ${data.sizes.bits} bits. That makes ${data.state[0]} columns. `,
+          long.length ? `Of the programs that come with the package, ${long.join(" and ")} are too long for this machine.` : ""),
         make("details", {}, make("summary", {}, "The language in four lines"), make("ul", { id: "subleq-language" },
-          make("li", {}, make("code", {}, "x = 7"), ": a memory cell and what it holds; ", make("code", {}, "list = 3 1 4"), " is three cells."),
-          make("li", {}, make("code", {}, "y -= x if <= 0 goto done"), ": subtract, and jump if the result is at most 0. Without a jump the next line follows."),
-          make("li", {}, make("code", {}, "done:"), " in front of a line is its label; ", make("code", {}, "goto done"), " always jumps."),
+          make("li", {}, make("code", {}, "x = 7"), ": a memory cell and its value; ", make("code", {}, "list = 3 1 4"), " is three cells."),
+          make("li", {}, make("code", {}, "y -= x if <= 0 goto done"), ": subtract, and jump if the result is at most 0. Otherwise go on with the next line."),
+          make("li", {}, make("code", {}, "done:"), " in front of a line is the label of that line; ", make("code", {}, "goto done"), " always jumps."),
           make("li", {}, "The last line is ", make("code", {}, "halt"), ". The cells ", make("code", {}, "zero"), " and ", make("code", {}, "minus_one"), " are always there."))),
       ),
       part("Run",
         make("div", { class: "instrument-buttons" }, running.button, one, running.finish, restart),
         status,
         make("h4", {}, "Disturb it"),
-          make("p", {}, "Both should make it go wrong: a softmax that is too soft, and one wrong weight of ", String(data["of the transformer"].nonzeros), "."),
-          field("Inverse temperature λ, the factor on the scores ", temperature, heat),
-          make("label", { class: "instrument-check" }, turned, " Turn the sign of one weight in the layer that writes"),
+          make("p", {}, "A softmax that is too soft makes the machine go wrong, and so does one wrong weight among its ", String(data["of the transformer"].nonzeros), "."),
+          field("Inverse temperature λ, which multiplies the scores ", temperature, heat),
+          make("label", { class: "instrument-check" }, turned, " Flip the sign of one weight in the layer that writes"),
         listing, make("h4", {}, "Memory"), cells),
     ),
-    part("The layer at hand",
+    part("Inside a layer",
       make("div", { class: "instrument-buttons" }, back, steps, next),
       about, heads,
-      field("The column that asks", column), reading,
+      field("Query column", column), reading,
       make("div", { class: "instrument-columns" },
         make("div", {}, make("h4", {}, "The scratchpad, read from the state"), scratchpad),
         make("div", {}, make("h4", {}, "The state after this layer"), make("div", { class: "instrument-map" }, blocks, picture),
-          make("p", { class: "instrument-key" }, make("i", { class: "plus" }), " +1 ", make("i", { class: "none" }), " 0 ", make("i", { class: "minus" }), " −1 · a column of the picture is a column of the state")))),
+          make("p", { class: "instrument-key" }, make("i", { class: "plus" }), " +1 ", make("i", { class: "none" }), " 0 ", make("i", { class: "minus" }), " −1 · each column of the picture is a column of the state")))),
   );
 
   // ---- What happens ----
@@ -348,7 +348,7 @@ window.instruments.subleq = (room, given) => {
       source.removeAttribute("aria-invalid");
       begin(program);
     } catch (error) {
-      refusal.textContent = `${error.message}. The program before is still loaded.`;
+      refusal.textContent = `${error.message}. The previous program is still loaded.`;
       source.setAttribute("aria-invalid", "true");
     }
   }
@@ -455,9 +455,9 @@ window.instruments.subleq = (room, given) => {
     const count = executed(run.steps);
     const at = (counter) => (counter === null || counter < 0 ? "no instruction" : place(counter) === "halt" ? "the halt" : `instruction ${counter}`);
     const over = run.halted ? "The program has halted. "
-      : run.repeats !== null ? `The program never halts: counter and memory are as they were after ${executed(run.repeats)}. ` : "";
-    if (run.wrong !== null) return `✗ ${over}After ${count}: they differ since instruction ${run.wrong} was executed (the transformer is at ${at(found.counter)}, the interpreter at ${at(run.expected.counter)}).`;
-    return `✓ ${over}After ${count}: both at ${at(found.counter)}, all ${found.memory.length} cells the same, and so after each instruction before.`;
+      : run.repeats !== null ? `The program never halts: program counter and memory are the same as after ${executed(run.repeats)}. ` : "";
+    if (run.wrong !== null) return `✗ ${over}After ${count}: the two have differed since instruction ${run.wrong} (the transformer is at ${at(found.counter)}, the interpreter at ${at(run.expected.counter)}).`;
+    return `✓ ${over}After ${count}: both at ${at(found.counter)}, and all ${found.memory.length} cells are equal. The two agreed after every instruction.`;
   }
 
   function drawLayer() {
@@ -502,7 +502,7 @@ window.instruments.subleq = (room, given) => {
     const text = colour(room, "--pst-color-text-base");
     const canvas = make("canvas", {
       role: "img",
-      "aria-label": `Attention of the head “${name}”: ${n} columns that ask, downwards, by ${n} columns that are asked. ${attended(weights)}`,
+      "aria-label": `Attention of the head “${name}”: ${n} query columns, downwards, by ${n} key columns. ${attended(weights)}`,
       click: (event) => {
         const box = canvas.getBoundingClientRect();
         asks = Math.min(n - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * n)));
@@ -515,7 +515,7 @@ window.instruments.subleq = (room, given) => {
     context.strokeStyle = `rgb(${colour(room, "--instrument-minus").join(",")})`;
     context.lineWidth = 3;
     context.strokeRect(1.5, Math.max(1.5, asks * SCALE - 1.5), canvas.width - 3, SCALE + 3);
-    return make("figure", {}, canvas, make("figcaption", {}, `Head “${name}”. Down: the column that asks. Across: the column that is asked. Lines part scratchpad, memory and instructions.`));
+    return make("figure", {}, canvas, make("figcaption", {}, `Head “${name}”. Down: the query column. Across: the key column. Lines separate scratchpad, memory and instructions.`));
   }
 
   function drawState(state) {
@@ -529,7 +529,7 @@ window.instruments.subleq = (room, given) => {
     const ink = colour(room, "--pst-color-text-base");
     context.fillStyle = `rgba(${ink.join(",")}, 0.55)`;
     for (const [start] of Object.values(data.rows)) if (start) context.fillRect(0, start * SCALE - 1, context.canvas.width, 2);
-    picture.setAttribute("aria-label", `The state, ${rows} rows by ${columns} columns; from the top the blocks ${Object.keys(data.rows).join(", ")}. What the scratchpad holds is in the table beside it.`);
+    picture.setAttribute("aria-label", `The state, ${rows} rows by ${columns} columns; from the top the blocks ${Object.keys(data.rows).join(", ")}. The table next to the picture shows what the scratchpad holds.`);
   }
 
   // A block of the scratchpad in words: what its bits stand for, where they are bits.

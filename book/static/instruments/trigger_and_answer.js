@@ -140,7 +140,7 @@
 
   const MODELS = {
     scales: ["one number", "λ, the strength of an attention that Lemma 4.1 writes down; γ is estimated (Algorithm 1)"],
-    "query-key": ["the matrix W", "all of W by descent, the other two as the lemma has them"],
+    "query-key": ["the matrix W", "all of W by descent, the other two as in the lemma"],
     all: ["V, W and F", "all three matrices by descent from zero"],
   };
   const START = "Anna gives a book to Bob and then she sends a letter to the cat and";
@@ -168,7 +168,7 @@
     <h3><label for="ta-text">The sentence</label></h3>
     <div class="ta-line"><textarea id="ta-text" rows="2" spellcheck="false" autocapitalize="off" aria-describedby="ta-note"></textarea>
       <span class="ta-last"><b>to</b> <span aria-hidden="true">?</span><span class="ta-hidden">, the last word of every sentence; which word comes next?</span></span></div>
-    <div class="ta-keys" role="group" aria-label="words to put in">
+    <div class="ta-keys" role="group" aria-label="words to insert">
       ${group("trigger", [TRIGGER], "trigger")}${group("noise", [last], "noise")}${group("answers in training", table.outputs, "output")}${group("other words", neutral, "neutral")}
     </div>
     <div class="instrument-buttons">
@@ -202,7 +202,7 @@
     <section class="ta-curve">
       <h3 id="ta-loss">How training went</h3>
       <div data-part="curve"></div>
-      <p class="ta-small" data-part="under">Loss on this sentence above the least possible, in nats, against the steps of training. The ring is where the slider stands.</p>
+      <p class="ta-small" data-part="under">Loss on this sentence minus the least possible loss, in nats, over the steps of training. The ring marks the position of the slider.</p>
     </section>
   </div>`;
   };
@@ -257,7 +257,7 @@
       };
       say(noiseSlider, `= ${now.noise}`, `α = ${now.noise}`);
       say(timeSlider, `= ${time}`, `${time} steps of ${part().times.at(-1)}`);
-      const stops = `The sliders have the ${part().noises.length} noise levels and ${part().times.length} times at which this model is kept.`;
+      const stops = `The sliders offer the ${part().noises.length} noise levels and ${part().times.length} times at which we saved this model.`;
       const gamma = part().gammas[state.level];
       const facts =
         state.model === "scales"
@@ -270,16 +270,16 @@
     function drawNote(now) {
       const name = (i) => `“${table.words[i]}”`;
       const said = [];
-      if (now.unknown.length) said.push(`Not among the ${table.words.length} words, and left out: ${[...new Set(now.unknown)].join(", ")}.`);
+      if (now.unknown.length) said.push(`Left out, because the model knows only ${table.words.length} words: ${[...new Set(now.unknown)].join(", ")}.`);
       if (now.cut) said.push(`Words after the first ${MOST_WORDS - 1} are left out.`);
       const { faults, followers, output, seen } = now.verdict;
       const wrong = {
-        I: "no word follows a “to” before the last one, so that there is nothing to answer with: put in “to Rome”, say",
-        II: "“the” stands where no “to” is before it",
+        I: "no word follows a “to” before the last one, so there is no answer; insert “to Rome”, for example",
+        II: "a “the” has no “to” before it",
         III: followers.includes(TRIGGER) ? "a “to” follows a “to”" : `different words follow “to”: ${followers.map(name).join(", ")}`,
       };
-      if (faults.length) said.push(`This is no sentence of the task: ${faults.map((one) => wrong[one]).join("; and ")}. The model answers all the same, but there is no Bayes answer to set beside it.`);
-      else if (!seen) said.push(`${name(output)} follows “to” here and never did in training: an unseen answer.`);
+      if (faults.length) said.push(`This is not a sentence of the task: ${faults.map((one) => wrong[one]).join("; and ")}. The model still answers, but there is no Bayes prediction to compare it with.`);
+      else if (!seen) said.push(`${name(output)} follows “to” here but never did in training: an unseen answer.`);
       else said.push(`A sentence of the task: ${name(output)} follows “to”.`);
       find("#ta-note").textContent = said.join(" ");
       find("#ta-note").classList.toggle("ta-warns", faults.length > 0 || now.unknown.length > 0);
@@ -315,7 +315,7 @@
       const parts = scoreParts(weights, now.tokens, picked);
       const sum = parts.map((one) => `W[${place(one.row)}, ${place(one.column)}]`).join(" + ");
       const values = parts.map((one, i) => (i ? (one.value < 0 ? " − " : " + ") : one.value < 0 ? "−" : "") + number(Math.abs(one.value))).join("");
-      find("[data-part=score]").textContent = `The attention on “${table.words[now.tokens[picked]]}” (word ${picked + 1}) is ${sum}${parts.length > 1 ? ` = ${values}` : ""} = ${number(done.attention[picked])}. The longest bar is the largest attention of the moment. Pick another word to see its sum.`;
+      find("[data-part=score]").textContent = `The attention on “${table.words[now.tokens[picked]]}” (word ${picked + 1}) is ${sum}${parts.length > 1 ? ` = ${values}` : ""} = ${number(done.attention[picked])}. The longest bar marks the largest attention. Select another word to see its sum.`;
     }
 
     function kindOf(token) {
@@ -341,7 +341,7 @@
       const order = done.probabilities.map((_, i) => i).sort((a, b) => done.probabilities[b] - done.probabilities[a]);
       const tied = order.filter((i) => done.probabilities[order[0]] - done.probabilities[i] < 1e-9).length;
       const answers = order.slice(0, done.probabilities[order[1]] > 0.05 ? 2 : 1);
-      let said = tied > 2 ? `The model makes no choice among ${tied} words: ${percent(done.probabilities[order[0]])} for each.` : `The model answers ${answers.map((i) => `<b>${table.words[i]}</b> with ${percent(done.probabilities[i])}`).join(" and ")}.`;
+      let said = tied > 2 ? `The model prefers none of ${tied} words: each has probability ${percent(done.probabilities[order[0]])}.` : `The model answers ${answers.map((i) => `<b>${table.words[i]}</b> with ${percent(done.probabilities[i])}`).join(" and ")}.`;
       if (now.law) {
         const { loss, least } = losses(done.logits, now.law);
         const right = now.noise ? `${table.words[output]} with ${percent(1 - now.noise)} and the with ${percent(now.noise)}` : `${table.words[output]} with certainty`;
@@ -355,7 +355,7 @@
       const place = find("[data-part=curve]");
       find("[data-part=under]").hidden = !now.law;
       if (!now.law) {
-        place.innerHTML = '<p class="ta-small ta-empty">There is no least loss for a sentence that is none of the task.</p>';
+        place.innerHTML = '<p class="ta-small ta-empty">A sentence outside the task has no least possible loss.</p>';
         return;
       }
       const [width, height, left, right, top, bottom] = [340, 190, 44, 12, 10, 30];

@@ -115,7 +115,7 @@ window.instruments.turing_core = (() => {
   // A word as numbers of letters.
   function spell(made, machine, word) {
     const signs = [...word];
-    if (!signs.length || signs.length > made.sizes.word) throw new Error(`the word must have 1 to ${made.sizes.word} letters, it has ${signs.length}`);
+    if (!signs.length || signs.length > made.sizes.word) throw new Error(`the word must have 1 to ${made.sizes.word} letters, got ${signs.length}`);
     return signs.map((sign) => {
       const letter = machine.letters.indexOf(sign);
       if (letter < 0) throw new Error(`the machine does not know the letter ${sign}; its letters are ${machine.letters.join(" ")}`);
@@ -210,10 +210,10 @@ window.instruments.turing = (room, given) => {
   const one = button("One step", () => { running.pause(); step(); show(); });
   const token = button("One token", () => { running.pause(); advance(); show(); });
   const restart = button("Back to the start", () => begin());
-  const delta = region("The machine’s table, a row a state, a column a letter");
+  const delta = region("The machine’s table, with a row for each state and a column for each letter");
   const tape = make("div", { class: "instrument-tape", tabindex: "0", role: "region", "aria-label": "The tape after each step" });
   const latest = region("The newest tokens");
-  const reads = region("How the newest token came about");
+  const reads = region("How the newest token was computed");
   reads.classList.add("instrument-wide");
   const picture = make("canvas", { role: "img" });
   const sizes = make("p", { class: "instrument-about" });
@@ -222,19 +222,19 @@ window.instruments.turing = (room, given) => {
   room.append(
     make("div", { class: "instrument-columns" },
       part("Machine",
-        field("Example", choice), field("Rules: state letter -> state letter move", rules),
+        field("Example", choice), field("Rules, each as: state letter -> state letter move", rules),
         make("div", { class: "instrument-pair" }, field("Word on the tape", word), field("The head starts in cell", head)), refusal,
-        make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, where a machine stays, are counted), ${data.sizes.letters} letters, ${data.sizes.word} cells. The first line begins with the start state; the blank is _, or the first letter where there is no _; moves are L, R and S (stay). A pair without a rule rejects.`)),
+        make("p", { class: "instrument-note" }, `At most ${data.sizes.states} states (accept and reject, in which a machine rests, included), ${data.sizes.letters} letters and ${data.sizes.word} cells. The first line begins with the start state. The blank is _, or the first letter if there is no _. The moves are L, R and S (stay). A state and letter without a rule reject.`)),
       part("Run",
         make("div", { class: "instrument-buttons" }, running.button, one, token, running.finish, restart),
         status,
         make("h4", {}, "Disturb it"),
-          make("label", { class: "instrument-check" }, turned, " Turn the sign of one weight: a move to the left is written a second time where it should be taken back"),
-        make("h4", {}, "The rule at hand"), delta),
+          make("label", { class: "instrument-check" }, turned, " Flip the sign of one weight: a move to the left is then written twice instead of being removed"),
+        make("h4", {}, "The current rule"), delta),
     ),
     part("Tape, read from the tokens", tape),
-    part("Tokens", sizes, latest, make("h4", {}, "How the newest token came about"), reads,
-      make("figure", {}, picture, make("figcaption", {}, "Who looked at whom. Down: the token that asked, made of the one above it; across: the token that was asked. The score of a head is a whole number: ",
+    part("Tokens", sizes, latest, make("h4", {}, "How the newest token was computed"), reads,
+      make("figure", {}, picture, make("figcaption", {}, "Which token attended to which. Down: the token that attends; it is computed from the one above it. Across: the token attended to. The score of a head is a whole number: ",
         make("span", { class: "instrument-key" }, make("i", { class: "plus" }), " positive, ", make("i", { class: "minus" }), " negative"), "; the lines part prompt and steps."))),
   );
 
@@ -261,7 +261,7 @@ window.instruments.turing = (room, given) => {
       refusal.textContent = "";
       begin({ machine, table, letters, place });
     } catch (error) {
-      refusal.textContent = `${error.message}. The machine before is still there.`;
+      refusal.textContent = `${error.message}. The previous machine is still loaded.`;
     }
   }
 
@@ -332,10 +332,10 @@ window.instruments.turing = (room, given) => {
     const count = run.step === 1 ? "1 step" : `${run.step} steps`;
     const { head: place, state } = run.expected;
     const end = run.burst ? "The numbers have grown too large to be exact. " : place < 0 ? "The head has left the tape and is lost. "
-      : run.rests ? `The machine rests in ${stateName(state)}. ` : run.over ? `These are all the steps that this layer has cells for. ` : "";
-    if (!run.step && run.history.tokens.length === prompt()) return "The prompt is written: table, word, nothing else.";
-    if (run.wrong !== null) return `✗ ${end}After ${count}: the tape in the tokens is another than the ordinary machine’s from step ${run.wrong} on.`;
-    return `✓ ${end}After ${count}: the tape in the tokens is the ordinary machine’s, cell by cell, and so after each step before.`;
+      : run.rests ? `The machine rests in ${stateName(state)}. ` : run.over ? `This layer has cells for no more steps. ` : "";
+    if (!run.step && run.history.tokens.length === prompt()) return "The prompt is in place: the rule table and the word.";
+    if (run.wrong !== null) return `✗ ${end}After ${count}: the tape in the tokens has differed from the ordinary machine’s tape since step ${run.wrong}.`;
+    return `✓ ${end}After ${count}: the tape in the tokens equals the ordinary machine’s tape, cell by cell. The two were equal after every step.`;
   }
 
   function show() {
@@ -405,14 +405,14 @@ window.instruments.turing = (room, given) => {
   function drawTokens() {
     const { tokens } = run.history;
     const [inPrompt, made] = [prompt(), tokens.length - prompt()];
-    sizes.textContent = `Width d = ${data.width}, H = ${data.heads.length} heads. ${inPrompt} tokens of prompt, ${made} written since; no entry exceeds ${run.largest}.`;
+    sizes.textContent = `Width d = ${data.width}, H = ${data.heads.length} heads. The prompt has ${inPrompt} tokens, and ${made} have been written since. No entry exceeds ${run.largest}.`;
     const first = Math.max(0, tokens.length - SHOWN);
     latest.replaceChildren(make("table", {},
       make("thead", {}, make("tr", {}, ...["token", "is", "holds"].map((text) => make("th", { scope: "col" }, text)))),
       make("tbody", {}, ...tokens.slice(first).map((held, k) => make("tr", { class: first + k === tokens.length - 1 ? "newest" : "" },
         make("th", { scope: "row" }, String(first + k)), make("td", { class: "kind" }, title(first + k)), make("td", {}, signed(held)))))));
     if (!run.reads) {
-      reads.replaceChildren(make("p", {}, "Only the prompt is there, which nobody computes."));
+      reads.replaceChildren(make("p", {}, "So far there is only the prompt, and no token has been computed."));
       return;
     }
     reads.replaceChildren(make("table", {},
@@ -442,7 +442,7 @@ window.instruments.turing = (room, given) => {
       context.fillRect(edge - 1, 0, 2, context.canvas.height);
       context.fillRect(0, edge - 1, context.canvas.width, 2);
     }
-    picture.setAttribute("aria-label", `${count} tokens by ${count} tokens; a point where a token's heads found another. The newest token is told in the table above.`);
+    picture.setAttribute("aria-label", `${count} tokens by ${count} tokens; a point for each token that another attended to. The table above describes the newest token.`);
   }
 
   onTheme(drawPicture);

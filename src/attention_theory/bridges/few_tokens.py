@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from attention_theory.validation import require
 
 #: A partition, as rows that do not grow.
-Shape = tuple[int, ...]
+_Shape = tuple[int, ...]
 
 
-def _partitions(total: int, largest: int) -> Iterator[Shape]:
+def _partitions(total: int, largest: int) -> Iterator[_Shape]:
     if total == 0:
         yield ()
     for first in range(min(total, largest), 0, -1):
         yield from ((first, *rest) for rest in _partitions(total - first, first))
 
 
-def feature_shapes(order: int) -> list[Shape]:
+def feature_shapes(order: int) -> list[_Shape]:
     """The shapes of the features of an order ``s``: partitions of ``2 s - 1`` in which exactly one row is odd.
 
     Raises:
@@ -30,7 +30,7 @@ def feature_shapes(order: int) -> list[Shape]:
     return [one for one in _partitions(2 * order - 1, 2 * order - 1) if sum(row % 2 for row in one) == 1]
 
 
-def shape_dimension(shape: Shape, width: int) -> int:
+def shape_dimension(shape: _Shape, width: int) -> int:
     """The dimension of a shape's part at a width d: the product of ``d + column - row`` over that of the hooks.
 
     Raises:

@@ -15,7 +15,7 @@ from attention_theory.validation import require, require_some
 
 
 @dataclass(frozen=True)
-class HyperModel:
+class _HyperModel:
     """What the regression has learned: a function of query and tokens, and where the data determine it.
 
     Attributes:
@@ -67,7 +67,7 @@ def learn_hyper_attention(
     order: int,
     sum_over: Sum = "all",
     rtol: float = 1e-9,
-) -> HyperModel:
+) -> _HyperModel:
     """The least-squares fit over linear HyperAttention with any number of heads, of least norm, from the kernel.
 
     Raises:
@@ -75,11 +75,11 @@ def learn_hyper_attention(
     """
     require_some(tokens=tokens)
     gram = hyper_kernel(queries, tokens, queries, tokens, order, sum_over)
-    return HyperModel(queries, tokens, order, sum_over, kernel_fit(gram, labels, rtol))
+    return _HyperModel(queries, tokens, order, sum_over, kernel_fit(gram, labels, rtol))
 
 
 @dataclass(frozen=True)
-class Descent:
+class _Descent:
     """Gradient descent from several starts at once.
 
     Attributes:
@@ -100,7 +100,7 @@ def descend(
     steps: int,
     rate: float,
     every: int = 100,
-) -> Descent:
+) -> _Descent:
     """Adam on the mean squared error of a layer that is bilinear in scores and values, full batches.
 
     Args:
@@ -130,7 +130,7 @@ def descend(
         schedule.step()
     with torch.no_grad():
         records.append((outputs(*leaves) - labels).square().mean(dim=1))
-    return Descent(leaves[0].detach(), leaves[1].detach(), torch.stack(records))
+    return _Descent(leaves[0].detach(), leaves[1].detach(), torch.stack(records))
 
 
 def alternate(

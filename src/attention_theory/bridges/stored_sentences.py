@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task
 from attention_theory.memorization.attention import Examples, Heads, Readout, predict
@@ -24,7 +24,7 @@ from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
-class SentenceStore:
+class _SentenceStore:
     """A layer that has stored sentences with their next words.
 
     Attributes:
@@ -71,7 +71,7 @@ def heads_needed(sentences: int, length: int) -> int:
 
 def store(
     tokens: Int[Tensor, "sentences length"], labels: Int[Tensor, " sentences"], words: int, width: int, seed: Seed
-) -> SentenceStore:
+) -> _SentenceStore:
     """Weights that answer each sentence with its label, whatever the labels.
 
     Args:
@@ -93,7 +93,7 @@ def store(
     wanted = torch.nn.functional.one_hot(labels, words).to(codes.dtype)
     readout = solve_readout(built.Z, wanted, heads, words)
     residual = (predict(built.heads, readout, examples) - wanted).abs().max().item()
-    return SentenceStore(codes, built.heads, readout, residual)
+    return _SentenceStore(codes, built.heads, readout, residual)
 
 
 def understood(sentences: Sentences, task: Task, scale: float = 20.0) -> Int[Tensor, " sentences"]:
@@ -106,7 +106,7 @@ def understood(sentences: Sentences, task: Task, scale: float = 20.0) -> Int[Ten
     with torch.device(sentences.tokens.device):
         codes = embedding(task.tokens, 2 * task.tokens)
         scales = torch.full((task.triggers,), scale, dtype=torch.float64)
-        weights = in_codes(reparameterised(task, codes, scales), codes)
+        weights = reparameterised(task, codes, scales).in_codes(codes)
     return forward(sentences.tokens, weights, Architecture()).logits.argmax(dim=1)
 
 

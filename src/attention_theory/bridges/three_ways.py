@@ -53,7 +53,7 @@ def random_jobs(count: int, states: int, letters: int, steps: int, seed: Seed) -
 
 
 @dataclass(frozen=True)
-class Way:
+class _Way:
     """What one transformer did with one job.
 
     Attributes:
@@ -89,7 +89,7 @@ def _agreeing(found: Sequence[Situation], expected: Sequence[Situation]) -> int:
     return agree.index(False) if False in agree else len(agree)
 
 
-def by_linear_attention(jobs: Sequence[Job], take_back: bool = True) -> list[Way]:
+def by_linear_attention(jobs: Sequence[Job], take_back: bool = True) -> list[_Way]:
     """One set of heads of Lemma 2.2 for all jobs; the prompt brings machine and tape.
 
     Args:
@@ -111,7 +111,7 @@ def by_linear_attention(jobs: Sequence[Job], take_back: bool = True) -> list[Way
         sizes_of = (1, len(universal.heads), universal.width, prompt.shape[1])
         exact = _agreeing(found, expected)
         off = 0.0 if exact == len(expected) else torch.inf
-        ways.append(Way("linear attention", *sizes_of, passes, exact, len(expected), off, seconds))
+        ways.append(_Way("linear attention", *sizes_of, passes, exact, len(expected), off, seconds))
     return ways
 
 
@@ -125,7 +125,7 @@ def _situation(job: Job, letters: list[int], states: list[int]) -> Situation:
     return Situation(state, places[0] if state in working else None, tuple(letters[:cells]))
 
 
-def by_subleq(jobs: Sequence[Job], bits: int = 8, inverse_temperature: float = 30.0) -> list[Way]:
+def by_subleq(jobs: Sequence[Job], bits: int = 8, inverse_temperature: float = 30.0) -> list[_Way]:
     """The SUBLEQ transformer of ten layers (Lemma 1), one set of weights for the programs of all jobs."""
     made = [subleq_of(job.machine, job.tape, job.head) for job in jobs]
     cells, instructions = (max(len(getattr(one.source, part)) for one in made) for part in ("memory", "code"))
@@ -143,7 +143,7 @@ def by_subleq(jobs: Sequence[Job], bits: int = 8, inverse_temperature: float = 3
         exact = _agreeing(found, expected)
         off = 0.0 if exact == len(expected) else torch.inf
         ways.append(
-            Way("SUBLEQ", size.layers, size.heads, size.width, columns, cycles, exact, len(expected), off, seconds)
+            _Way("SUBLEQ", size.layers, size.heads, size.width, columns, cycles, exact, len(expected), off, seconds)
         )
     return ways
 
@@ -161,7 +161,7 @@ def _follow(one: SubleqTape, runner: SubleqRunner, wanted: int, most: int) -> tu
     return found, cycles
 
 
-def by_fleq(jobs: Sequence[Job], inverse_temperature: float = 40.0) -> list[Way]:
+def by_fleq(jobs: Sequence[Job], inverse_temperature: float = 40.0) -> list[_Way]:
     """The FLEQ transformer (Theorem 2), one set of weights for the programs of all jobs.
 
     Situations are read by rounding; ``deviation`` says from how far.
@@ -183,19 +183,19 @@ def by_fleq(jobs: Sequence[Job], inverse_temperature: float = 40.0) -> list[Way]
         at_read = [0, *(cycle for cycle, counter in enumerate(run.counters, start=1) if counter == 0)]
         cycles = at_read[min(len(wanted), len(at_read)) - 1]
         sizes_of = (size.layers, size.heads, size.width, machine.layout.columns)
-        ways.append(Way("FLEQ", *sizes_of, cycles, exact, len(wanted), off, seconds))
+        ways.append(_Way("FLEQ", *sizes_of, cycles, exact, len(wanted), off, seconds))
     return ways
 
 
 #: The three, in the order of the page.
-WAYS: tuple[Callable[[Sequence[Job]], list[Way]], ...] = (by_linear_attention, by_subleq, by_fleq)
+_WAYS: tuple[Callable[[Sequence[Job]], list[_Way]], ...] = (by_linear_attention, by_subleq, by_fleq)
 
 
-def all_ways(jobs: Sequence[Job]) -> list[list[Way]]:
+def all_ways(jobs: Sequence[Job]) -> list[list[_Way]]:
     """Every job on every transformer: a list for each job.
 
     Raises:
         ParameterError: no job.
     """
     require_some(jobs=jobs)
-    return [list(one) for one in zip(*(way(jobs) for way in WAYS), strict=True)]
+    return [list(one) for one in zip(*(way(jobs) for way in _WAYS), strict=True)]

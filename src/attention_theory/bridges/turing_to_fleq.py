@@ -19,11 +19,11 @@ from attention_theory.looped_transformers.fleq.language import FleqProgram, Fleq
 from attention_theory.validation import require
 
 #: The width of a memory cell, the least that the FLEQ machine takes; only first entries are used.
-SIZE = 2
+_SIZE = 2
 
 
 @dataclass(frozen=True)
-class FleqTape:
+class _FleqTape:
     """A machine on a tape of fixed length as a FLEQ program.
 
     Attributes:
@@ -55,7 +55,7 @@ class FleqTape:
         return Situation(state, head if number < self.working else None, tuple(tape))
 
 
-def fleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> FleqTape:
+def fleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> _FleqTape:
     """The program that does what the machine does, as long as its head stays on the tape.
 
     The number ``u`` of state and letter together finds the rule by halving; the rule sets letter, state and move; the
@@ -79,13 +79,13 @@ def fleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> FleqTap
         next_state, written, move = machine.table[state, letter].tolist()
         rules.append((written, letters * number[next_state], "LSR".index(MOVES[move])))
     text = "\n".join([f"read: u = add(tape[{head}], s) width 1", *_search(rules, 0, len(rules)), *_tail(head)])
-    made = assemble(text, variables, SIZE, columns)
+    made = assemble(text, variables, _SIZE, columns)
     left = made.labels["left"]
     code = tuple(
         replace(one, by=-1) if isinstance(one, PointerMove) and place >= left else one
         for place, one in enumerate(made.code)
     )
-    return FleqTape(replace(made, code=code), dict(enumerate(order)), len(working), len(tape), letters)
+    return _FleqTape(replace(made, code=code), dict(enumerate(order)), len(working), len(tape), letters)
 
 
 def _search(rules: Sequence[tuple[int, int, int]], low: int, high: int) -> list[str]:

@@ -19,7 +19,7 @@ from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
-class ShortTape:
+class _ShortTape:
     """A machine on a tape of fixed length as a short SUBLEQ program.
 
     Attributes:
@@ -76,7 +76,7 @@ class _Constants:
         return self.cells.setdefault(value, self.first + len(self.cells) - len(RESERVED))
 
 
-def short_subleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> ShortTape:
+def short_subleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) -> _ShortTape:
     """The program that does what the machine does, as long as its head stays on the tape.
 
     Its numbers reach from minus the larger of the cells and of the letters times all states to as much.
@@ -128,7 +128,9 @@ def short_subleq_of(machine: Machine, tape: Int[Tensor, " cells"], head: int) ->
     made = code.made()
     values += [value for value, cell in sorted(constant.cells.items(), key=lambda one: one[1]) if cell >= len(RESERVED)]
     source = program(values, made, named)
-    return ShortTape(source, dict(enumerate(order)), len(working), letters, range(len(RESERVED), len(RESERVED) + cells))
+    return _ShortTape(
+        source, dict(enumerate(order)), len(working), letters, range(len(RESERVED), len(RESERVED) + cells)
+    )
 
 
 def _search(

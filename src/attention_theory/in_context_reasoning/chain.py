@@ -57,10 +57,3 @@ def chain_probability(
     chances = torch.where(before == 0, after, free)
     chances[:, -1] = ((tokens[:, -1] == 0) & (tokens[:, -2] != 0)).double()
     return chances.prod(dim=1)
-
-
-def noise_share(sentences: Sentences, task: Task) -> Float[Tensor, " sentences"]:
-    """How often τ follows the trigger in each context, as a share of all that follows it; 0 where nothing does."""
-    after = (sentences.tokens[:, :-1] == sentences.trigger[:, None]).double()
-    noise = (sentences.tokens[:, 1:] == task.noise_token).double()
-    return (after * noise).sum(dim=1) / after.sum(dim=1).clamp_min(1)

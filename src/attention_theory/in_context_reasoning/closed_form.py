@@ -6,13 +6,14 @@ numbers C of bigrams (q, y), one a sentence; a loss over a law of C is the mean 
 
 import math
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from jaxtyping import Float, Num
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.validation import Each, refuse_unless, require
 
 
@@ -35,6 +36,11 @@ def bayes_risk(alpha: float) -> float:
     """
     require(alpha=(alpha, 0.0, 1.0))
     return sum(-p * math.log(p) for p in (alpha, 1 - alpha) if p > 0)
+
+
+def gap_to_bayes(level: float, outputs: int = 4) -> float:
+    """``(1 - α) ln |O|``: how far a model that knows the task and not the output stays above the Bayes risk."""
+    return (1 - level) * math.log(outputs)
 
 
 def bernoulli_kl(a: float, b: float) -> float:
@@ -65,7 +71,7 @@ def noiseless_slope(
     Raises:
         ParameterError: no other word; an unknown arithmetic.
     """
-    require(arithmetic=(arithmetic, ARITHMETICS), others=(others, 1, None))
+    require(arithmetic=(arithmetic, get_args(Arithmetic)), others=(others, 1, None))
     if arithmetic == "subtraction":
         return counts * (torch.sigmoid(counts * scale - math.log(others)) - 1)
     return -noiseless_log_slope(scale, counts, others).exp()
@@ -144,7 +150,7 @@ def probabilities(
     return torch.stack([hit * math.exp(-both), hit * math.exp(gamma - both)], dim=-1)
 
 
-def floor_without_attended(alpha: float, others: int) -> float:
+def _floor_without_attended(alpha: float, others: int) -> float:
     """The least loss of a reparameterised model whose feed-forward layer sees ``x_H`` alone (F), linear or ReLU.
 
     There ξ_τ = γ for good: the least over λ of ``f = -(1 - α) λ - α γ + ln(e^λ + e^γ + N - 1)`` is the Bayes risk
@@ -157,7 +163,7 @@ def floor_without_attended(alpha: float, others: int) -> float:
 
 
 @dataclass(frozen=True)
-class SoftmaxLimit:
+class _SoftmaxLimit:
     """Where the loss and the probabilities of y and of τ of a softmax model end."""
 
     loss: float
@@ -165,7 +171,7 @@ class SoftmaxLimit:
     p_noise: float
 
 
-def softmax_limit(alpha: float, others: int, full_input: bool) -> SoftmaxLimit:
+def softmax_limit(alpha: float, others: int, full_input: bool) -> _SoftmaxLimit:
     """What a reparameterised softmax model comes to as λ grows: all attention is on y, so that ξ_y = 1 at most.
 
     Then ξ_τ = γ + 1 if the feed-forward layer sees the attended sum, else γ (Section 5.1 has the reason, not the
@@ -176,4 +182,16 @@ def softmax_limit(alpha: float, others: int, full_input: bool) -> SoftmaxLimit:
     total = math.log(sum(map(math.exp, logits)) + others)
     weights = [1 - alpha, alpha]
     loss = sum(w * (total - xi) for w, xi in zip(weights, logits, strict=True) if w)
-    return SoftmaxLimit(loss, math.exp(logits[0] - total), math.exp(logits[1] - total))
+    return _SoftmaxLimit(loss, math.exp(logits[0] - total), math.exp(logits[1] - total))
+
+
+def closed_end(name: str, level: float, tokens: int) -> float:
+    """Where the loss of a fully reparameterised model ends, with one bigram a sentence (Section 5.1 gives reasons).
+
+    Args:
+        tokens: words of the vocabulary, with the noise token.
+    """
+    others = tokens - 2 if level else tokens - 1
+    if "Softmax" in name:
+        return softmax_limit(level, others, full_input=name.endswith("FA")).loss
+    return bayes_risk(level) if name.endswith("FA") else _floor_without_attended(level, others)

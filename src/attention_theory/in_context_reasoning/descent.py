@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -14,7 +15,7 @@ from attention_theory.in_context_reasoning.closed_form import (
     noisy_slope,
     odds,
 )
-from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, recover_output
 from attention_theory.validation import FORMS, Each, Form, refuse_unless, require, require_shape
 
@@ -56,7 +57,7 @@ def descend_noiseless(
     require(rate=(rate, 0.0, None), steps=(steps, 1, None), others=(others, 1, None))
     require(laws=(Each(laws), 0.0, None))
     refuse_unless(_sums_to_one(laws), f"laws must each sum to 1, got {laws.sum(dim=1).tolist()}")
-    require(arithmetic=(arithmetic, ARITHMETICS))
+    require(arithmetic=(arithmetic, get_args(Arithmetic)))
     counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype, device=laws.device)
     scales = [laws.new_zeros(len(laws))]
     for _ in range(steps):

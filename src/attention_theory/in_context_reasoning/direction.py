@@ -52,6 +52,25 @@ class Instance:
         previous[:, 1:] = words[:, :-1]
         return torch.einsum("shj,shc->sjc", words, torch.cat([words, previous], dim=2))
 
+    @property
+    def last_input(self) -> Float[Tensor, " codes"]:
+        """``x_H`` in the codes (Appendix A.4): ones at E(q) and Ẽ(□)."""
+        codes = self.probability.new_zeros(2 * self.tokens)
+        codes[[TRIGGER, self.tokens + self.box]] = 1.0
+        return codes
+
+    @property
+    def claimed_direction(self) -> Float[Tensor, " codes"]:
+        """``sum_y E(y) + |O| Ẽ(q)``: the second factor of the matrix A (Eq. 14, with E(y_2) for its second E(y_1))."""
+        v = self.probability.new_zeros(2 * self.tokens)
+        v[1 : 1 + self.outputs] = 1.0
+        v[self.tokens + TRIGGER] = self.outputs
+        return v
+
+    def cosine_with_target(self, v: Float[Tensor, "... codes"]) -> Float[Tensor, "..."]:
+        """The cosine between ``W = x_H v^T`` and ``W* = E(q) Ẽ(q)^T`` (Theorem 3.4)."""
+        return v[..., self.tokens + TRIGGER] / (math.sqrt(2) * torch.linalg.vector_norm(v, dim=-1))
+
 
 def instance(tokens: int, length: int, outputs: int = 2) -> Instance:
     """Enumerate the sentences of Appendix A.4: y and the place ζ of (q, y) uniform, neutral words elsewhere, then □, q.
@@ -130,26 +149,6 @@ def hard_margin(case: Instance) -> Float[Tensor, " codes"]:
     multipliers, _ = nnls(system, target)
     residual = system @ multipliers - target
     return torch.from_numpy(-residual[:-1] / residual[-1]).to(case.probability)
-
-
-def claimed_direction(case: Instance) -> Float[Tensor, " codes"]:
-    """``sum_y E(y) + |O| Ẽ(q)``: the second factor of the matrix A (Eq. 14, with E(y_2) for its second E(y_1))."""
-    v = case.probability.new_zeros(2 * case.tokens)
-    v[1 : 1 + case.outputs] = 1.0
-    v[case.tokens + TRIGGER] = case.outputs
-    return v
-
-
-def cosine_with_target(case: Instance, v: Float[Tensor, "... codes"]) -> Float[Tensor, "..."]:
-    """The cosine between ``W = x_H v^T`` and ``W* = E(q) Ẽ(q)^T`` (Theorem 3.4)."""
-    return v[..., case.tokens + TRIGGER] / (math.sqrt(2) * torch.linalg.vector_norm(v, dim=-1))
-
-
-def last_input(case: Instance) -> Float[Tensor, " codes"]:
-    """``x_H`` in the codes (Appendix A.4): ones at E(q) and Ẽ(□)."""
-    codes = case.probability.new_zeros(2 * case.tokens)
-    codes[[TRIGGER, case.tokens + case.box]] = 1.0
-    return codes
 
 
 def _slope(

@@ -11,13 +11,10 @@ from attention_theory.encodings import one_hot, random_orthonormal
 from attention_theory.randomness import Seed, normal
 from attention_theory.validation import require
 
-#: What the codes are: axes, or a random rotation of them.
-Codes = Literal["basis", "rotated"]
-
 
 @dataclass(frozen=True)
 class Embedding:
-    """E and Ẽ of Eq. (1), a row a token. ``U`` is ``word`` itself: it reads off the inner product with every word."""
+    """E and Ẽ of Eq. (1), one row per token. ``U`` is ``word``: it gives the inner product with every word."""
 
     word: Float[Tensor, "tokens width"]
     previous: Float[Tensor, "tokens width"]
@@ -31,8 +28,14 @@ class Embedding:
         """The same codes in another type or on another device."""
         return Embedding(self.word.to(target), self.previous.to(target))
 
+    def embed(self, tokens: Int[Tensor, "sentences length"]) -> Float[Tensor, "sentences length width"]:
+        """``x_h = E(z_h) + Ẽ(z_{h-1})`` (Eq. 1). There is no word before the first: ``x_1 = E(z_1)``."""
+        inputs = self.word[tokens]
+        inputs[:, 1:] += self.previous[tokens[:, :-1]]
+        return inputs
 
-def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -> Embedding:
+
+def embedding(tokens: int, width: int, codes: Literal["basis", "rotated"] = "basis", seed: Seed = 0) -> Embedding:
     """Codes that satisfy Assumption 2.2: 2N orthonormal vectors, axes or their random rotation.
 
     Raises:
@@ -45,7 +48,7 @@ def embedding(tokens: int, width: int, codes: Codes = "basis", seed: Seed = 0) -
 
 
 def random_units(tokens: int, width: int, seed: Seed) -> Embedding:
-    """Random unit vectors, which are only nearly orthogonal: what Assumption 2.2 forbids.
+    """Random unit vectors, which are only nearly orthogonal, against Assumption 2.2.
 
     Raises:
         ParameterError: no token, or no coordinate.
@@ -53,10 +56,3 @@ def random_units(tokens: int, width: int, seed: Seed) -> Embedding:
     require(tokens=(tokens, 1, None), width=(width, 1, None))
     rows = torch.nn.functional.normalize(normal(2 * tokens, width, seed=seed), dim=1)
     return Embedding(rows[:tokens], rows[tokens:])
-
-
-def embed(tokens: Int[Tensor, "sentences length"], codes: Embedding) -> Float[Tensor, "sentences length width"]:
-    """``x_h = E(z_h) + Ẽ(z_{h-1})`` (Eq. 1). There is no word before the first: ``x_1 = E(z_1)``."""
-    inputs = codes.word[tokens]
-    inputs[:, 1:] += codes.previous[tokens[:, :-1]]
-    return inputs

@@ -3,17 +3,12 @@
 import math
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
 
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
-from attention_theory.in_context_reasoning.model import Pass
-from attention_theory.in_context_reasoning.task import Sentences, Task
 from attention_theory.validation import FORMS, Form, require
 
-#: The least and the largest number strictly between 0 and 1.
-INSIDE = (math.ulp(0.0), 1 - 2**-53)
+#: The smallest and the largest number strictly between 0 and 1.
+_INSIDE = (math.ulp(0.0), 1 - 2**-53)
 
 
 def hoeffding_radius(samples: int, delta: float) -> float:
@@ -33,7 +28,7 @@ def kl_bound(alpha: float, radius: float) -> float:
         ParameterError: ``radius`` not below ``min(α, 1 - α)``, which the paper does not ask: the bound is void there;
             α not strictly between 0 and 1.
     """
-    require(alpha=(alpha, *INSIDE))
+    require(alpha=(alpha, *_INSIDE))
     smaller = min(alpha, 1 - alpha)
     require(radius=(radius, 0.0, np.nextafter(smaller, 0).item()))
     return radius**2 / (smaller - radius)
@@ -58,7 +53,7 @@ def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:
     Raises:
         ParameterError: fewer than two samples, or α not strictly between 0 and 1: γ̂ would never be finite.
     """
-    require(samples=(samples, 2, None), alpha=(alpha, *INSIDE))
+    require(samples=(samples, 2, None), alpha=(alpha, *_INSIDE))
     heads = np.arange(samples + 1)
     mass = _binomial(samples, alpha)
     inside = heads[1:-1] / samples
@@ -74,24 +69,10 @@ def separation_time(alpha: float, radius: float, rate: float, form: Form = "corr
     Raises:
         ParameterError: ``radius`` not below α and 1 - α, where there may be no model; α not strictly between 0 and 1.
     """
-    require(alpha=(alpha, *INSIDE), rate=(rate, math.ulp(0.0), None), form=(form, FORMS))
+    require(alpha=(alpha, *_INSIDE), rate=(rate, math.ulp(0.0), None), form=(form, FORMS))
     require(radius=(radius, 0.0, np.nextafter(min(alpha, 1 - alpha), 0).item()))
     gap = abs(math.log(1 - alpha + radius) - math.log(alpha - radius))
     return max(1, 1 / rate) * gap if form == "printed" else max(1.0, gap / rate)
-
-
-def separated(done: Pass, sentences: Sentences, task: Task) -> Bool[Tensor, "... sentences"]:
-    """Condition (8): the attention layer's one largest logit is at y, the feed-forward layer's one at τ."""
-    noise = torch.full_like(sentences.output, task.noise_token)
-    return _leads(done.attention, sentences.output) & _leads(done.feed_forward, noise)
-
-
-def _leads(
-    logits: Float[Tensor, "... sentences tokens"], token: Int[Tensor, " sentences"]
-) -> Bool[Tensor, "... sentences"]:
-    at_token = token.expand(logits.shape[:-1])[..., None]
-    rivals = logits.scatter(-1, at_token, -torch.inf).amax(dim=-1)
-    return logits.gather(-1, at_token).squeeze(-1) > rivals
 
 
 def _binomial(samples: int, alpha: float) -> np.ndarray:

@@ -3,62 +3,54 @@
 Sixteen words, one trigger "to", four outputs, the noise token "the", and three models with linear attention that
 differ in what is trained: the scale λ alone (Algorithm 1; without noise Theorem 3.2), the matrix W with V and F of the
 lemmas, or all three matrices (Reparam-Linear-FA, Reparam-Linear-W-FA and Origin-Linear-FA of Table 1). Matrices are
-kept in ten-thousandths, at a ladder of times; :func:`weights_at` reads them back, and a forward pass is one of
-:mod:`attention_theory.in_context_reasoning.model`.
+kept in ten-thousandths, at a ladder of times; :func:`weights_at` reads them back.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.in_context_reasoning.batches import Shared
 from attention_theory.in_context_reasoning.closed_form import odds
-from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.descent import algorithm_1, descend_noiseless
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Weights, attend, gradients, in_codes, logits_of
-from attention_theory.in_context_reasoning.places import Places
+from attention_theory.in_context_reasoning.model import Weights
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of
+from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, TrainingRun
 from attention_theory.randomness import Seed, generator, streams
-from attention_theory.validation import Each, refuse_unless, require, require_some
+from attention_theory.validation import require
 
 #: The vocabulary in the order of the tokens: the trigger, the outputs, the neutral words, the noise token.
-WORDS = (
+_WORDS = (
     *("to", "Anna", "Bob", "Rome", "Lima"),
     *("we", "she", "gives", "sends", "a", "book", "letter", "cat", "and", "then"),
     "the",
 )
-LENGTH = 14
+_LENGTH = 14
 #: Matrices are kept in this unit.
-UNIT = 1 / 10_000
-#: The models: what is trained, and the name in Table 1.
-MODELS = {"scales": "Reparam-Linear-FA", "query-key": "Reparam-Linear-W-FA", "all": "Origin-Linear-FA"}
-SCALE_NOISES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-SCALE_TIMES = (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200)
-NOISES = (0.0, 0.2, 0.5, 0.8)  # the paper's (Section 5)
-TIMES = (0, 1, 3, 10, 20, 30, 50, 100, 200)
-
-
-@dataclass(frozen=True)
-class ScalePath:
-    """What Algorithm 1 gives at one noise level: α̂, γ̂ (0 without noise, where no γ is used) and λ at the times."""
-
-    alpha: float
-    gamma: float
-    scales: list[float]
+_UNIT = 1 / 10_000
+#: The models: the part that is trained, and the name in Table 1.
+_MODELS = {"scales": "Reparam-Linear-FA", "query-key": "Reparam-Linear-W-FA", "all": "Origin-Linear-FA"}
+_SCALE_NOISES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_SCALE_TIMES = (0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200)
+_NOISES = (0.0, 0.2, 0.5, 0.8)  # the paper's (Section 5)
+_TIMES = (0, 1, 3, 10, 20, 30, 50, 100, 200)
+_BATCH = 128
+#: The rows of W that training can move: the trigger, and every word that may stand before the last one. All sentences
+#: end in the trigger, and no trigger stands before it, so that all other rows stay 0 (Definition 2.1).
+_ROWS = [0, *range(len(_WORDS) + 1, 2 * len(_WORDS))]
 
 
 def reading_task(noisy: bool) -> Task:
-    """Definition 2.1 over :data:`WORDS`; outputs may stand anywhere, so that a model must read the word before.
+    """Definition 2.1 over :data:`_WORDS`; outputs may stand anywhere, so that a model must read the word before.
 
     Without noise "the" is a neutral word, as it is no word of the noiseless task otherwise.
     """
-    return Task(len(WORDS), 1, 4, LENGTH, noisy, "outputs allowed")
+    return Task(len(_WORDS), 1, 4, _LENGTH, noisy, "outputs allowed")
 
 
 def reading_sentences(task: Task, count: int, draw: torch.Generator) -> Sentences:
@@ -67,64 +59,44 @@ def reading_sentences(task: Task, count: int, draw: torch.Generator) -> Sentence
     return sample_sentences(task, count, draw, copies, torch.randint(0, 3, (count,), generator=draw))
 
 
-def scale_path(noise: float, times: Sequence[int], rate: float, samples: int, seed: Seed) -> ScalePath:
-    """λ at some times: Algorithm 1 on ``samples`` labelled sentences, or, without noise, Theorem 3.2.
+def _scale_path(
+    noise: float, times: Sequence[int], rate: float, samples: int, seed: Seed
+) -> tuple[float, float, list[float]]:
+    """α̂, γ̂ and λ at some times: Algorithm 1 on ``samples`` labelled sentences, or, without noise, Theorem 3.2.
 
-    Raises:
-        ParameterError: a noise level outside [0, 1), no time, or a number out of range.
+    Without noise no γ is used; it is 0.
     """
-    require(noise=(noise, 0.0, 1 - 2**-53), times=(Each(times), 0, None), samples=(samples, 1, None))
     if not noise:
-        law = torch.tensor([[0.5, 0.5]], dtype=torch.float64)  # of the number of bigrams, reading_sentences has it
-        path = descend_noiseless(law, rate, max(1, *times), len(WORDS) - 1)[:, 0]
-        return ScalePath(0.0, 0.0, [path[time].item() for time in times])
+        counts = torch.tensor([[0.5, 0.5]], dtype=torch.float64)  # of bigrams, as reading_sentences draws them
+        path = descend_noiseless(counts, rate, max(1, *times), len(_WORDS) - 1)[:, 0]
+        return 0.0, 0.0, [path[time].item() for time in times]
     task, draw = reading_task(True), generator(seed)
     sentences = reading_sentences(task, samples, draw)
     labels = draw_labels(sentences, task, torch.tensor([noise], dtype=torch.float64), draw)[0]
     fit = algorithm_1(sentences, labels, task, rate, max(1, *times))
-    return ScalePath(fit.alpha, fit.gamma, [fit.scales[time].item() for time in times])
+    return fit.alpha, fit.gamma, [fit.scales[time].item() for time in times]
 
 
 @torch.inference_mode()
-def trained_matrices(
-    name: str, noises: Sequence[float], times: Sequence[int], rate: float = 0.1, batch: int = 128, seed: Seed = 0
+def _trained_matrices(
+    name: str, noises: Sequence[float], times: Sequence[int], rate: float, seed: Seed
 ) -> list[Weights]:
     """V, W, F of a model at every time, stacked by noise level: normalised descent from zero on fresh sentences.
 
-    Args:
-        name: of :data:`~attention_theory.in_context_reasoning.variants.VARIANTS`.
-        noises: all above 0, or the one level 0.
-
-    Raises:
-        ParameterError: an unknown model, noise levels of two tasks, or a number out of range.
+    The noise levels are all above 0, or the one level 0.
     """
-    require(name=(name, VARIANTS), times=(Each(times), 0, None), batch=(batch, 1, None))
-    require_some(noises=noises)
-    refuse_unless(
-        len({noise > 0 for noise in noises}) == 1, f"noises must be all zero or all positive, got {list(noises)}"
-    )
     levels = sorted(noises)
     task, draw = reading_task(levels[0] > 0), generator(seed)
-    stack = Stack([Training(VARIANTS[name], noise, rate) for noise in noises], task)
-    rows, law = level_of(stack.runs, levels), torch.tensor(levels, dtype=torch.float64)
-    kept = {}
+    stack = Stack([TrainingRun(VARIANTS[name], noise, rate) for noise in noises], task)
+    rows, of_labels = stack.rows(levels), torch.tensor(levels, dtype=torch.float64)
+    kept = []
     for time in range(max(times) + 1):
-        kept[time] = Weights(*(part.clone() for part in stack.weights.matrices)) if time in times else None
-        sentences = reading_sentences(task, batch, draw)
-        labels = draw_labels(sentences, task, law, draw)[rows]
-        places = Places(sentences.tokens, task.tokens)
-        done = attend(places, stack.weights, stack.architecture)
-        loss = cross_entropy(logits_of(places, stack.weights, stack.architecture, done), labels)
-        stack.step(gradients(places, stack.weights, stack.architecture, done, loss.error, stack.trained == "all"))
-    return [weights for time in times if (weights := kept[time]) is not None]
-
-
-def trained_rows() -> list[int]:
-    """The rows of W that training can move: the trigger, and every word that may stand before the last one.
-
-    All sentences end in the trigger, and no trigger stands before it, so that all other rows stay 0 (Definition 2.1).
-    """
-    return [0, *range(len(WORDS) + 1, 2 * len(WORDS))]
+        if time in times:
+            kept.append(Weights(*(part.clone() for part in stack.weights.matrices)))
+        sentences = reading_sentences(task, _BATCH, draw)
+        labels = draw_labels(sentences, task, of_labels, draw)[rows]
+        Shared(sentences.tokens, task, torch.float64).step(stack, labels, "log-domain")
+    return kept
 
 
 def trained_table(rate: float = 0.1, samples: int = 2048, seed: int = 0) -> dict[str, Any]:
@@ -134,26 +106,26 @@ def trained_table(rate: float = 0.1, samples: int = 2048, seed: int = 0) -> dict
         ParameterError: a rate below 0, no sample, or a seed out of range.
     """
     of_paths, of_matrices = streams(seed, 2)
-    paths = [scale_path(noise, SCALE_TIMES, rate, samples, of_paths) for noise in SCALE_NOISES]
+    paths = [_scale_path(noise, _SCALE_TIMES, rate, samples, of_paths) for noise in _SCALE_NOISES]
     scales = {
-        "noises": list(SCALE_NOISES),
-        "times": list(SCALE_TIMES),
-        "estimates": [path.alpha for path in paths],
-        "gammas": [path.gamma for path in paths],
-        "scales": [path.scales for path in paths],
+        "noises": list(_SCALE_NOISES),
+        "times": list(_SCALE_TIMES),
+        "estimates": [alpha for alpha, _, _ in paths],
+        "gammas": [gamma for _, gamma, _ in paths],
+        "scales": [scales for _, _, scales in paths],
     }
     models = {"scales": scales}
     for trained in ("query-key", "all"):
         models[trained] = _in_units(trained, rate, of_matrices)
     return {
-        "words": list(WORDS),
+        "words": list(_WORDS),
         "outputs": list(reading_task(True).output_words),
-        "length": LENGTH,
+        "length": _LENGTH,
         "rate": rate,
         "samples": samples,
-        "unit": UNIT,
-        "rows": trained_rows(),
-        "names": dict(MODELS),
+        "unit": _UNIT,
+        "rows": _ROWS,
+        "names": dict(_MODELS),
         "models": models,
     }
 
@@ -168,11 +140,11 @@ def weights_at(table: dict[str, Any], trained: str, noise: float, time: int) -> 
     part = table["models"][trained]
     require(noise=(noise, part["noises"]), time=(time, part["times"]))
     row, column = part["noises"].index(noise), part["times"].index(time)
-    task, codes = reading_task(noise > 0), embedding(len(WORDS), 2 * len(WORDS))
+    task, codes = reading_task(noise > 0), embedding(len(_WORDS), 2 * len(_WORDS))
     if trained == "scales":
         scale = torch.tensor([part["scales"][row][column]], dtype=torch.float64)
-        return in_codes(reparameterised(task, codes, scale, part["gammas"][row]), codes)
-    built = in_codes(reparameterised(task, codes, torch.zeros(1, dtype=torch.float64), part["gammas"][row]), codes)
+        return reparameterised(task, codes, scale, part["gammas"][row]).in_codes(codes)
+    built = reparameterised(task, codes, torch.zeros(1, dtype=torch.float64), part["gammas"][row]).in_codes(codes)
     query_key = torch.zeros_like(built.query_key)
     query_key[table["rows"]] = _from_units(part["query_key"][row][column], table)
     if trained == "query-key":
@@ -183,15 +155,15 @@ def weights_at(table: dict[str, Any], trained: str, noise: float, time: int) -> 
 
 def _in_units(trained: str, rate: float, seed: int) -> dict[str, Any]:
     """The matrices of a model, rounded to units: for each noise level and time the entries, row after row."""
-    quiet = trained_matrices(MODELS[trained], NOISES[:1], TIMES, rate, seed=seed)
-    noisy = trained_matrices(MODELS[trained], NOISES[1:], TIMES, rate, seed=seed)
+    quiet = _trained_matrices(_MODELS[trained], _NOISES[:1], _TIMES, rate, seed)
+    noisy = _trained_matrices(_MODELS[trained], _NOISES[1:], _TIMES, rate, seed)
     levels = [[Weights(*(part[0] for part in each.matrices)) for each in quiet]]
-    levels += [[Weights(*(part[k] for part in each.matrices)) for each in noisy] for k in range(len(NOISES) - 1)]
+    levels += [[Weights(*(part[k] for part in each.matrices)) for each in noisy] for k in range(len(_NOISES) - 1)]
     table: dict[str, Any] = {
-        "noises": list(NOISES),
-        "times": list(TIMES),
-        "gammas": [odds(noise) if noise else 0.0 for noise in NOISES],
-        "query_key": [[_units(each.query_key[trained_rows()]) for each in level] for level in levels],
+        "noises": list(_NOISES),
+        "times": list(_TIMES),
+        "gammas": [odds(noise) if noise else 0.0 for noise in _NOISES],
+        "query_key": [[_units(each.query_key[_ROWS]) for each in level] for level in levels],
     }
     if trained == "all":
         table["value"] = [[_units(each.value) for each in level] for level in levels]
@@ -200,12 +172,12 @@ def _in_units(trained: str, rate: float, seed: int) -> dict[str, Any]:
 
 
 def _units(matrix: Float[Tensor, "rows columns"]) -> list[int]:
-    whole: list[int] = (matrix / UNIT).round().long().flatten().tolist()
+    whole: list[int] = (matrix / _UNIT).round().long().flatten().tolist()
     return whole if any(whole) else []
 
 
 def _from_units(whole: list[int], table: dict[str, Any]) -> Float[Tensor, "rows columns"]:
-    """The matrix that :func:`_units` rounded, an entry the nearest number to so many units; no entry: zeros."""
+    """The matrix that :func:`_units` rounded, each entry the nearest number to so many units; no entry: zeros."""
     size = len(table["words"])
     entries = torch.tensor(whole or [0] * (2 * size * size), dtype=torch.float64)
     return (entries / round(1 / table["unit"])).view(size, 2 * size)

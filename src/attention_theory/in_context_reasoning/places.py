@@ -6,7 +6,6 @@ sums of picked rows. One look-up serves all models, which may be several.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -14,48 +13,22 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-#: From so many models on, in float32 on a CPU, one look-up of a row of models is faster than one look-up a model.
-ABREAST = 4
-
-
-@dataclass(frozen=True)
-class Sorted:
-    """The positions of sentences sorted by their codes: those of the words, then those of the words before.
-
-    Attributes:
-        positions: of every sentence, counted from its first word; the word before a position is counted there.
-        counts: how many positions have each code, of words and of words before.
-    """
-
-    positions: Int[Tensor, "sentences places"]
-    counts: Int[Tensor, "sentences 2 size"]
-
-    def pick(self, rows: Int[Tensor, " picked"]) -> "Sorted":
-        """Some of the sentences, by their numbers."""
-        return Sorted(self.positions.index_select(0, rows), self.counts.index_select(0, rows))
-
-
-def sort_positions(rows: Int[Tensor, "sentences length"], size: int) -> Sorted:
-    """The :class:`Sorted` positions of sentences over ``size`` words."""
-    positions = torch.cat([_sorted(rows), _sorted(rows[:, :-1]) + 1], dim=1)
-    words = rows + size * torch.arange(len(rows), device=rows.device)[:, None]
-    counts = torch.bincount(words.flatten(), minlength=size * len(rows)).view(len(rows), 1, size).repeat(1, 2, 1)
-    counts[:, 1].scatter_add_(1, rows[:, -1:], counts.new_full((len(rows), 1), -1))  # no word comes after the last
-    return Sorted(positions, counts)
+#: From so many models on, in float32 on a CPU, one look-up of a row of models is faster than one look-up per model.
+_ABREAST = 4
 
 
 class Places:
-    """Which codes stand where in sentences over ``size`` words.
+    """The codes at the positions of sentences over ``size`` words.
 
     Args:
-        tokens: the sentences, one a row, that all models share; or several sets of them. Then the stacked models are
+        tokens: the sentences, as rows, that all models share; or several sets of them. Then the stacked models are
             as many for each set, those of all sets in turn: the first of each, the second of each, ... What is looked
             up for them has the models of one set in front, and the sentences of all sets below each other.
         size: N, words of the vocabulary; there are ``2 * size`` codes.
         in_order: whether sums are sorted before they are taken, so that threads cannot race for them; where none is
             given, on any device but a CPU, and on a CPU where that is faster. Both ways add the same numbers in the
             same order.
-        sort: gives the sorted positions where they are known, as those of sentences that are seen again are.
+        order: gives what :meth:`sort` gives, where it is known, as it is of sentences that are seen again.
     """
 
     def __init__(
@@ -63,7 +36,7 @@ class Places:
         tokens: Int[Tensor, "*sets sentences length"],
         size: int,
         in_order: bool | None = None,
-        sort: Callable[[], Sorted] | None = None,
+        order: Callable[[], tuple[Tensor, Tensor]] | None = None,
     ) -> None:
         self.count, self.length = tokens.shape[-2:]
         self.codes = 2 * size
@@ -71,7 +44,7 @@ class Places:
         self._rows = tokens.flatten(0, -2)
         self.size = size
         self._in_order = in_order
-        self._sort = sort
+        self._known = order
         self._first = torch.arange(len(self._rows), device=tokens.device)[:, None]
         self._last = torch.stack([self._rows[:, -1], size + self._rows[:, -2]], dim=1)
         if self.sets:
@@ -102,8 +75,8 @@ class Places:
     @cached_property
     def _order(self) -> tuple[Tensor, Tensor]:
         """The positions sorted by their codes, and where each code's begin."""
-        known = self._sort() if self._sort else sort_positions(self._rows, self.size)
-        return (known.positions + self.length * self._first).flatten(), _starts(known.counts)
+        positions, counts = self._known() if self._known else self.sort(self._rows, self.size)
+        return (positions + self.length * self._first).flatten(), _starts(counts)
 
     @cached_property
     def _at_last(self) -> "_Groups":
@@ -117,9 +90,23 @@ class Places:
         return _Groups(order, _bounds(self._last, self.codes * max(1, self.sets)))
 
     @staticmethod
+    def sort(
+        rows: Int[Tensor, "sentences length"], size: int
+    ) -> tuple[Int[Tensor, "sentences places"], Int[Tensor, "sentences 2 size"]]:
+        """The positions of sentences sorted by their codes, words, then words before; and each code's count.
+
+        Positions count from the sentence's first word; the word before a position is counted there.
+        """
+        positions = torch.cat([_sorted(rows), _sorted(rows[:, :-1]) + 1], dim=1)
+        words = rows + size * torch.arange(len(rows), device=rows.device)[:, None]
+        counts = torch.bincount(words.flatten(), minlength=size * len(rows)).view(len(rows), 1, size).repeat(1, 2, 1)
+        counts[:, 1].scatter_add_(1, rows[:, -1:], counts.new_full((len(rows), 1), -1))  # no word follows the last
+        return positions, counts
+
+    @staticmethod
     def is_abreast(values: Float[Tensor, "... rows features"]) -> bool:
         """Whether there are so many models that sums are taken with the models on the last axis of all."""
-        return values.shape[:-2].numel() >= ABREAST and values.dtype == torch.float32 and values.device.type == "cpu"
+        return values.shape[:-2].numel() >= _ABREAST and values.dtype == torch.float32 and values.device.type == "cpu"
 
     def read(self, lookup: Float[Tensor, "... rows codes"]) -> Float[Tensor, "... all_rows length"]:
         """``<lookup, x_h>`` at every position: the entry at the word plus that at the word before it."""
@@ -145,7 +132,7 @@ class Places:
         return self._like(sums.view(len(models), -1, self.codes), values)
 
     def at_last(self, matrix: Float[Tensor, "... codes features"]) -> Float[Tensor, "... all_rows features"]:
-        """``x_H^T matrix``, a row a sentence."""
+        """``x_H^T matrix``, one row per sentence."""
         return self._like(self._at_last.sums(self._stacked(matrix, self.codes * max(1, self.sets))), matrix)
 
     def by_last(self, values: Float[Tensor, "... rows features"]) -> Float[Tensor, "... codes features"]:

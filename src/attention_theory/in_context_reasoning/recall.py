@@ -1,20 +1,20 @@
 """The one-layer transformer of Eq. (1) as a ``torch.nn`` module: drawn, trained, or with the weights of the lemmas."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from attention_theory.in_context_reasoning.batches import Batches, Shared, epochs, fresh_batches
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward, in_codes
+from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, forward
 from attention_theory.in_context_reasoning.places import Places
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
-from attention_theory.in_context_reasoning.task import Fillers, Task
-from attention_theory.in_context_reasoning.training import Shared, SharedBatches, epochs, fresh_batches, take_step
-from attention_theory.in_context_reasoning.variants import Stack, Training, Variant
+from attention_theory.in_context_reasoning.task import Task
+from attention_theory.in_context_reasoning.variants import Stack, TrainingRun, Variant
 from attention_theory.randomness import Seed, streams
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape
 
@@ -57,7 +57,7 @@ class InContextRecall(nn.Module):
         length: int = 256,
         noise: float = 0.0,
         *,
-        fillers: Fillers = "neutral",
+        fillers: Literal["neutral", "outputs allowed"] = "neutral",
         attention: Activation = "linear",
         full_input: bool = True,
         device: torch.device | str | None = None,
@@ -90,7 +90,7 @@ class InContextRecall(nn.Module):
         task, codes = layer.task, embedding(layer.task.tokens, 2 * layer.task.tokens)
         scales = torch.full((task.used_triggers,), scale, dtype=torch.float64)
         weights = reparameterised(task, codes, scales, odds(layer.noise) if task.noisy else 0.0)
-        layer._copy(in_codes(weights, codes))
+        layer._copy(weights.in_codes(codes))
         return layer
 
     @property
@@ -148,26 +148,21 @@ class InContextRecall(nn.Module):
         kind = Variant("all", self.architecture.attention, self.full_input)
         value = self.value.detach()
         with torch.inference_mode():
-            run = Training(kind, self.noise, lr)
+            run = TrainingRun(kind, self.noise, lr)
             stack = Stack([run], self.task, None, _RELU_SHIFT, value.dtype, value.device)
             for stacked, matrix in zip(stack.weights.matrices, self.weights.matrices, strict=True):
                 stacked[0] = matrix
             for step in range(steps):
-                take_step(stack, *batches(step), "log-domain")
+                sentences, targets = batches(step)
+                sentences.step(stack, targets, "log-domain")
         self._copy(Weights(*(stacked[0] for stacked in stack.weights.matrices)))
         return self
 
-    def _batches(self, tokens: Tensor | None, labels: Tensor | None, batch_size: int, seed: Seed) -> SharedBatches:
+    def _batches(self, tokens: Tensor | None, labels: Tensor | None, batch_size: int, seed: Seed) -> Batches:
         refuse_unless((tokens is None) == (labels is None), "labels must be given with tokens and not without")
         dtype, device = self.value.dtype, self.value.device
         if tokens is None or labels is None:
-            draw = fresh_batches(self.task, [self.noise], batch_size, seed)
-
-            def fresh(step: int) -> tuple[Shared, Int[Tensor, "levels batch"]]:
-                sentences, answers = draw(step)
-                return Shared(sentences.tokens.to(device), self.task, dtype), answers.to(device)
-
-            return fresh
+            return fresh_batches(self.task, [self.noise], batch_size, seed, dtype, device)
         require(batch_size=(batch_size, 1, len(tokens)))
         require_shape(labels=(labels, (len(tokens),)))
         (order,) = streams(seed, 1)

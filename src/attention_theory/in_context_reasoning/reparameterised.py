@@ -11,7 +11,7 @@ from attention_theory.validation import require_shape
 
 
 def key_directions(task: Task, codes: Embedding) -> Float[Tensor, "triggers width width"]:
-    """The matrices that the scales λ multiply in W, one a used trigger.
+    """The matrices that the scales λ multiply in W, one per used trigger.
 
     Noiseless: ``E(k) Ẽ(k)^T`` (Lemma 3.1). Noisy: ``E(q) (Ẽ(q) - E(τ))^T`` (Lemma 4.1).
     """
@@ -21,7 +21,7 @@ def key_directions(task: Task, codes: Embedding) -> Float[Tensor, "triggers widt
     return torch.einsum("qd,qe->qde", codes.word[: task.used_triggers], keys)
 
 
-def feed_forward(task: Task, codes: Embedding, gamma: float) -> Float[Tensor, "width width"]:
+def _feed_forward(task: Task, codes: Embedding, gamma: float) -> Float[Tensor, "width width"]:
     """F: zero in the noiseless task, ``E(τ) (γ E(q) + Ẽ(q))^T`` in the noisy one (Lemma 4.1)."""
     if not task.noisy:
         return codes.word.new_zeros(codes.word.shape[1], codes.word.shape[1])
@@ -37,4 +37,4 @@ def reparameterised(task: Task, codes: Embedding, scales: Float[Tensor, " trigge
     require_shape(scales=(scales, (task.used_triggers,)))
     identity = torch.eye(codes.word.shape[1], dtype=codes.word.dtype, device=codes.word.device)
     query_key = torch.einsum("q,qde->de", scales, key_directions(task, codes))
-    return Weights(identity, query_key, feed_forward(task, codes, gamma))
+    return Weights(identity, query_key, _feed_forward(task, codes, gamma))

@@ -10,8 +10,6 @@ from torch import Tensor
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import Each, ParameterError, refuse_unless, require
 
-Fillers = Literal["neutral", "outputs allowed"]
-
 
 @dataclass(frozen=True)
 class Task:
@@ -26,7 +24,7 @@ class Task:
         outputs: size of O.
         length: H, words in the context.
         noisy: whether sentences hold the noise token.
-        fillers: the words around the bigrams: ``neutral`` ones alone, as printed in Section 5, or also outputs.
+        fillers: the words around the bigrams: ``neutral`` ones alone, as Section 5 states, or also outputs.
 
     Raises:
         ParameterError: a size below its least, or words that do not fit into the vocabulary.
@@ -37,7 +35,7 @@ class Task:
     outputs: int = 4
     length: int = 256
     noisy: bool = False
-    fillers: Fillers = "neutral"
+    fillers: Literal["neutral", "outputs allowed"] = "neutral"
 
     def __post_init__(self) -> None:
         require(
@@ -86,6 +84,12 @@ class Sentences:
     def to(self, device: torch.device | str) -> "Sentences":
         """The same sentences on another device."""
         return Sentences(self.tokens.to(device), self.trigger.to(device), self.output.to(device))
+
+    def exchange(self, word: int) -> "Sentences":
+        """The same sentences with the output word of each and ``word`` exchanged."""
+        output = self.output[:, None]
+        tokens = torch.where(self.tokens == output, word, torch.where(self.tokens == word, output, self.tokens))
+        return Sentences(tokens, self.trigger, torch.full_like(self.output, word))
 
 
 def sample_sentences(
@@ -158,7 +162,7 @@ def bigram_count(
 def violations(sentences: Sentences, task: Task, unseen: bool = False) -> dict[str, Bool[Tensor, " sentences"]]:
     """Which sentences break which condition of Definition 2.1, by the condition's name.
 
-    ``unseen`` asks for an output among the neutral words instead of O (Theorems 3.3 and 4.4).
+    ``unseen`` takes the output to be among the neutral words instead of O (Theorems 3.3 and 4.4).
     """
     tokens, trigger, output = sentences.tokens, sentences.trigger, sentences.output
     outputs = task.neutral_words if unseen else task.output_words

@@ -12,11 +12,8 @@ from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights
 from attention_theory.in_context_reasoning.places import Places
-from attention_theory.in_context_reasoning.reparameterised import feed_forward, key_directions
+from attention_theory.in_context_reasoning.reparameterised import key_directions, reparameterised
 from attention_theory.in_context_reasoning.task import Task
-
-#: What of a model is trained.
-TrainedPart = Literal["all", "query-key", "scales"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Variant:
         full_input: whether the feed-forward layer sees the attended sum (FA) or ``x_H`` alone (F).
     """
 
-    trained: TrainedPart
+    trained: Literal["all", "query-key", "scales"]
     attention: Activation
     full_input: bool
 
@@ -41,6 +38,10 @@ class Variant:
         activation = {"linear": "Linear", "relu": "ReLU", "softmax": "Softmax"}[self.attention]
         middle = "-W" if self.trained == "query-key" else ""
         return f"{family}-{activation}{middle}-{'FA' if self.full_input else 'F'}"
+
+    def architecture(self, relu_shift: float = 0.0) -> Architecture:
+        """Attention and feed-forward layer of the model."""
+        return Architecture(self.attention, float(self.full_input), relu_shift)
 
 
 _ACTIVATIONS: tuple[Activation, ...] = ("softmax", "linear", "relu")
@@ -70,11 +71,11 @@ TABLE_1 = (
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingRun:
     """One training of Section 5: a model, the noise level α of its labels, the learning rate η.
 
     Attributes:
-        arithmetic: how the loss's slope is computed; as in the other runs beside it where none is given.
+        arithmetic: how the loss's gradient is computed; as in the other runs where none is given.
     """
 
     variant: Variant
@@ -93,12 +94,12 @@ class Stack:
         task: the sentences they share.
         gammas: γ for the feed-forward layer, by noise level; the true ``ln(α/(1-α))`` where none is given.
         device: where the models are.
-        sets: how many sets of sentences there are; each has its own copy of every model, side by side.
+        sets: how many sets of sentences there are; each has a copy of every model, the copies of a model in turn.
     """
 
     def __init__(
         self,
-        runs: list[Training],
+        runs: list[TrainingRun],
         task: Task,
         gammas: dict[float, float] | None = None,
         relu_shift: float = 1e-8,
@@ -106,10 +107,9 @@ class Stack:
         device: torch.device | str = "cpu",
         sets: int = 1,
     ) -> None:
-        self.runs = runs
-        self.task = task
+        self.runs, self.task, self.sets = runs, task, sets
         trained = {run.variant.trained for run in runs}
-        self.trained: TrainedPart = "all" if "all" in trained else runs[0].variant.trained
+        self.trained = "all" if "all" in trained else runs[0].variant.trained
         self.full = torch.tensor([float(run.variant.full_input) for run in runs], dtype=dtype, device=device)
         self.architecture = Architecture(runs[0].variant.attention, self.full[:, None, None], relu_shift)
         known = [(gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0) for run in runs]
@@ -124,56 +124,59 @@ class Stack:
         value, forward_layer = (self.directions.new_zeros(stack, 2 * size, size).mT for _ in range(2))
         for index, (run, gamma) in enumerate(zip(runs, known, strict=True)):
             if run.variant.trained != "all":
-                value[index] = codes.word.to(dtype)
-                forward_layer[index] = feed_forward(task, codes, gamma)[:size].to(dtype)
+                made = reparameterised(task, codes, codes.word.new_zeros(task.used_triggers), gamma).in_codes(codes)
+                value[index], forward_layer[index] = made.value.to(dtype), made.feed_forward.to(dtype)
         query_key = value.new_zeros(stack, 2 * size, 2 * size)
         if sets == 1 and Places.is_abreast(value):  # as look-ups of all models want it, and give its slope
             query_key = query_key.permute(1, 2, 0).contiguous().permute(2, 0, 1)
         self.weights = Weights(value, query_key, forward_layer)
 
+    def rows(self, levels: list[float]) -> Int[Tensor, " runs"]:
+        """The place of each run's noise level α among ``levels``, for one set."""
+        return torch.tensor([levels.index(run.noise) for run in self.runs[:: self.sets]], device=self.scales.device)
+
     def arithmetics(self, others: Arithmetic) -> list[Arithmetic]:
-        """The arithmetic of every run; ``others`` where it has none of its own."""
+        """The arithmetic of every run; ``others`` where it names none."""
         return [run.arithmetic or others for run in self.runs]
 
-    def step(self, slope: Weights) -> None:
-        """One normalised step of every run: each trained tensor moves by η in the direction of its own slope."""
+    def step(self, gradient: Weights) -> None:
+        """One normalised step of every run: each trained tensor moves by η against its gradient."""
         if self.trained == "scales":
-            self.step_scales(torch.einsum("mde,qde->mq", slope.query_key, self.directions))
+            self.step_scales(torch.einsum("mde,qde->mq", gradient.query_key, self.directions))
             self.weights.query_key[:] = torch.einsum("mq,qde->mde", self.scales, self.directions)
             return
-        _move(self.weights.query_key, slope.query_key, self.rates)
+        _move(self.weights.query_key, gradient.query_key, self.rates)
         if self.trained == "all":
-            _move(self.weights.value, slope.value, self._rates_of_layers)
-            _move(self.weights.feed_forward, slope.feed_forward, self._rates_of_layers)
+            _move(self.weights.value, gradient.value, self._rates_of_layers)
+            _move(self.weights.feed_forward, gradient.feed_forward, self._rates_of_layers)
 
-    def step_scales(self, slope: Float[Tensor, "runs triggers"]) -> None:
-        """The step of the scales alone, from their own slopes; W stays behind."""
-        _move(self.scales, slope, self.rates)
+    def step_scales(self, gradient: Float[Tensor, "runs triggers"]) -> None:
+        """The step of the scales alone, from their gradients; W stays behind."""
+        _move(self.scales, gradient, self.rates)
 
 
-def _move(tensor: Float[Tensor, "runs ..."], slope: Float[Tensor, "runs ..."], rates: Float[Tensor, " runs"]) -> None:
-    """Move a tensor of every run by its rate against its slope; where the slope is 0 it stays."""
-    axes = tuple(range(1, slope.ndim))
-    length = (slope * slope).sum(dim=axes, keepdim=True).sqrt_()
+def _move(
+    tensor: Float[Tensor, "runs ..."], gradient: Float[Tensor, "runs ..."], rates: Float[Tensor, " runs"]
+) -> None:
+    """Move a tensor of every run by its rate against its gradient; where the gradient is 0 it stays."""
+    axes = tuple(range(1, gradient.ndim))
+    length = (gradient * gradient).sum(dim=axes, keepdim=True).sqrt_()
     pace = (rates.view(length.shape) / length).masked_fill_(length == 0, 0.0)
-    tensor.addcmul_(slope, pace, value=-1)
+    tensor.addcmul_(gradient, pace, value=-1)
 
 
 def stacks(
-    runs: list[Training],
+    runs: list[TrainingRun],
     task: Task,
     gammas: dict[float, float] | None = None,
     relu_shift: float = 1e-8,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
+    sets: int = 1,
 ) -> list[Stack]:
     """The runs in as few stacks as their kinds allow."""
-    kinds: dict[tuple[bool, str], list[Training]] = {}
+    kinds: dict[tuple[bool, str], list[TrainingRun]] = {}
     for run in runs:
         kinds.setdefault((run.variant.trained == "scales", run.variant.attention), []).append(run)
-    return [Stack(group, task, gammas, relu_shift, dtype, device) for group in kinds.values()]
-
-
-def level_of(runs: list[Training], levels: list[float]) -> Int[Tensor, " runs"]:
-    """The row of each run's noise level α among ``levels``."""
-    return torch.tensor([levels.index(run.noise) for run in runs])
+    repeated = ([run for run in group for _ in range(sets)] for group in kinds.values())
+    return [Stack(group, task, gammas, relu_shift, dtype, device, sets) for group in repeated]

@@ -1,7 +1,7 @@
 """One layer of multi-head attention read at a query (Section 3, Eqs. 1-8).
 
 Symbols of the paper: H heads, T examples, n context tokens of width d, key width d_h, value width d_v. A context E
-holds its tokens as rows; the query e is a row of its own. There is no scaling by 1/sqrt(d_h), no bias and no mask.
+holds its tokens as rows; the query e is a separate row. There is no scaling by 1/sqrt(d_h), no bias and no mask.
 """
 
 from dataclasses import dataclass

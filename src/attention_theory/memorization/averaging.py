@@ -1,6 +1,6 @@
 """The layer that only averages, and the assumption under which it prepares the queries (Section 4.4, Appendix G)."""
 
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, features
@@ -12,11 +12,6 @@ def averaging_layer(examples: Examples) -> Examples:
     nothing = examples.queries.new_zeros(1, examples.width, 1)
     mean = features(Heads(nothing, nothing), examples)
     return Examples(examples.context_of_each + mean[:, None], examples.queries + mean)
-
-
-def mean_shifted_queries(examples: Examples) -> Float[Tensor, "examples width"]:
-    """The query plus the mean of its context, the vectors of Assumption 3."""
-    return examples.queries + examples.contexts.mean(dim=-2)
 
 
 def whole_mean_shifted_queries(examples: Examples) -> Int[Tensor, "examples width"]:

@@ -14,12 +14,12 @@ they depend on earlier rows or not.
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from scipy.linalg import qr
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples, Heads, features
 from attention_theory.memorization.general_position import fresh_examples
-from attention_theory.memorization.roles import Roles, blocks, fixed_roles, printed_roles
 from attention_theory.memorization.single_head import (
     column_logits,
     fit_targets,
@@ -31,15 +31,75 @@ from attention_theory.randomness import Seed, generator
 from attention_theory.validation import FORMS, Form, refuse_unless, require
 
 #: No chosen weight is smaller: softmax reaches the inside of the simplex only (Claim 1).
-FLOOR = 1e-3
+_FLOOR = 1e-3
 #: A head that misses its chosen weights by more has been given examples that break an assumption.
 _MISSED = 1e-6
 _CANDIDATES = 200
 
 
 @dataclass(frozen=True)
-class HeadReport:
-    """What was asked of one head and what it does.
+class Roles:
+    """The part of the examples in one step of the induction.
+
+    Attributes:
+        fresh: the examples that the new head fits.
+        earlier: the examples whose rows clear the fresh ones.
+        C: with it, Z'[fresh] + C Z'[earlier] is 0, or as small as it can be.
+    """
+
+    fresh: Int[Tensor, " fresh"]
+    earlier: Int[Tensor, " earlier"]
+    C: Float[Tensor, "fresh earlier"]
+
+
+def blocks(count: int, heads: int, together: int, further: int | None = None) -> list[range]:
+    """The examples of each head: ``together`` for the first, ``further`` for each other one, while there are any.
+
+    Where ``further`` is not given it is one less than ``together``.
+    """
+    more = together - 1 if further is None else further
+    starts = [0] + [together + head * more for head in range(heads - 1)]
+    ends = [together + head * more for head in range(heads)]
+    return [range(min(start, count), min(end, count)) for start, end in zip(starts, ends, strict=True)]
+
+
+def _fixed_roles(gram: Float[Tensor, "examples examples"], block: range) -> Roles:
+    """A separate block for every head; the rows before it clear it in least squares.
+
+    C comes from Z' Z'^T and need not be exact: it only steers the choice of the fresh weights. A ridge keeps the
+    factorisation safe.
+    """
+    rows = torch.arange(block.stop, device=gram.device)
+    fresh, earlier = rows[block.start :], rows[: block.start]
+    known = gram[: block.start, : block.start]
+    ridge = 1e-14 * known.diagonal().sum() * torch.eye(block.start, dtype=gram.dtype, device=gram.device)
+    solution = torch.cholesky_solve(gram[: block.start, block.start : block.stop], torch.linalg.cholesky(known + ridge))
+    return Roles(fresh, earlier, -solution.mT)
+
+
+def printed_roles(Z: Float[Tensor, "examples features"], together: int, tolerance: float) -> Roles:
+    """As printed: k = rank Z', k independent rows, and fresh examples among the rows that depend on them.
+
+    In rounded arithmetic the rank is a decision about small pivots, on which the paper is silent: here k is the
+    number of pivots above ``tolerance`` times the largest. The basis may be as ill-conditioned as that lets it be.
+
+    Raises:
+        ParameterError: a tolerance outside 1e-15 to 0.5.
+    """
+    require(tolerance=(tolerance, 1e-15, 0.5))
+    _, R, order = qr(Z.T.numpy(), mode="economic", pivoting=True)
+    pivots = abs(R.diagonal())
+    rank = int((pivots > tolerance * pivots[0]).sum())
+    order = torch.from_numpy(order.astype("int64"))
+    few = min(together - 1, len(Z) - rank)
+    independent, fresh = order[:rank], order[len(Z) - few :]
+    coefficients = torch.linalg.pinv(Z[independent].T) @ Z[fresh].T
+    return Roles(fresh, independent, -coefficients.T)
+
+
+@dataclass(frozen=True)
+class _HeadReport:
+    """The task of one head and how well it does it.
 
     Attributes:
         fresh: the number of examples that the head fits.
@@ -57,7 +117,7 @@ class HeadReport:
 
 
 @dataclass(frozen=True)
-class Construction:
+class _Construction:
     """The heads, their feature matrix and a report on each.
 
     Attributes:
@@ -68,7 +128,7 @@ class Construction:
 
     heads: Heads
     Z: Float[Tensor, "examples heads_times_width"]
-    reports: list[HeadReport]
+    reports: list[_HeadReport]
     roles: list[Roles]
 
 
@@ -81,7 +141,7 @@ def build_heads(
     rank_limit: int | None = None,
     rank_tolerance: float = 1e-2,
     general_position: bool = False,
-) -> Construction:
+) -> _Construction:
     """Heads whose feature matrix has rank T (Proposition 1).
 
     Args:
@@ -111,7 +171,7 @@ def build_heads(
     refuse_unless(examples.count <= most, f"examples must be at most {most} with {heads} heads, got {examples.count}")
     source = generator(seed)
     built: list[Heads] = []
-    reports: list[HeadReport] = []
+    reports: list[_HeadReport] = []
     parts: list[Tensor] = []
     steps: list[Roles] = []
     gram = examples.queries.new_zeros(examples.count, examples.count)
@@ -120,7 +180,7 @@ def build_heads(
             head, report = _first_head(examples, together, head_width, source)
         else:
             roles = (
-                fixed_roles(gram, block)
+                _fixed_roles(gram, block)
                 if form == "correct"
                 else printed_roles(torch.cat(parts, 1), together, rank_tolerance)
             )
@@ -139,49 +199,49 @@ def build_heads(
         parts.append(features(head, examples))
         gram += parts[-1] @ parts[-1].T
     keys, queries = (torch.cat([getattr(head, name) for head in built]) for name in ("keys", "queries"))
-    return Construction(Heads(keys, queries), torch.cat(parts, dim=1), reports, steps)
+    return _Construction(Heads(keys, queries), torch.cat(parts, dim=1), reports, steps)
 
 
-def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.Generator) -> tuple[Heads, HeadReport]:
+def _add_head(examples: Examples, roles: Roles, head_width: int, source: torch.Generator) -> tuple[Heads, _HeadReport]:
     """A head that fits the fresh examples and is saturated on all others."""
     is_fresh = examples.queries.new_zeros(examples.count, dtype=torch.bool)
     is_fresh[roles.fresh] = True
     own = examples.take(roles.fresh)
-    silent = silent_direction(examples, is_fresh, ~is_fresh, source).columns
+    silent = silent_direction(examples, is_fresh, ~is_fresh, source)[0]
     decisive = column_logits(examples, silent)
     saturated = one_hot_of_largest(decisive)
     limit = (saturated[roles.earlier, None] @ examples.take(roles.earlier).contexts)[:, 0]
-    targets, smallest = choose_targets(own, roles.C @ limit, source)
+    targets, smallest = _choose_targets(own, roles.C @ limit, source)
 
     columns = fit_targets(own, targets)
-    distance = allowed_distance(smallest, roles.C, examples.contexts.norm(dim=-1).max().item())
+    distance = _allowed_distance(smallest, roles.C, examples.contexts.norm(dim=-1).max().item())
     scale = saturating_scale(column_logits(examples, columns)[~is_fresh], decisive[~is_fresh], distance)
     columns = columns.beside(silent, scale)
     weights = column_logits(examples, columns).softmax(dim=-1)
     target_error = (weights[roles.fresh] - targets).abs().max().item()
     one_hot_error = (weights - saturated)[~is_fresh].abs().sum(dim=-1).max().item()
-    return columns.as_head(head_width), HeadReport(own.count, distance, scale, target_error, one_hot_error)
+    return columns.as_head(head_width), _HeadReport(own.count, distance, scale, target_error, one_hot_error)
 
 
 def _first_head(
     examples: Examples, together: int, head_width: int, source: torch.Generator
-) -> tuple[Heads, HeadReport]:
+) -> tuple[Heads, _HeadReport]:
     """The start of the induction: one example more than later heads, and nothing to leave alone."""
     own = examples.take(slice(0, min(together, examples.count)))
-    targets, _ = choose_targets(own, torch.zeros_like(own.queries), source)
+    targets, _ = _choose_targets(own, torch.zeros_like(own.queries), source)
     columns = fit_targets(own, targets)
     error = (column_logits(own, columns).softmax(dim=-1) - targets).abs().max().item()
-    return columns.as_head(head_width), HeadReport(own.count, 0.0, 0.0, error, 0.0)
+    return columns.as_head(head_width), _HeadReport(own.count, 0.0, 0.0, error, 0.0)
 
 
-def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, HeadReport]:
+def _idle_head(examples: Examples, head_width: int) -> tuple[Heads, _HeadReport]:
     """A head that is not needed: it takes the mean of the context."""
     nothing = examples.queries.new_zeros(1, examples.width, head_width)
-    return Heads(nothing, nothing), HeadReport(0, 0.0, 0.0, 0.0, 0.0)
+    return Heads(nothing, nothing), _HeadReport(0, 0.0, 0.0, 0.0, 0.0)
 
 
-def allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest_token: float) -> float:
-    """delta: half of what Appendix B.2 allows, since Lemma 5 asks for strict inequality and Claim 2 gives ``<=``.
+def _allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest_token: float) -> float:
+    """delta: half of what Appendix B.2 allows, since Lemma 5 needs strict inequality and Claim 2 gives ``<=``.
 
     If the saturated weights are within delta of one-hot, C Z'' is within sigma_min of its limit, and the rank stays.
     """
@@ -189,16 +249,16 @@ def allowed_distance(smallest: float, C: Float[Tensor, "fresh earlier"], largest
     return min(0.5, 0.5 * smallest / size) if size else 0.5
 
 
-def choose_targets(
+def _choose_targets(
     fresh: Examples, shift: Float[Tensor, "examples width"], seed: Seed
 ) -> tuple[Float[Tensor, "examples tokens"], float]:
-    """Weights theta for which the rows E^T theta + shift are as independent as can be had, one row after another.
+    """Weights theta for which the rows E^T theta + shift are as independent as possible, one row after another.
 
     For every row many candidates are tried, random ones and some half way to the corners of the simplex. The best is
-    the one whose combination lies farthest from the span of its own shift and the rows before it.
+    the one whose combination lies farthest from the span of its shift and the rows before it.
 
     Returns:
-        the weights, all at least about ``FLOOR``, and the smallest singular value of the rows they lead to.
+        the weights, all at least about ``_FLOOR``, and the smallest singular value of the rows they lead to.
     """
     source = generator(seed)
     n = fresh.tokens
@@ -206,7 +266,7 @@ def choose_targets(
     basis = fresh.queries.new_zeros(0, fresh.width)
     targets = fresh.queries.new_zeros(fresh.count, n)
     corners = 0.5 * torch.eye(n, dtype=rows.dtype, device=rows.device) + 0.5 / n
-    floor = FLOOR / n
+    floor = _FLOOR / n
     for row, context in enumerate(fresh.context_of_each):
         drawn = torch.rand(_CANDIDATES, n, generator=source, dtype=torch.float64, device=source.device)
         inside = -drawn.log().to(rows)

@@ -3,7 +3,7 @@
 Whole-number tokens and queries, and keys that are whole numbers times ln 7, make every softmax weight a ratio of powers
 of 7. So Z is a matrix of fractions, whose rank modulo a prime can be found without rounding; it is at most the rank of
 Z. A minor of Z that is not 0 at one choice of weights is 0 almost nowhere, for it is an analytic function of them: the
-rank found is reached by almost all keys and queries. What limits it from above is written down in :func:`rank_bound`.
+rank found is reached by almost all keys and queries. Its upper bound is :func:`rank_bound`.
 
 The base is 7, for the powers of 7 run through all numbers modulo the prime ``2**31 - 1``; those of 2 are 31 only.
 """
@@ -23,7 +23,7 @@ _LARGEST_KEY = 9_999
 
 
 def rank_bound(heads: int, tokens: int, width: int, shared: bool) -> int:
-    """What the rank of Z cannot exceed, however many examples there are.
+    """An upper bound on the rank of Z, however many examples there are.
 
     Shared context: H (n - 1) + 1 (Proposition 2), and the H d columns. A context for each example: the H d columns; for
     n = 1 all heads give the one token, which leaves d.
@@ -72,18 +72,11 @@ def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bo
     queries = integer_vectors(count, width, source)
     maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
     Z = exact_features(contexts if shared else contexts.view(count, tokens, width), queries, maps[0], maps[1])
-    return modular_ranks_of_blocks(Z, width)
+    return _ranks_of_blocks(Z, width)
 
 
-def modular_ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:
-    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width`` and so on, in one go.
-
-    Raises:
-        ParameterError: a width below 1, or one that does not divide the number of columns.
-    """
-    require(width=(width, 1, None))
-    columns = matrix.shape[1]
-    refuse_unless(columns % width == 0, f"width must divide the columns of the matrix, got {width} and {columns}")
+def _ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:
+    """The ranks modulo the prime of the first ``width`` columns, the first ``2 * width`` and so on, in one go."""
     work, rank, ranks = matrix.remainder(PRIME).clone(), 0, []
     for column in range(work.shape[1]):
         pivots = work[rank:, column].nonzero()

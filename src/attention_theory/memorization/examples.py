@@ -3,18 +3,18 @@
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from attention_theory.memorization.attention import Examples
 from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import require
 
-Law = Literal["gaussian", "uniform", "integer"]
-Fault = Literal["duplicate", "affine", "linear"]
+_Law = Literal["gaussian", "uniform", "integer"]
+_Fault = Literal["duplicate", "affine", "linear"]
 
 
-def draw(law: Law, *shape: int, seed: Seed) -> Tensor:
+def draw(law: _Law, *shape: int, seed: Seed) -> Tensor:
     """Independent entries: standard normal, U(0,1), or whole numbers from -9 to 9 (kept as float64).
 
     Raises:
@@ -30,7 +30,7 @@ def draw(law: Law, *shape: int, seed: Seed) -> Tensor:
 
 
 def sample_examples(
-    count: int, tokens: int, width: int, shared: bool = True, law: Law = "gaussian", seed: Seed = 0
+    count: int, tokens: int, width: int, shared: bool = True, law: _Law = "gaussian", seed: Seed = 0
 ) -> Examples:
     """Random examples: T = ``count`` queries, contexts of n = ``tokens`` tokens of width d = ``width``.
 
@@ -53,7 +53,7 @@ def with_token_sum(examples: Examples, total: float) -> Examples:
     return Examples(examples.contexts - excess / examples.width, examples.queries)
 
 
-def with_faulty_context(examples: Examples, fault: Fault) -> Examples:
+def with_faulty_context(examples: Examples, fault: _Fault) -> Examples:
     """Break Assumption 2: the last token becomes dependent on the others.
 
     ``duplicate`` repeats the first token; ``affine`` takes their mean; ``linear`` takes their sum, which is not an
@@ -91,16 +91,6 @@ def with_query_sum(examples: Examples, terms: int) -> Examples:
     queries = examples.queries.clone()
     queries[terms] = queries[:terms].sum(dim=0)
     return Examples(examples.contexts, queries)
-
-
-def random_labels(count: int, outputs: int, seed: Seed) -> Float[Tensor, "examples outputs"]:
-    """Standard normal labels: arbitrary, and independent of the examples.
-
-    Raises:
-        ParameterError: no example, or no output.
-    """
-    require(count=(count, 1, None), outputs=(outputs, 1, None))
-    return draw("gaussian", count, outputs, seed=seed)
 
 
 def integer_vectors(count: int, width: int, seed: Seed, largest: int = 9) -> Int[Tensor, "vectors width"]:

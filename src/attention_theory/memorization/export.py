@@ -1,4 +1,4 @@
-"""What of this paper can be written to a file: the exact ranks that the instrument "How much fits" shows.
+"""Results that can be written to a file: the exact ranks that the instrument "How much fits" shows.
 
 ``EXPORTS`` is all that a program needs that offers it: for each name a function whose parameters are the options, with
 their defaults, and which gives, for each ending of a file's name, what makes its content.
@@ -6,14 +6,53 @@ their defaults, and which gives, for each ending of a file's name, what makes it
 
 import json
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from attention_theory.memorization.instrument import rank_table
+from attention_theory.memorization.exact_rank import BASE, exact_ranks
+from attention_theory.numerics import PRIME
+from attention_theory.randomness import streams
+from attention_theory.validation import require
 
 #: For each ending of a file's name, what makes the content.
-Forms = Mapping[str, Callable[[], bytes]]
+_Forms = Mapping[str, Callable[[], bytes]]
 
 
-def ranks(seed: int = 0) -> Forms:
+_HEADS = 8
+_TOKENS = tuple(range(1, 9))
+_WIDTHS = (2, 3, 4, 5, 6, 8, 10)
+_HEAD_WIDTHS = tuple(range(1, 9))
+
+
+def rank_table(seed: int = 0) -> dict[str, Any]:
+    """Ranks of Z modulo a prime, as plain numbers: ``ranks[contexts][n][d][d_h][H]`` by places in the lists of sizes.
+
+    Every entry has separate draws. See :mod:`attention_theory.memorization.exact_rank`.
+
+    Raises:
+        ParameterError: a seed out of range.
+    """
+    require(seed=(seed, 0, 2**64 - 1))
+    cases = [(n, d, k) for n in _TOKENS for d in _WIDTHS for k in _HEAD_WIDTHS]
+    ranks = {}
+    for name, of_kind in zip(("shared", "separate"), streams(seed, 2), strict=True):
+        draws = iter(streams(of_kind, len(cases)))
+        ranks[name] = [
+            [[exact_ranks(_HEADS, n, d, k, name == "shared", next(draws)) for k in _HEAD_WIDTHS] for d in _WIDTHS]
+            for n in _TOKENS
+        ]
+    return {
+        "heads": list(range(1, _HEADS + 1)),
+        "tokens": list(_TOKENS),
+        "widths": list(_WIDTHS),
+        "head_widths": list(_HEAD_WIDTHS),
+        "base": BASE,
+        "prime": PRIME,
+        "seed": seed,
+        "ranks": ranks,
+    }
+
+
+def ranks(seed: int = 0) -> _Forms:
     """The exact ranks of the feature matrix over a grid of heads, tokens, widths and key widths (Propositions 1 and 2).
 
     Args:
@@ -25,4 +64,4 @@ def ranks(seed: int = 0) -> Forms:
     return {".json": lambda: (json.dumps(rank_table(seed)) + "\n").encode()}
 
 
-EXPORTS: dict[str, Callable[..., Forms]] = {"ranks": ranks}
+EXPORTS: dict[str, Callable[..., _Forms]] = {"ranks": ranks}

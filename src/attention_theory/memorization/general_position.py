@@ -1,7 +1,7 @@
-"""How much is memorised for certain if all tokens are in general position: the conjecture of Appendix I.1.
+"""Examples memorised for certain if all tokens are in general position: the conjecture of Appendix I.1.
 
-With d independent queries a head can be given weights of its choice on d examples, not on n. What limits it then is how
-far the tokens of one context lie apart: the differences within any ceil(d / n) contexts span at least d - ceil(d / n)
+With d independent queries a head can be given weights of its choice on d examples, not on n. The limit is then how far
+the tokens of one context lie apart: the differences within any ceil(d / n) contexts span at least d - ceil(d / n)
 dimensions, and there are data in general position whose differences all lie in a subspace of so many.
 """
 

@@ -1,4 +1,4 @@
-"""What the key width d_h adds: nothing beyond n - 1 where all examples share one context (Section 5.2, conclusion 3).
+"""The gain from wider keys: none beyond d_h = n - 1 where all examples share one context (Section 5.2, conclusion 3).
 
 Softmax does not see a number added to all logits. With a shared context E a head therefore acts through the matrix
 (I - 11^T/n) E W_K W_Q^T alone, which has rank n - 1 at most, however wide its keys are.
@@ -63,7 +63,7 @@ def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared
     """The same by counting: matrices of a given rank for the logits, and the read-out.
 
     Shared contexts: n - 1 by d matrices of rank min(d_h, n - 1) and H (n - 1) + 1 independent features. A context for
-    each example: d by d matrices of rank min(d_h, d) and H d features. Every output has a read-out of its own.
+    each example: d by d matrices of rank min(d_h, d) and H d features. Every output has a separate read-out.
 
     Raises:
         ParameterError: no head, no output, fewer than 2 tokens or not fewer than the width, or a head width below 1.

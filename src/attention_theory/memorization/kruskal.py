@@ -1,6 +1,6 @@
 """Kruskal rank: exactly by enumeration, and by the sampled test that the paper runs on real models (Section 5.1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import combinations, islice
 
 import torch
@@ -192,11 +192,6 @@ def _first_pivots(gram: Float[Tensor, "draws rows rows"], tolerance: Float[Tenso
     return torch.where(stopped == 0, stopped + gram.shape[1], stopped - 1)
 
 
-def curve_of(prefixes: Int[Tensor, " draws"], sizes: Sequence[int]) -> list[float]:
-    """The share of subsets of each size that are independent, from :func:`independent_prefixes` (Figure 1)."""
-    return [(prefixes >= k).double().mean().item() for k in sizes]
-
-
 def largest_satisfied(prefixes: Int[Tensor, " draws"], share: float = 0.99) -> int:
     """The largest k at which at least ``share`` of the subsets are independent: the paper's Kruskal rank (Section 5.1).
 
@@ -207,8 +202,3 @@ def largest_satisfied(prefixes: Int[Tensor, " draws"], share: float = 0.99) -> i
     require_some(prefixes=prefixes)
     allowed = int((1 - share) * len(prefixes) + 1e-9)  # draws that may fail
     return int(prefixes.sort().values[min(allowed, len(prefixes) - 1)])
-
-
-def context_fraction(contexts: Float[Tensor, "examples tokens width"]) -> float:
-    """The share of contexts of full rank n, in the precision of the tokens (Assumption 2)."""
-    return (torch.linalg.matrix_rank(contexts) == contexts.shape[1]).double().mean().item()

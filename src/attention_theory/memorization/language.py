@@ -14,7 +14,7 @@ from attention_theory.randomness import Seed, generator
 from attention_theory.validation import ParameterError, refuse_unless, require
 
 #: The numbers of the special tokens, in the texts made here.
-CLASS_TOKEN, SEPARATOR = 0, 1
+_CLASS_TOKEN, _SEPARATOR = 0, 1
 
 _CHARACTERS = 8  # of the text for a token: some twice what a word takes
 
@@ -33,8 +33,8 @@ class LanguageModel:
         layer: the first layer.
         causal: whether tokens look back only (GPT-2).
         separator: the number of the token that ends BERT's first sentence.
-        sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does that is told of no
-            second one (Appendix J tells of none); 2 where the second begins after the first separator.
+        sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does without a second
+            one (Appendix J mentions none); 2 where the second begins after the first separator.
     """
 
     words: Float[Tensor, "vocabulary width"]
@@ -43,7 +43,7 @@ class LanguageModel:
     norm: Norm | None
     layer: Layer
     causal: bool
-    separator: int = SEPARATOR
+    separator: int = _SEPARATOR
     sentences: Literal[1, 2] = 1
 
     @property
@@ -85,7 +85,7 @@ class LanguageModel:
         return torch.cat(ranks) == numbers.shape[1]
 
     def with_random_positions(self, seed: Seed) -> Self:
-        """The same model with Gaussian encodings in place of its own, independent and of the same norm altogether."""
+        """The same model with Gaussian encodings in place of the learned ones, of the same norm altogether."""
         drawn = torch.randn(self.positions.shape, generator=generator(seed)).to(self.positions)
         return replace(self, positions=drawn / drawn.norm() * self.positions.norm())
 
@@ -120,12 +120,12 @@ class WordNumbers:
     def __call__(self, text: str) -> list[int]:
         """The numbers of a text's words, in lower case; new words get new numbers."""
         known = self._numbers
-        return [known.setdefault(word, len(known) + SEPARATOR + 1) for word in _WORD.findall(text.lower())]
+        return [known.setdefault(word, len(known) + _SEPARATOR + 1) for word in _WORD.findall(text.lower())]
 
     @property
     def count(self) -> int:
         """The size of the vocabulary so far, the special tokens among it."""
-        return len(self._numbers) + SEPARATOR + 1
+        return len(self._numbers) + _SEPARATOR + 1
 
 
 def sample_texts(
@@ -135,7 +135,7 @@ def sample_texts(
     tokens: int,
     encode: Callable[[str], list[int]],
     seed: Seed,
-    special: tuple[int, int] = (CLASS_TOKEN, SEPARATOR),
+    special: tuple[int, int] = (_CLASS_TOKEN, _SEPARATOR),
 ) -> Int[Tensor, "texts tokens"]:
     """Pieces that begin at different places of a long text: runs for GPT-2, "[class] one [separator] two" for BERT.
 

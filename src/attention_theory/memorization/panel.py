@@ -6,7 +6,7 @@ the query to the context with H heads of value width 1, and reads out a score fo
 Two things make this fast. Only the query's output is ever read, so nothing is computed at the other positions; and
 all that does not depend on an example is multiplied out before the examples come in. A head's logits are one matrix,
 tokens by entries of the raw query, times that query: with a 1 beside its entries the query brings bias and position
-along. Where every example has a context of its own, raw tokens x become tokens x W + p (p for bias and position), so
+along. Where every example has a separate context, raw tokens x become tokens x W + p (p for bias and position), so
 that the same matrix is made for the rows of W and p in place of tokens. Heads of all models stand in one row, ``owner``
 says whose they are: a model with few heads costs few.
 
@@ -39,7 +39,7 @@ _WEIGHTS_SEED = 1_000_003
 
 @dataclass(frozen=True)
 class Panel:
-    """How the heads and tokens of several models are laid out in stacked tensors.
+    """The layout of the heads and tokens of several models in stacked tensors.
 
     Attributes:
         settings: one a model.
@@ -182,7 +182,7 @@ def _per_head(name: str) -> bool:
 
 
 class Attended(NamedTuple):
-    """What the heads of a panel see on a batch, and what their gradients need (:mod:`.panel_gradients`).
+    """The attention of a panel's heads on a batch, with all that their gradients need (:mod:`.panel_gradients`).
 
     The rows of a head are the tokens of a shared context; without one the rows of the embedding, then the positions.
     """
@@ -214,7 +214,7 @@ def forward(
 def read_out(
     panel: Panel, weights: Parameters, answers: Float[Tensor, "heads 1 batch"]
 ) -> tuple[Float[Tensor, "heads 1 outputs"], Float[Tensor, "models outputs batch"]]:
-    """What each head adds to the outputs for an answer of 1, and the outputs."""
+    """The contribution of each head to the outputs for an answer of 1, and the outputs."""
     read = panel.each(weights["output"][:, None], weights["decode"])
     return read, panel.over(read, answers) + weights["decode_bias"][..., None]
 
@@ -253,7 +253,7 @@ def _own_logits(
     asked: Float[Tensor, "models batch width_and_one"],
     contexts: Float[Tensor, "models batch tokens width"],
 ) -> Float[Tensor, "models_heads tokens batch"]:
-    """What the raw tokens of every example add to its logits. Examples come before tokens here, as in the contexts."""
+    """The part of the logits that comes from the raw tokens of every example; inside, examples come before tokens."""
     carried = (asked @ maps.flatten(1, 2).mT).unflatten(2, maps.shape[1:3])
     return (carried @ contexts.mT).permute(0, 2, 3, 1).flatten(0, 1)
 
@@ -261,6 +261,6 @@ def _own_logits(
 def _own_values(
     maps: Float[Tensor, "models heads width 1"], contexts: Float[Tensor, "models batch tokens width"]
 ) -> Float[Tensor, "models_heads tokens batch"]:
-    """What the raw tokens of every example add to their values."""
+    """The part of the values that comes from the raw tokens of every example."""
     values = maps[..., 0] @ contexts.flatten(1, 2).mT
     return values.unflatten(2, contexts.shape[1:3]).mT.flatten(0, 1)

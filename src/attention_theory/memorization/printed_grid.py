@@ -12,9 +12,6 @@ from attention_theory.memorization.synthetic import Labels, Setting
 
 WIDTH, CLASSES, BATCH, RATE, SEEDS = 64, 100, 256, 1e-3, 6
 
-#: The paper's count of its own cost, on a V100.
-PRINTED_GPU_DAYS = 20.0
-
 _SWEEP = (1, 5, 10, 20, 30, 40, 50, 60)  # of H, and of n
 
 

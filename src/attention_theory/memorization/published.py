@@ -10,9 +10,6 @@ from attention_theory.memorization.language import LanguageModel
 from attention_theory.memorization.transformer import Affine, Layer, Norm
 from attention_theory.memorization.vision import VisionModel
 
-#: The number of [SEP] in the published vocabularies of BERT.
-PUBLISHED_SEPARATOR = 102
-
 
 def load_vision_model(folder: Path) -> VisionModel:
     """Embedding and first layer of a ViT checkpoint."""
@@ -36,7 +33,7 @@ def load_vision_model(folder: Path) -> VisionModel:
 
 
 def load_language_model(folder: Path) -> LanguageModel:
-    """Embedding and first layer of a BERT or GPT-2 checkpoint, told apart by its configuration.
+    """Embedding and first layer of a BERT or GPT-2 checkpoint, as its configuration says.
 
     BERT's separator has the number 102, as in the published vocabularies, unless the configuration has a
     ``sep_token_id``.
@@ -70,7 +67,7 @@ def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
         weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
     )
     norm = _norm(weights, "embeddings.LayerNorm", epsilon)
-    separator = config.get("sep_token_id", PUBLISHED_SEPARATOR)
+    separator = config.get("sep_token_id", 102)  # [SEP] in the published vocabularies
     return LanguageModel(words, positions, segments, norm, layer, causal=False, separator=separator)
 
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, logits, softmax_weights
+from attention_theory.memorization.attention import Examples, Heads, logits
 from attention_theory.validation import require
 
 
@@ -20,11 +20,6 @@ def block_differences(heads: int, size: int) -> Float[Tensor, "heads_times_size 
     require(heads=(heads, 1, None), size=(size, 1, None))
     indicators = torch.eye(heads, dtype=torch.float64).repeat_interleave(size, dim=0)
     return indicators[:, 1:] - indicators[:, :1]
-
-
-def softmax_matrix(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads_times_tokens"]:
-    """Theta: in each row the weights of all heads, side by side; with a shared context Z = Theta (I_H x E)."""
-    return softmax_weights(heads, examples).flatten(1)
 
 
 def features_of_unnormalised_weights(heads: Heads, examples: Examples) -> Float[Tensor, "examples heads_times_width"]:

@@ -19,12 +19,12 @@ from attention_theory.randomness import Seed, generator
 from attention_theory.validation import refuse_unless, require
 
 #: The denominator N of the chosen weights.
-DENOMINATOR = 1_000
+_DENOMINATOR = 1_000
 
 
 @dataclass(frozen=True)
-class RankCertificate:
-    """What was proved.
+class _RankCertificate:
+    """The result of an exact proof.
 
     Attributes:
         rank: the rank of the limit modulo a prime, a lower bound on the rank of Z for suitable weights.
@@ -39,7 +39,7 @@ class RankCertificate:
     queries_independent: bool
 
 
-def rank_certificate(examples: Examples, heads: int, seed: Seed = 0) -> RankCertificate:
+def rank_certificate(examples: Examples, heads: int, seed: Seed = 0) -> _RankCertificate:
     """The exact rank of a limit of feature matrices, with d_h = n.
 
     Every head fits n - 1 examples; the first example, and any beyond H (n - 1) + 1, are saturated in all heads.
@@ -58,21 +58,21 @@ def rank_certificate(examples: Examples, heads: int, seed: Seed = 0) -> RankCert
         own = own[own < examples.count]
         is_own = torch.zeros(examples.count, dtype=torch.bool)
         is_own[own] = True
-        silent = silent_direction(examples, is_own, ~is_own, source)
-        winners = column_logits(examples, silent.columns).argmax(dim=-1)
-        weights = DENOMINATOR * torch.nn.functional.one_hot(winners, n)
+        columns, gap = silent_direction(examples, is_own, ~is_own, source)
+        winners = column_logits(examples, columns).argmax(dim=-1)
+        weights = _DENOMINATOR * torch.nn.functional.one_hot(winners, n)
         weights[own] = _whole_weights(len(own), n, source)
         parts.append(_combine(weights, examples))
-        gaps.append(silent.gap)
+        gaps.append(gap)
         independent.append(modular_rank(examples.queries[own].long()) == len(own))
-    return RankCertificate(modular_rank(torch.cat(parts, dim=1)), capacity(heads, n, n), min(gaps), all(independent))
+    return _RankCertificate(modular_rank(torch.cat(parts, dim=1)), capacity(heads, n, n), min(gaps), all(independent))
 
 
 def _whole_weights(count: int, tokens: int, source: torch.Generator) -> Int[Tensor, "count tokens"]:
     """Random weights from 1 up that sum to the denominator: points inside the simplex, times N."""
-    cuts = torch.stack([torch.randperm(DENOMINATOR - 1, generator=source)[: tokens - 1] + 1 for _ in range(count)])
+    cuts = torch.stack([torch.randperm(_DENOMINATOR - 1, generator=source)[: tokens - 1] + 1 for _ in range(count)])
     edges = torch.nn.functional.pad(cuts.sort(dim=1).values, (1, 1))
-    edges[:, -1] = DENOMINATOR
+    edges[:, -1] = _DENOMINATOR
     return edges.diff(dim=1)
 
 

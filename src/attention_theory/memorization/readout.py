@@ -53,13 +53,3 @@ def _smallest_solution(
             if (Z @ solution - wanted).abs().max() <= 1e-9 * wanted.abs().max().clamp(min=1.0):
                 return solution
     return least_norm_solution(Z, wanted)
-
-
-def labels_for_skip(
-    labels: Float[Tensor, "examples outputs"], queries: Float[Tensor, "examples width"]
-) -> Float[Tensor, "examples outputs"]:
-    """What the layer without a skip connection has to learn so that the one with it meets the labels (Appendix C).
-
-    The decoder passes on the first d_out entries of the query, so these are taken off beforehand.
-    """
-    return labels - queries[:, : labels.shape[1]]

@@ -13,7 +13,7 @@ from attention_theory.validation import ParameterError, refuse_unless, require, 
 
 @dataclass(frozen=True)
 class Saturation:
-    """Which heads are saturated on which examples.
+    """Saturated pairs of head and example.
 
     Attributes:
         largest: the largest softmax weight of each head on each example.
@@ -25,7 +25,7 @@ class Saturation:
 
     @property
     def heads_per_example(self) -> Int[Tensor, " examples"]:
-        """How many heads are saturated on each example."""
+        """The number of saturated heads on each example."""
         return self.saturated.sum(dim=0)
 
     @property
@@ -79,16 +79,6 @@ def saturation_by_model(
     return [
         saturation(part[:, : one.examples, : one.tokens], threshold) for part, one in zip(parts, models, strict=True)
     ]
-
-
-def mean_entropy(attention: Float[Tensor, "heads examples tokens"]) -> float:
-    """The entropy of the weights in nats, averaged over heads and examples: log n when even, 0 when one-hot.
-
-    Raises:
-        ParameterError: weights that are negative, not numbers, or do not sum to 1.
-    """
-    _require_weights(attention)
-    return torch.special.entr(attention).sum(dim=-1).mean().item()
 
 
 def _require_weights(attention: Float[Tensor, "heads examples tokens"]) -> None:

@@ -1,4 +1,4 @@
-"""What one head can be made to do: Claims 1 and 2, Lemmas 3 and 4 (Appendix B.1 and D).
+"""Weights that make one head do as it should: Claims 1 and 2, Lemmas 3 and 4 (Appendix B.1 and D).
 
 A head acts through W = W_K W_Q^T. The weights are built as columns: ``fit_targets`` gives one column for each example
 whose softmax weights are prescribed, ``silent_direction`` one more column that those examples do not notice and that
@@ -63,27 +63,17 @@ def fit_targets(fresh: Examples, targets: Float[Tensor, "examples tokens"]) -> C
     return Columns(wanted.T, torch.linalg.pinv(fresh.queries))
 
 
-@dataclass(frozen=True)
-class SilentDirection:
-    """A rank-one W = v u^T that is silent on some examples and decided on others (Lemma 3).
-
-    Attributes:
-        columns: v and u, one column each.
-        gap: the smallest distance between the two largest logits, over the examples to be decided.
-    """
-
-    columns: Columns
-    gap: float
-
-
 def silent_direction(
     examples: Examples,
     silent: Bool[Tensor, " examples"],
     decided: Bool[Tensor, " examples"],
     seed: Seed,
     draws: int = 64,
-) -> SilentDirection:
+) -> tuple[Columns, float]:
     """Lemma 3: u is orthogonal to the queries of the silent examples, v is random; the draw of largest gap is taken.
+
+    Returns:
+        v and u, one column each, and the smallest distance between the two largest logits over the decided examples.
 
     Raises:
         ParameterError: the silent queries span the whole space, or no draw.
@@ -94,7 +84,7 @@ def silent_direction(
         len(quiet) < examples.width, f"silent must be fewer examples than the width, {examples.width}, got {len(quiet)}"
     )
     source = generator(seed)
-    best: SilentDirection | None = None
+    best: tuple[Columns, float] | None = None
     basis = torch.linalg.qr(quiet.T).Q
     for _ in range(draws):
         u, v = normal(2, examples.width, seed=source, dtype=examples.queries.dtype).to(examples.queries)
@@ -102,8 +92,8 @@ def silent_direction(
             u = u - basis @ (basis.T @ u)
         u, v = u / u.norm(), v / v.norm()
         gap = _top_gap(examples, v, u)[decided].min().item() if decided.any() else torch.inf
-        if best is None or gap > best.gap:
-            best = SilentDirection(Columns(v[:, None], u[:, None]), gap)
+        if best is None or gap > best[1]:
+            best = Columns(v[:, None], u[:, None]), gap
     assert best is not None
     return best
 

@@ -69,7 +69,7 @@ def fit_keys_and_queries(
 def _residual(
     heads: Heads, examples: Examples, labels: Float[Tensor, "examples outputs"]
 ) -> Float[Tensor, "examples outputs"]:
-    """What no read-out can meet: the labels less their projection on the span of the softmax weights.
+    """The residual of the best read-out: the labels less their projection on the span of the softmax weights.
 
     With a shared context a head's weights sum to 1, so 1 and all weights but the last of every head span what Z's
     columns span; with separate ones it is these columns themselves. An entry that all tokens of a context have in

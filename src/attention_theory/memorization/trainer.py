@@ -29,7 +29,7 @@ _STEPS_AHEAD = 64
 
 @dataclass(frozen=True)
 class Score:
-    """How well each model has memorised its data set.
+    """The accuracy and loss of each model on its data set.
 
     Attributes:
         accuracy: the fraction of labels that the largest output names; 0 for real labels.
@@ -143,7 +143,7 @@ class PanelTrainer:
         return labels
 
     def next_batch(self) -> Int[Tensor, "2 models batch"]:
-        """The examples of the present step, and the examples whose labels they bear (themselves, but for ``relabel``).
+        """The examples of the present step, and the examples whose labels they bear (themselves without ``relabel``).
 
         Each model goes through its own epochs, reshuffled every time. They follow from the seed and the step alone, so
         that a run taken up again sees the same ones.

@@ -99,10 +99,10 @@ class Layer:
         return middle + forward if self.order == "pre" else self.forward_norm(middle + forward)
 
 
-Model = TypeVar("Model")
+_Model = TypeVar("_Model")
 
 
-def cast(model: Model, target: torch.dtype | torch.device | str) -> Model:
+def cast(model: _Model, target: torch.dtype | torch.device | str) -> _Model:
     """A model (a dataclass of tensors and other such dataclasses) in another precision or on another device."""
     changed: dict[str, object] = {}
     for part in fields(model):  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ rounded, no text is taken for a number, and no number is infinite.
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
@@ -21,6 +21,9 @@ MOST_VALUES = 100_000
 
 #: Whole numbers from one to another, both included; none begins with a zero, as in Python.
 _SPAN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\.\.(-?(?:0|[1-9][0-9]{0,17}))\s*")
+
+#: What is between two commas that are outside of brackets and quotes.
+_PART = re.compile(r"""(?:^|,)((?:\[[^]]*\]|\([^)]*\)|'[^']*'|"[^"]*"|[^,])*)""")
 
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
@@ -49,7 +52,7 @@ def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
     axes: dict[str, list[Any]] = {}
     for key, text in _assignments(texts, notebook).items():
         span = None if isinstance(defaults[key], str) else span_of(text)
-        parts = _split(text) if span is None else map(str, span)
+        parts = _PART.findall(text) if span is None else map(str, span)
         axes[key] = [fitted(notebook, {key: _read(part, defaults[key])})[key] for part in parts]
     return axes
 
@@ -162,19 +165,3 @@ def _kind(default: Any) -> tuple[Any, str]:
             many: Any = list[kind] | tuple[kind, ...]  # type: ignore[valid-type]  # a type that is made as it runs
             return Annotated[many, Field(min_length=1)], f"a list of values, each {words}"
     return Any, "a plain value"
-
-
-def _split(text: str) -> Iterator[str]:
-    """Yield the parts between commas that are outside of brackets and quotes."""
-    part, depth, quote = "", 0, ""
-    for letter in text:
-        if letter == "," and not depth and not quote:
-            yield part
-            part = ""
-            continue
-        if letter in "'\"":
-            quote = "" if quote == letter else quote or letter
-        depth += (letter in "[(") - (letter in "])")
-        part += letter
-    if part.strip():
-        yield part

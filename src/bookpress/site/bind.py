@@ -1,6 +1,7 @@
 """The pages that nobody writes: notebooks, scoreboard, errata, gallery, maps and the table of contents."""
 
 import filecmp
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import yaml
 from bookpress.files import aside_of, write_manifest, write_whole
 from bookpress.graph.build import BuildError
 from bookpress.layout import Layout
+from bookpress.notebooks.exports import make_export
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.book import FINDINGS, Book
@@ -25,6 +27,8 @@ from bookpress.site.verdict_pages import errata_pages, notebooks_list, scoreboar
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
+#: How a written page leads to a file that ``book export`` makes, with the options as they are by default.
+_EXPORT = re.compile(r"generated/(exports/([\w-]+/\w+)(\.\w+))>")
 
 
 def bind_book(layout: Layout, profile: str) -> str:
@@ -90,8 +94,17 @@ def _write_pages(book: Book) -> int:
         write_whole(layout.generated / f"{name}.md", text if name.startswith("map-") else without_html(text))
     write_whole(layout.generated / FINDINGS.name, book.findings().dumps())
     write_instruments(layout)
+    _write_exports(layout)
     write_whole(layout.contents, contents(book))
     return len(pages)
+
+
+def _write_exports(layout: Layout) -> None:
+    """Write the files to download that the written pages of the book lead to."""
+    written = [page for folder in (".", "papers", "instruments") for page in (layout.book / folder).glob("*.md")]
+    links = {link for page in written for link in _EXPORT.findall(page.read_text(encoding="utf-8"))}
+    for file, name, ending in sorted(links):
+        write_whole(layout.generated / file, make_export(layout, name, [], ending))
 
 
 def gallery_page(book: Book) -> str:

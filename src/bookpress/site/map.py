@@ -21,7 +21,7 @@ from bookpress.claims.statement import anchor, heading, short_label
 from bookpress.site.book import Book
 from bookpress.site.page import badge, proof_badge, without_html
 
-Point = tuple[float, float]
+XY = tuple[float, float]
 
 #: A claim, or where a line passes a column: the line's number and the column.
 Stop = str | tuple[int, int]
@@ -39,19 +39,19 @@ class Line:
     premise: str
     claim: str
     dotted: bool
-    points: list[Point]
+    points: list[XY]
 
 
 @dataclass(frozen=True)
 class Drawing:
     """The middles of nodes, their heights, and the lines, in pixels from the upper left corner."""
 
-    nodes: dict[str, Point]
+    nodes: dict[str, XY]
     heights: dict[str, float]
     lines: list[Line]
 
     @property
-    def size(self) -> Point:
+    def size(self) -> XY:
         """Width and height to the outermost sides of nodes and lines."""
         bottoms = [y + self.heights[name] / 2 for name, (_, y) in self.nodes.items()]
         passing = [y for line in self.lines for _, y in line.points]
@@ -83,7 +83,7 @@ def draw(paper: Paper) -> Drawing | None:
     stops = nx.Graph(pair for way in ways for pair in pairwise(way))
     heights = dict.fromkeys(stops, _THREAD)
     heights |= {one.id: _HEIGHT + _LINE * (len(node_lines(one)) - 1) for one in paper.claims if one.id in graph}
-    points: dict[Stop, Point] = {}
+    points: dict[Stop, XY] = {}
     top = 2.0
     for part in sorted(nx.connected_components(stops), key=lambda part: -len(part & graph.nodes)):
         middles = _middles(stops, [stop for stop in stops if stop in part], column, heights)
@@ -128,9 +128,9 @@ def map_page(book: Book, paper: Paper) -> str:
     return "\n".join(lines)
 
 
-def page_map(book: Book, paper: Paper, drawing: Drawing | None, own: set[str]) -> str:
-    """The map next to a page, as dots with a ring around the page's ``own`` claims; empty where it has none."""
-    if drawing is None or not own & drawing.nodes.keys():
+def page_map(book: Book, paper: Paper, drawing: Drawing | None, settled: set[str]) -> str:
+    """The map next to a page, as dots with a ring around the page's ``settled`` claims; empty where it has none."""
+    if drawing is None or not settled & drawing.nodes.keys():
         return ""
     width, height = drawing.size
     radius = width / 55
@@ -139,7 +139,7 @@ def page_map(book: Book, paper: Paper, drawing: Drawing | None, own: set[str]) -
     for entry in (entry for entry in paper.claims if entry.id in drawing.nodes):
         place = 'cx="{:.0f}" cy="{:.0f}"'.format(*drawing.nodes[entry.id])
         dots += f'<circle class="{verdict_class(book.verdict(paper, entry))}" {place} r="{radius:.0f}"/>'
-        dots += f'<circle class="ring" {place} r="{2 * radius:.0f}"/>' * (entry.id in own)
+        dots += f'<circle class="ring" {place} r="{2 * radius:.0f}"/>' * (entry.id in settled)
     return (
         f'```{{raw}} html\n<a class="page-map" href="../../papers/{paper.name}.html#claim-map">'
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true"><path d="{paths}"/>{dots}</svg>'

@@ -132,8 +132,8 @@ def _section(path: Path, module: str, package: str, users: dict[str, list[str]])
         f"| `{node.name}` | {_first_paragraph(node)} | {', '.join(users[f'{package}.{module}.{node.name}'])} |"
         for node in _public(path)
     ]
-    heading = ["", f"## {module}", "", _first_paragraph(_parsed(path)), "", ":::{table}", ":class: package", ""]
-    return [*heading, "| name | description | pages |", "| --- | --- | --- |", *rows, ":::"] if rows else []
+    opening = ["", f"## {module}", "", _first_paragraph(_parsed(path)), "", ":::{table}", ":class: package", ""]
+    return [*opening, "| name | description | pages |", "| --- | --- | --- |", *rows, ":::"] if rows else []
 
 
 def _parsed(path: Path) -> ast.Module:

@@ -57,13 +57,13 @@ def write_page(
     """
     page = _Page(record, layout)
     cells = list(_with_folded_evidence(page.cells()))
-    heading = cells[0].source
-    title = _TITLE.search(heading)
+    first = cells[0].source
+    title = _TITLE.search(first)
     if title is None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
     strip = f"{{.run-line}}\n{page.minutes()} min to read. {_run_line(record, full_size)}{page.builds_on()}"
     below = "\n\n".join(part for part in (badges(record.claims), strip, small_map) if part)
-    cells[0].source = f"{title.group()}\n\n{below}\n{heading[title.end() :]}"
+    cells[0].source = f"{title.group()}\n\n{below}\n{first[title.end() :]}"
     cells += [new_markdown_cell(points)] if points else []
     about = {"og:description": description, "myst": {"html_meta": {"description": description}}} if description else {}
     for number, cell in enumerate(cells):
@@ -247,9 +247,9 @@ def badge(verdict: Verdict | str, label: str = "", claim: str = "") -> str:
     return f"{{verdict}}`{words} <{claim}>`" if claim else f"{{verdict}}`{words}`"
 
 
-def proof_badge(mark: ProofMark | None, own: bool = False) -> str:
-    """The mark on a proof in words; nothing where there is no proof. ``own``: of a claim that no paper makes."""
-    return f"{{proof}}`{mark_in_words(mark, own)}`" if mark else ""
+def proof_badge(mark: ProofMark | None, of_the_book: bool = False) -> str:
+    """The mark on a proof in words; nothing where there is no proof. ``of_the_book``: no paper makes the claim."""
+    return f"{{proof}}`{mark_in_words(mark, of_the_book)}`" if mark else ""
 
 
 def badges(claims: list[Settled]) -> str:

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences, noise_share
-from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_count, violations
+from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
+from attention_theory.in_context_reasoning.task import Task, bigram_count, violations
 
 TASK = Task(20, 1, 4, 40, noisy=True)
 
@@ -37,16 +37,6 @@ def test_the_law_of_the_chains_is_that_of_the_sampler() -> None:
         shares = torch.bincount(numbers, minlength=6**4).double() / len(rows)
         assert shares[law == 0].sum() == 0
         assert (shares - law).abs().max() < 5 * (law.max() / len(rows)) ** 0.5
-
-
-def test_shares_are_counted_in_the_context() -> None:
-    tau = TASK.noise_token
-    words = torch.full((3, 10), 7)
-    words[:, -1] = 0
-    words[0, :6] = torch.tensor([0, tau, 0, 2, 0, tau])
-    words[1, :2] = torch.tensor([0, 2])
-    contexts = Sentences(words, torch.zeros(3, dtype=torch.long), torch.full((3,), 2))
-    assert noise_share(contexts, TASK).tolist() == pytest.approx([2 / 3, 0, 0])
 
 
 @pytest.mark.parametrize(("noise", "after"), [(0.0, {2, 3, 1, 4}), (1.0, {TASK.noise_token})])

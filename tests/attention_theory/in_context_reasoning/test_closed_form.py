@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from attention_theory.in_context_reasoning.closed_form import (
+    _floor_without_attended,
     bayes_risk,
     bernoulli_kl,
-    floor_without_attended,
     noiseless_log_slope,
     noiseless_loss,
     noiseless_slope,
@@ -24,7 +24,7 @@ from attention_theory.in_context_reasoning.closed_form import (
 )
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Activation, Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Activation, Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 
@@ -39,7 +39,7 @@ def transformer_logits(
     codes = embedding(task.tokens, 2 * task.tokens)
     sentences = sample_sentences(task, 40, seed=0)
     scales = torch.full((task.used_triggers,), scale, dtype=torch.float64)
-    weights = in_codes(reparameterised(task, codes, scales, gamma), codes)
+    weights = reparameterised(task, codes, scales, gamma).in_codes(codes)
     return forward(sentences.tokens, weights, architecture).logits, sentences.output
 
 
@@ -90,7 +90,7 @@ def test_floor_without_attended_sum_is_the_least_loss(alpha: float) -> None:
         return expected_loss(logits, output, task.noise_token, alpha).mean().item()
 
     least = minimize_scalar(loss, bounds=(-2, 20), method="bounded", options={"xatol": 1e-6})
-    assert floor_without_attended(alpha, 12) == pytest.approx(least.fun, abs=1e-9)
+    assert _floor_without_attended(alpha, 12) == pytest.approx(least.fun, abs=1e-9)
 
 
 @pytest.mark.parametrize("full_input", [False, True])

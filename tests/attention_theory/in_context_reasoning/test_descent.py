@@ -14,7 +14,7 @@ from attention_theory.in_context_reasoning.descent import (
     normalised_step,
 )
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Architecture, forward, in_codes
+from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Sentences, Task, draw_labels, sample_sentences
 from attention_theory.validation import FORMS, Form
@@ -47,7 +47,7 @@ def test_noiseless_descent_is_descent_on_the_transformers_loss() -> None:
     scales = torch.zeros(2, dtype=torch.float64)
     for _ in range(30):
         scales.requires_grad_()
-        weights = in_codes(reparameterised(task, codes, scales), codes)
+        weights = reparameterised(task, codes, scales).in_codes(codes)
         loss = cross_entropy(forward(sentences.tokens, weights, Architecture()).logits, sentences.output).losses.mean()
         (slope,) = torch.autograd.grad(loss, scales)
         scales = normalised_step(scales.detach(), slope, 0.1)
@@ -73,7 +73,7 @@ def test_algorithm_1_is_descent_on_the_transformers_loss(form: Form) -> None:
     scale = torch.zeros(1, dtype=torch.float64)
     for t in range(21):
         scale.requires_grad_()
-        weights = in_codes(reparameterised(task, codes, scale, fit.gamma), codes)
+        weights = reparameterised(task, codes, scale, fit.gamma).in_codes(codes)
         loss = cross_entropy(forward(sentences.tokens, weights, Architecture()).logits, labels).losses.mean()
         (slope,) = torch.autograd.grad(loss, scale)
         assert abs(fit.scales[t] - scale.item()) < 1e-12

@@ -7,15 +7,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from attention_theory.in_context_reasoning.direction import (
-    claimed_direction,
-    cosine_with_target,
-    descend,
-    hard_margin,
-    instance,
-    last_input,
-    reduced_descend,
-)
+from attention_theory.in_context_reasoning.direction import descend, hard_margin, instance, reduced_descend
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, violations
@@ -44,10 +36,10 @@ def test_descent_on_v_is_descent_on_the_matrix(normalised: bool, arithmetic: str
         (slope,) = torch.autograd.grad((case.probability * losses).sum(), matrix)
         matrix = matrix.detach() - 0.1 * (slope / slope.norm() if normalised else slope)
     v = descend(case, 0.1, 20, normalised, arithmetic)[-1]  # type: ignore[arg-type]
-    assert (matrix - torch.outer(last_input(case), v)).abs().max() < 1e-12
+    assert (matrix - torch.outer(case.last_input, v)).abs().max() < 1e-12
     target = torch.outer(codes.word[0], codes.previous[0])
     cosine = (matrix * target).sum() / matrix.norm()
-    assert cosine_with_target(case, v).item() == pytest.approx(cosine.item(), abs=1e-12)
+    assert case.cosine_with_target(v).item() == pytest.approx(cosine.item(), abs=1e-12)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
@@ -80,7 +72,7 @@ def test_hard_margin_agrees_with_a_general_solver() -> None:
     kept = gaps[abs(gaps).sum(axis=1) > 0]
     found = minimize(
         lambda v: v @ v,
-        claimed_direction(case).numpy(),
+        case.claimed_direction.numpy(),
         jac=lambda v: 2 * v,
         constraints={"type": "ineq", "fun": lambda v: kept @ v - 1, "jac": lambda v: kept},
         method="SLSQP",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.embedding import embed, embedding, random_units
+from attention_theory.in_context_reasoning.embedding import embedding, random_units
 
 
 @pytest.mark.parametrize("codes", ["basis", "rotated"])
@@ -21,7 +21,7 @@ def test_random_units_are_units_and_not_orthogonal() -> None:
 
 def test_the_first_word_has_no_previous_word() -> None:
     codes = embedding(4, 8)
-    inputs = embed(torch.tensor([[2, 0, 3]]), codes)[0]
+    inputs = codes.embed(torch.tensor([[2, 0, 3]]))[0]
     assert torch.equal(inputs[0], codes.word[2])
     assert torch.equal(inputs[1], codes.word[0] + codes.previous[2])
     assert torch.equal(inputs[2], codes.word[3] + codes.previous[0])

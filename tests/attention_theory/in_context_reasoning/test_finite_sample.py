@@ -13,10 +13,9 @@ from attention_theory.in_context_reasoning.finite_sample import (
     kl_bound,
     kl_failure,
     mean_estimates,
-    separated,
     separation_time,
 )
-from attention_theory.in_context_reasoning.model import Pass
+from attention_theory.in_context_reasoning.model import LayerLogits
 from attention_theory.in_context_reasoning.task import Sentences, Task
 
 
@@ -55,8 +54,8 @@ def test_separation_is_strict_in_both_layers() -> None:
     sentences = Sentences(torch.zeros(3, 6, dtype=torch.long), torch.zeros(3).long(), torch.tensor([1, 2, 1]))
     attention = torch.tensor([[0, 2, 1, 0, 0, 0.0], [0, 1, 1, 0, 0, 0.0], [0, 1, 0, 0, 0, 0.0]])
     ff = torch.tensor([[0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 0, 1.0], [0, 0, 0, 0, 1.0, 1.0]])
-    done = Pass(attention, attention, attention, attention, ff)
-    assert separated(done, sentences, task).tolist() == [True, False, False]
+    done = LayerLogits(attention, ff)
+    assert done.separated(sentences.output, task.noise_token).tolist() == [True, False, False]
     assert math.isclose(hoeffding_radius(1, 1.0), math.sqrt(math.log(2) / 2))
 
 

@@ -7,17 +7,17 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import bayes_risk, odds, probabilities
 from attention_theory.in_context_reasoning.cross_entropy import expected_loss
 from attention_theory.in_context_reasoning.instrument import (
-    MODELS,
-    NOISES,
-    SCALE_NOISES,
-    TIMES,
-    UNIT,
-    WORDS,
+    _MODELS,
+    _NOISES,
+    _ROWS,
+    _SCALE_NOISES,
+    _TIMES,
+    _UNIT,
+    _WORDS,
+    _scale_path,
+    _trained_matrices,
     reading_sentences,
     reading_task,
-    scale_path,
-    trained_matrices,
-    trained_rows,
     trained_table,
     weights_at,
 )
@@ -44,50 +44,50 @@ def test_sentences_are_of_the_task(noisy: bool) -> None:
 
 def test_words_are_numbered_as_the_task_numbers_them() -> None:
     task = reading_task(True)
-    assert (WORDS[0], WORDS[task.noise_token], len(set(WORDS))) == ("to", "the", task.tokens)
+    assert (_WORDS[0], _WORDS[task.noise_token], len(set(_WORDS))) == ("to", "the", task.tokens)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_the_scale_grows_by_the_rate_at_every_step(noise: float) -> None:
-    path = scale_path(noise, [0, 1, 7, 40], 0.1, 500, 3)
-    assert path.scales == pytest.approx([0, 0.1, 0.7, 4.0], abs=1e-12)
-    assert abs(path.alpha - noise) < 0.08
-    assert path.gamma == (odds(path.alpha) if noise else 0.0)
+    alpha, gamma, scales = _scale_path(noise, [0, 1, 7, 40], 0.1, 500, 3)
+    assert scales == pytest.approx([0, 0.1, 0.7, 4.0], abs=1e-12)
+    assert abs(alpha - noise) < 0.08
+    assert gamma == (odds(alpha) if noise else 0.0)
 
 
 def test_weights_read_back_are_the_trained_ones_to_half_a_unit(table: dict[str, Any]) -> None:
     _, of_matrices = streams(0, 2)
     for trained in ("query-key", "all"):
-        whole = trained_matrices(MODELS[trained], NOISES[1:], TIMES[:5], seed=of_matrices)
-        for column, time in enumerate(TIMES[:5]):
-            for row, noise in enumerate(NOISES[1:]):
+        whole = _trained_matrices(_MODELS[trained], _NOISES[1:], _TIMES[:5], 0.1, of_matrices)
+        for column, time in enumerate(_TIMES[:5]):
+            for row, noise in enumerate(_NOISES[1:]):
                 kept = weights_at(table, trained, noise, time)
                 for ours, theirs in zip(kept.matrices, whole[column].matrices, strict=True):
-                    assert (ours - theirs[row]).abs().max() <= UNIT / 2 + 1e-12
+                    assert (ours - theirs[row]).abs().max() <= _UNIT / 2 + 1e-12
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.8])
 def test_rows_that_are_left_out_are_never_trained(noise: float) -> None:
-    (weights,) = trained_matrices("Origin-Linear-FA", [noise], [20], batch=64)
-    others = [row for row in range(2 * len(WORDS)) if row not in trained_rows()]
+    (weights,) = _trained_matrices("Origin-Linear-FA", [noise], [20], 0.1, 0)
+    others = [row for row in range(2 * len(_WORDS)) if row not in _ROWS]
     assert weights.query_key[0, others].abs().max() == 0
-    assert (weights.query_key[0, trained_rows()].abs().amax(dim=1) > 0).all()
+    assert (weights.query_key[0, _ROWS].abs().amax(dim=1) > 0).all()
 
 
 def test_one_number_gives_the_probabilities_in_closed_form(table: dict[str, Any]) -> None:
     part = table["models"]["scales"]
     sentences = reading_sentences(reading_task(True), 50, generator(2))
     counts = bigram_count(sentences.tokens, sentences.trigger, sentences.output)
-    for noise in SCALE_NOISES[1:]:
+    for noise in _SCALE_NOISES[1:]:
         row, column = part["noises"].index(noise), part["times"].index(30)
         done = forward(sentences.tokens, weights_at(table, "scales", noise, 30), Architecture()).logits.softmax(dim=-1)
         scale = torch.tensor(part["scales"][row][column], dtype=torch.float64)
-        expected = probabilities(scale, part["gammas"][row], counts, len(WORDS) - 2)
+        expected = probabilities(scale, part["gammas"][row], counts, len(_WORDS) - 2)
         assert (done[torch.arange(50), sentences.output] - expected[:, 0]).abs().max() <= 1e-12
         assert (done[:, -1] - expected[:, 1]).abs().max() <= 1e-12
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", _NOISES)
 def test_training_ends_near_the_bayes_risk_and_only_lemmas_read_unseen_words(
     table: dict[str, Any], noise: float
 ) -> None:
@@ -99,7 +99,7 @@ def test_training_ends_near_the_bayes_risk_and_only_lemmas_read_unseen_words(
         logits = forward(sentences.tokens, weights_at(table, trained, noise, time), Architecture()).logits
         return expected_loss(logits, sentences.output, task.noise_token, noise).mean().item() - bayes_risk(noise)
 
-    for trained in MODELS:
+    for trained in _MODELS:
         assert excess(trained, 200, seen) < min(0.15, excess(trained, 0, seen) / 5)
     assert excess("scales", 200, unseen) < 0.001
     assert excess("query-key", 200, unseen) < excess("query-key", 0, unseen) / 3
@@ -115,5 +115,3 @@ def test_what_the_table_does_not_have_is_refused(table: dict[str, Any]) -> None:
         weights_at(table, "all", 0.3, 10)
     with pytest.raises(ParameterError, match="time"):
         weights_at(table, "scales", 0.3, 11)
-    with pytest.raises(ParameterError, match="noises"):
-        trained_matrices("Origin-Linear-FA", [0.0, 0.2], [1])

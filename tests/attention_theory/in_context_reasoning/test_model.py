@@ -4,15 +4,7 @@ import pytest
 import torch
 
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import (
-    Activation,
-    Architecture,
-    Weights,
-    dense_forward,
-    forward,
-    gradients,
-    in_codes,
-)
+from attention_theory.in_context_reasoning.model import Activation, Architecture, Weights, dense_forward, forward
 from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import generator, normal
 
@@ -34,7 +26,7 @@ def test_gather_form_equals_the_printed_one(attention: Activation, full_input: f
     weights = random_weights((25, 25), (25, 25), (25, 25), seed=3)
     architecture = Architecture(attention, full_input, shift)
     dense = dense_forward(sentences.tokens, codes, weights, architecture)
-    gather = forward(sentences.tokens, in_codes(weights, codes), architecture)
+    gather = forward(sentences.tokens, weights.in_codes(codes), architecture)
     for name in ("scores", "weights", "attention", "feed_forward", "logits"):
         assert (getattr(dense, name) - getattr(gather, name)).abs().max() < 1e-12
     assert (dense.attended @ codes.stacked.mT - gather.attended).abs().max() < 1e-12
@@ -51,10 +43,10 @@ def test_gradients_agree_with_autograd(attention: Activation, full_input: float)
     done = forward(tokens, weights, architecture)
     error = normal(16, 11, seed=1)
     expected = torch.autograd.grad((done.logits * error).sum() / 16, weights.matrices)
-    ours = gradients(tokens, weights, architecture, done, error)
+    ours = architecture.gradients(tokens, weights, done, error)
     for one, other in zip(ours.matrices, expected, strict=True):
         assert (one - other).abs().max() < 1e-10 * other.abs().max()
-    frozen = gradients(tokens, weights, architecture, done, error, layers=False)
+    frozen = architecture.gradients(tokens, weights, done, error, layers=False)
     assert torch.equal(frozen.query_key, ours.query_key)
     assert not frozen.value.any()
     assert not frozen.feed_forward.any()

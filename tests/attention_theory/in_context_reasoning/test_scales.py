@@ -1,15 +1,17 @@
 """Steps on counts against the look-ups at every position, which know nothing of three scores."""
 
+from typing import get_args
+
 import pytest
 import torch
 
-from attention_theory.in_context_reasoning.cross_entropy import ARITHMETICS, Arithmetic, cross_entropy
-from attention_theory.in_context_reasoning.model import Weights, attend, forward, gradients, logits_of
+from attention_theory.in_context_reasoning.batches import Shared
+from attention_theory.in_context_reasoning.cross_entropy import Arithmetic, cross_entropy
+from attention_theory.in_context_reasoning.model import Weights, forward
 from attention_theory.in_context_reasoning.places import Places
-from attention_theory.in_context_reasoning.scales import count_kinds, scale_layers, scale_slope
+from attention_theory.in_context_reasoning.scales import Kinds
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.training import Shared, take_step
-from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, Training, level_of
+from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, TrainingRun
 from attention_theory.randomness import generator
 
 LEVELS = {False: [0.0], True: [0.2, 0.8]}
@@ -19,7 +21,7 @@ def case(noisy: bool, attention: str, sets: int = 0) -> tuple[Stack, torch.Tenso
     """Stacked models at scales of their own, their sentences and labels."""
     task, levels, draw = Task(15, 3, 4, 20, noisy=noisy, fillers="outputs allowed"), LEVELS[noisy], generator(1)
     models = [one for one in VARIANTS.values() if (one.trained, one.attention) == ("scales", attention)]
-    runs = [Training(one, level, 0.3) for one in models for level in levels]
+    runs = [TrainingRun(one, level, 0.3) for one in models for level in levels]
     stack = Stack([run for run in runs for _ in range(max(1, sets))], task)
     stack.scales += torch.randn(stack.scales.shape, generator=draw, dtype=torch.float64)
     stack.weights.query_key[:] = torch.einsum("mq,qde->mde", stack.scales, stack.directions)
@@ -29,16 +31,16 @@ def case(noisy: bool, attention: str, sets: int = 0) -> tuple[Stack, torch.Tenso
     return (
         stack,
         tokens if sets else tokens[0],
-        torch.stack(labels, dim=1)[level_of(runs, levels)].flatten(0, 1),
+        torch.stack(labels, dim=1)[[levels.index(run.noise) for run in runs]].flatten(0, 1),
     )
 
 
 def by_positions(stack: Stack, tokens: torch.Tensor, labels: torch.Tensor, arithmetic: Arithmetic) -> Weights:
     """The slopes by look-ups."""
     places = Places(tokens, stack.task.tokens)
-    done = attend(places, stack.weights, stack.architecture)
-    error = cross_entropy(logits_of(places, stack.weights, stack.architecture, done), labels, arithmetic).error
-    return gradients(places, stack.weights, stack.architecture, done, error, layers=False)
+    done = stack.architecture.attend(places, stack.weights)
+    error = cross_entropy(stack.architecture.logits(places, stack.weights, done), labels, arithmetic).error
+    return stack.architecture.gradients(places, stack.weights, done, error, layers=False)
 
 
 @pytest.mark.parametrize("noisy", [False, True])
@@ -46,15 +48,15 @@ def by_positions(stack: Stack, tokens: torch.Tensor, labels: torch.Tensor, arith
 @pytest.mark.parametrize("sets", [0, 3])
 def test_counts_are_positions_added_up(noisy: bool, attention: str, sets: int) -> None:
     stack, tokens, labels = case(noisy, attention, sets)
-    kinds = count_kinds(tokens, stack.task, torch.float64)
+    kinds = Kinds.count(tokens, stack.task, torch.float64)
     whole = forward(Places(tokens, stack.task.tokens), stack.weights, stack.architecture)
-    found = scale_layers(kinds, stack)
+    found = kinds.layers(stack)
     torch.testing.assert_close(found.attention, whole.attention, atol=1e-12, rtol=0)
     torch.testing.assert_close(found.feed_forward, whole.feed_forward, atol=1e-12, rtol=0)
-    for arithmetic in ARITHMETICS:
+    for arithmetic in get_args(Arithmetic):
         slope = by_positions(stack, tokens, labels, arithmetic).query_key
         expected = torch.einsum("mde,qde->mq", slope, stack.directions)
-        torch.testing.assert_close(scale_slope(kinds, stack, labels, arithmetic), expected, atol=1e-12, rtol=0)
+        torch.testing.assert_close(kinds.gradient(stack, labels, arithmetic), expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("noisy", [False, True])
@@ -65,7 +67,7 @@ def test_sentences_that_break_the_definition_are_counted_too(noisy: bool) -> Non
     tokens[1, -2] = tokens[1, -1]
     tokens[2, -1], tokens[3, -1] = 9, 14
     expected = by_positions(stack, tokens, labels, "subtraction").query_key
-    found = scale_slope(count_kinds(tokens, stack.task, torch.float64), stack, labels, "subtraction")
+    found = Kinds.count(tokens, stack.task, torch.float64).gradient(stack, labels, "subtraction")
     along = torch.einsum("mde,qde->mq", expected, stack.directions)
     torch.testing.assert_close(found, along, atol=1e-12, rtol=0)
 
@@ -74,5 +76,5 @@ def test_a_step_is_the_step_on_positions() -> None:
     stack, tokens, labels = case(True, "softmax")
     other = case(True, "softmax")[0]
     other.step(by_positions(other, tokens, labels, "log-domain"))
-    take_step(stack, Shared(tokens, stack.task, torch.float64), labels, "log-domain")
+    Shared(tokens, stack.task, torch.float64).step(stack, labels, "log-domain")
     torch.testing.assert_close(stack.scales, other.scales, atol=1e-12, rtol=0)

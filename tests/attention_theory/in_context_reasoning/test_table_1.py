@@ -4,19 +4,12 @@ import math
 
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk
-from attention_theory.in_context_reasoning.table_1 import (
-    PRINTED,
-    Cells,
-    agreed,
-    closed_end,
-    gap_to_bayes,
-    row,
-    train_grid,
-)
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, closed_end, gap_to_bayes
+from attention_theory.in_context_reasoning.history import History
+from attention_theory.in_context_reasoning.table_1 import PRINTED, Cells
 from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import History, train
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training
+from attention_theory.in_context_reasoning.training import train, train_grid
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
 
 NAME = "Origin-Linear-FA"
 NOISELESS = {(0.0, 0.1): (1.39, 1.40), (0.0, 0.5): (0.01, 3.0)}
@@ -24,7 +17,7 @@ NOISELESS = {(0.0, 0.1): (1.39, 1.40), (0.0, 0.5): (0.01, 3.0)}
 
 def history(ends: dict[tuple[float, float], tuple[float, float]]) -> History:
     """A history of two records from the final (population, unseen) losses of each (noise, rate)."""
-    runs = [Training(VARIANTS[NAME], noise, rate) for noise, rate in ends]
+    runs = [TrainingRun(VARIANTS[NAME], noise, rate) for noise, rate in ends]
     last = torch.tensor(list(ends.values()), dtype=torch.float64).T
     first = torch.full_like(last, 4.0)
     values = {key: torch.stack([first[i], last[i]]) for i, key in enumerate(("population", "unseen"))}
@@ -42,9 +35,9 @@ def test_the_better_rate_counts_and_every_level_must_pass() -> None:
             (0.8, 0.5): (2.0, 9.0),
         }
     )
-    assert row(both, NAME, [0.2, 0.8], [0.1, 0.5], 0.1) == Cells(True, False, True, True)
+    assert Cells.measured(both, NAME, [0.2, 0.8], [0.1, 0.5], 0.1) == Cells(True, False, True, True)
     one = history({(0.0, 0.1): (1.39, 1.40), (0.2, 0.1): (good + 0.06, good), (0.8, 0.1): (good + 0.03, good)})
-    assert row(one, NAME, [0.2, 0.8], [0.1], 0.1) == Cells(False, True, False, False)
+    assert Cells.measured(one, NAME, [0.2, 0.8], [0.1], 0.1) == Cells(False, True, False, False)
 
 
 def test_near_is_a_share_of_the_gap() -> None:
@@ -52,28 +45,28 @@ def test_near_is_a_share_of_the_gap() -> None:
     assert gap_to_bayes(0.0) == math.log(4)
     good = bayes_risk(0.2)
     ends = history({**NOISELESS, (0.2, 0.1): (good + 0.05, good), (0.8, 0.1): (good + 0.05, good)})
-    assert row(ends, NAME, [0.2], [0.1], 0.1).bayes_loss
-    assert not row(ends, NAME, [0.8], [0.1], 0.1).bayes_loss
+    assert Cells.measured(ends, NAME, [0.2], [0.1], 0.1).bayes_loss
+    assert not Cells.measured(ends, NAME, [0.8], [0.1], 0.1).bayes_loss
 
 
 def test_what_ends_at_the_target_is_near_at_any_share() -> None:
     exact = history({(level, 0.1): (bayes_risk(level), bayes_risk(level)) for level in (0.0, 0.2)})
-    assert row(exact, NAME, [0.2], [0.1], 0.0) == Cells(True, True, True, True)
+    assert Cells.measured(exact, NAME, [0.2], [0.1], 0.0) == Cells(True, True, True, True)
 
 
 def test_a_cell_is_split_where_seeds_disagree() -> None:
     first, second = Cells(True, False, True, True), Cells(True, False, False, True)
-    assert agreed([first, second]) == (True, False, None, True)
-    assert agreed([first]) == first.ticks
+    assert Cells.agreed([first, second]) == (True, False, None, True)
+    assert Cells.agreed([first]) == first.ticks
 
 
 def test_the_grid_is_both_tasks_side_by_side() -> None:
     task = Task(20, 3, 4, 16, fillers="outputs allowed")
-    grid = train_grid([NAME, "Reparam-ReLU-F"], task, [0.0, 0.5], [0.1, 0.5], 8, 16, 3, evaluation=32)
+    grid = train_grid([NAME, "Reparam-ReLU-F"], task, [0.0, 0.5], [0.1, 0.5], 8, 16, [3], evaluation=32)[0]
     assert len(grid.runs) == 8
     for noisy, level in ((False, 0.0), (True, 0.5)):
         of_kind = Task(20, 3, 4, 16, noisy, "outputs allowed")
-        run = [Training(VARIANTS[NAME], level, 0.5)]
+        run = [TrainingRun(VARIANTS[NAME], level, 0.5)]
         alone = train(run, of_kind, 8, 16, 3, arithmetic="subtraction", dtype=torch.float32, evaluation=32)
         same = grid.of("population", NAME, level, 0.5)
         assert (alone.of("population", NAME, level, 0.5) - same).abs().max() < 1e-4
@@ -82,7 +75,7 @@ def test_the_grid_is_both_tasks_side_by_side() -> None:
 def test_reparameterised_models_end_where_the_formula_says() -> None:
     names = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
     task = Task(20, 3, 4, 16, fillers="outputs allowed")
-    grid = train_grid(names, task, [0.0, 0.2, 0.8], [0.1], 300, 16, 0, evaluation=64)
+    grid = train_grid(names, task, [0.0, 0.2, 0.8], [0.1], 300, 16, [0], evaluation=64)[0]
     for name in names:
         for level in (0.0, 0.2, 0.8):
             assert abs(grid.end("population", name, level, 0.1) - closed_end(name, level, 20)) < 2e-2

@@ -8,10 +8,10 @@ import torch
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward, gradients
+from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, Training, stacks
+from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun, stacks
 
 TASK = Task(11, 2, 3, 12, noisy=True, fillers="outputs allowed")
 
@@ -23,7 +23,7 @@ def test_the_thirteen_names() -> None:
 
 
 def test_runs_are_stacked_by_kind() -> None:
-    runs = [Training(VARIANTS[name], noise, 0.1) for name in TABLE_1 for noise in (0.2, 0.8)]
+    runs = [TrainingRun(VARIANTS[name], noise, 0.1) for name in TABLE_1 for noise in (0.2, 0.8)]
     group = stacks(runs, TASK)
     assert sum(len(stack.runs) for stack in group) == 26
     assert len(group) == 6
@@ -31,7 +31,7 @@ def test_runs_are_stacked_by_kind() -> None:
     assert {run.variant.name for run in mixed.runs if run.variant.trained != "all"} == {"Reparam-Linear-W-FA"}
 
 
-def printed_form_step(run: Training, rate: float, sentences, labels, steps: int) -> Weights:  # type: ignore[no-untyped-def]
+def printed_form_step(run: TrainingRun, rate: float, sentences, labels, steps: int) -> Weights:  # type: ignore[no-untyped-def]
     """Normalised descent on the printed form by autograd, one model by itself, with axes as codes."""
     codes = embedding(11, 22)
     gamma = odds(run.noise)
@@ -71,7 +71,7 @@ def printed_form_step(run: Training, rate: float, sentences, labels, steps: int)
 def test_a_stack_walks_like_the_printed_form(names: list[str]) -> None:
     """Two runs of each model, and of two models that share a stack and do not train the same tensors."""
     runs = [
-        Training(VARIANTS[name], noise, rate)
+        TrainingRun(VARIANTS[name], noise, rate)
         for name, (noise, rate) in zip(names, ((0.2, 0.1), (0.8, 0.5)), strict=True)
     ]
     sentences = sample_sentences(TASK, 20, seed=3)
@@ -81,7 +81,7 @@ def test_a_stack_walks_like_the_printed_form(names: list[str]) -> None:
     for _ in range(4):
         done = forward(sentences.tokens, stack.weights, stack.architecture)
         error = cross_entropy(done.logits, labels).error
-        stack.step(gradients(sentences.tokens, stack.weights, stack.architecture, done, error, stack.trained == "all"))
+        stack.step(stack.architecture.gradients(sentences.tokens, stack.weights, done, error, stack.trained == "all"))
     for index, run in enumerate(runs):
         alone = printed_form_step(run, run.rate, sentences, labels[index], steps=4)
         assert (stack.weights.query_key[index] - alone.query_key).abs().max() < 1e-9

@@ -5,7 +5,6 @@ from attention_theory.memorization.averaging import (
     averaging_layer,
     cancelling_examples,
     equal_queries,
-    mean_shifted_queries,
     whole_mean_shifted_queries,
 )
 from attention_theory.memorization.examples import sample_examples
@@ -23,7 +22,7 @@ def test_every_token_gains_the_mean() -> None:
 
 def test_mean_shifted_queries_are_the_outputs() -> None:
     examples = sample_examples(5, 3, 6, shared=False, law="integer", seed=0)
-    shifted = mean_shifted_queries(examples)
+    shifted = examples.queries + examples.contexts.mean(dim=-2)
     assert torch.allclose(shifted, averaging_layer(examples).queries, atol=1e-14)
     assert torch.allclose(whole_mean_shifted_queries(examples).double(), 3 * shifted, atol=1e-12)
 

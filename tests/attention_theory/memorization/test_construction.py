@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attention_theory.memorization.attention import Examples, capacity, features, predict
-from attention_theory.memorization.construction import _extend, allowed_distance, build_heads, choose_targets
-from attention_theory.memorization.examples import random_labels, sample_examples, with_faulty_context, with_query_span
+from attention_theory.memorization.construction import _allowed_distance, _choose_targets, _extend, build_heads
+from attention_theory.memorization.examples import sample_examples, with_faulty_context, with_query_span
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.numerics import numerical_rank
 from attention_theory.randomness import normal
@@ -26,7 +26,7 @@ def test_any_labels_are_memorised(
 ) -> None:
     count = max(1, capacity(heads, tokens, head_width) - spare)
     examples = sample_examples(count, tokens, 8, shared, seed=seed)
-    labels = random_labels(count, 2, seed + 1)
+    labels = normal(count, 2, seed=seed + 1)
     built = build_heads(examples, heads, head_width, seed=seed)
     assert torch.allclose(built.Z, features(built.heads, examples), atol=1e-13)
     assert numerical_rank(built.Z).item() == count
@@ -64,19 +64,19 @@ def test_broken_assumptions_are_refused(broken: str) -> None:
 def test_weights_within_the_allowed_distance_keep_the_rank() -> None:
     """C Z'' moves by less than the smallest singular value."""
     C, smallest, token = normal(6, 4, seed=0), 0.3, 5.0
-    distance = allowed_distance(smallest, C, token)
+    distance = _allowed_distance(smallest, C, token)
     tokens = token * torch.nn.functional.normalize(normal(3, 8, seed=1), dim=1)
     changes = distance * torch.nn.functional.normalize(normal(200, 4, 3, seed=2), p=1, dim=-1)
     assert torch.linalg.matrix_norm(C @ (changes @ tokens), 2).max() < smallest
-    assert allowed_distance(smallest, torch.zeros(6, 4, dtype=torch.float64), token) == 0.5
+    assert _allowed_distance(smallest, torch.zeros(6, 4, dtype=torch.float64), token) == 0.5
 
 
 @pytest.mark.parametrize("columns", [1, 4, 9])
 def test_the_allowed_distance_by_hand(columns: int) -> None:
     """C = 2 I: the smallest singular value by twice the token's norm, the root of the columns and the norm of C."""
     C = 2 * torch.eye(columns, dtype=torch.float64)
-    assert allowed_distance(0.3, C, 5.0) == pytest.approx(0.3 / (2 * 5 * 2 * columns**0.5))
-    assert allowed_distance(1e9, C, 5.0) == 0.5
+    assert _allowed_distance(0.3, C, 5.0) == pytest.approx(0.3 / (2 * 5 * 2 * columns**0.5))
+    assert _allowed_distance(1e9, C, 5.0) == 0.5
 
 
 def test_a_basis_stays_orthonormal_and_grows_by_what_is_new() -> None:
@@ -91,7 +91,7 @@ def test_a_basis_stays_orthonormal_and_grows_by_what_is_new() -> None:
 def test_the_smallest_singular_value_is_that_of_the_chosen_rows() -> None:
     fresh = sample_examples(3, 4, 6, seed=0)
     shift = normal(3, 6, seed=1)
-    targets, smallest = choose_targets(fresh, shift, seed=2)
+    targets, smallest = _choose_targets(fresh, shift, seed=2)
     rows = (fresh.context_of_each.mT @ targets[..., None])[..., 0] + shift
     assert torch.linalg.svdvals(rows)[-1].item() == pytest.approx(smallest)
     assert targets.min() > 0

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from attention_theory.memorization.attention import Examples, Heads, features
 from attention_theory.memorization.exact_rank import (
     BASE,
+    _ranks_of_blocks,
     exact_features,
     exact_ranks,
-    modular_ranks_of_blocks,
     rank_bound,
 )
 from attention_theory.memorization.examples import integer_vectors
@@ -64,7 +64,7 @@ def test_a_duplicate_token_costs_one_for_each_head() -> None:
     contexts, queries = integer_vectors(4, 6, draw), integer_vectors(20, 6, draw)
     maps = integer_vectors(36, 6, draw, 99).view(2, 3, 6, 6)
     contexts[3] = contexts[0]
-    assert modular_ranks_of_blocks(exact_features(contexts, queries, maps[0], maps[1]), 6) == [3, 5, 7]
+    assert _ranks_of_blocks(exact_features(contexts, queries, maps[0], maps[1]), 6) == [3, 5, 7]
 
 
 @settings(max_examples=30)
@@ -76,5 +76,5 @@ def test_block_ranks_of_sparse_matrices(rows: list[list[int]], width: int) -> No
     """Where most entries are 0, rows have to be exchanged and columns passed over."""
     matrix = torch.tensor(rows)
     expected = [modular_rank(matrix[:, :columns]) for columns in range(width, 7, width)]
-    assert modular_ranks_of_blocks(matrix, width) == expected
+    assert _ranks_of_blocks(matrix, width) == expected
     assert expected[-1] == int(numerical_rank(matrix.double()))

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from attention_theory.memorization.examples import integer_vectors
 from attention_theory.memorization.kruskal import (
-    context_fraction,
-    curve_of,
     dependent_subset,
     independent_prefixes,
     is_in_general_position,
@@ -60,19 +58,13 @@ def test_sampled_ranks_see_what_is_common() -> None:
     assert satisfied_fraction(vectors, 4, draws=50) > 0.9
 
 
-def test_context_fraction() -> None:
-    contexts = torch.eye(3, 5).double().repeat(4, 1, 1)
-    contexts[0, 2] = contexts[0, 1]
-    assert context_fraction(contexts) == 0.75
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_prefixes_are_those_whose_rank_is_full(dtype: torch.dtype) -> None:
     vectors = (normal(80, 24, seed=0) * 10.0 ** (-torch.arange(24, dtype=torch.float64) / 2)).to(dtype)
     found = independent_prefixes(vectors, 24, 60, seed=3)
     sizes = list(range(1, 25))
     sampled = [satisfied_fraction(vectors, k, 60, seed=3) for k in sizes]
-    assert all(abs(a - b) <= 0.3 for a, b in zip(curve_of(found, sizes), sampled, strict=True))
+    assert all(abs(a - b) <= 0.3 for a, b in zip([(found >= k).double().mean() for k in sizes], sampled, strict=True))
     order = torch.rand(60, 80, generator=generator(3)).topk(24, dim=1).indices
     for row, k in zip(order, found.tolist(), strict=True):
         assert torch.linalg.matrix_rank(vectors[row[:k]]) == k
@@ -83,7 +75,6 @@ def test_the_rule_of_99_per_cent() -> None:
     prefixes = torch.tensor([7] * 2 + [9] * 198)
     assert largest_satisfied(prefixes) == 9
     assert largest_satisfied(torch.tensor([7] * 3 + [9] * 197)) == 7
-    assert curve_of(prefixes, [7, 8, 10]) == [1.0, 0.99, 0.0]
 
 
 def test_equal_vectors_have_prefixes_of_one() -> None:

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from attention_theory.memorization.language import (
-    CLASS_TOKEN,
-    SEPARATOR,
+    _CLASS_TOKEN,
+    _SEPARATOR,
     WordNumbers,
     random_language_model,
     sample_texts,
@@ -36,8 +36,8 @@ def test_pieces_are_runs_of_the_text() -> None:
 
 def test_bert_texts_begin_with_the_class_token() -> None:
     texts = sample_texts(COUNTED, "bert", 40, 12, number_of, seed=0)
-    assert (texts[:, 0] == CLASS_TOKEN).all()
-    assert ((texts == SEPARATOR).sum(dim=1) == 1).all()
+    assert (texts[:, 0] == _CLASS_TOKEN).all()
+    assert ((texts == _SEPARATOR).sum(dim=1) == 1).all()
     assert texts.shape == (40, 12)
     follows = texts[:, 7] == texts[:, 5] + 1
     assert 8 < follows.sum() < 32
@@ -59,7 +59,7 @@ def test_queries_are_the_contexts_row() -> None:
 def test_segments_where_there_are_two(sentences: Literal[1, 2], rows: list[int]) -> None:
     model = replace(random_language_model("bert", 60, 8, 12, 3, seed=0), sentences=sentences)
     assert model.segments is not None
-    texts = torch.tensor([[CLASS_TOKEN, 5, SEPARATOR, 6, 7]])
+    texts = torch.tensor([[_CLASS_TOKEN, 5, _SEPARATOR, 6, 7]])
     expected = model.words[texts] + model.positions[:5] + model.segments[torch.tensor(rows)]
     assert model.norm is not None
     assert torch.allclose(model.tokens(texts), model.norm(expected), atol=1e-6)

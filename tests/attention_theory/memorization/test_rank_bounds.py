@@ -1,12 +1,11 @@
 import torch
 
-from attention_theory.memorization.attention import random_heads
+from attention_theory.memorization.attention import random_heads, softmax_weights
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.rank_bounds import (
     block_differences,
     features_of_unnormalised_weights,
     rank_and_gap,
-    softmax_matrix,
 )
 
 
@@ -16,7 +15,7 @@ def test_block_differences_by_hand() -> None:
 
 def test_they_are_null_vectors_of_the_softmax_weights() -> None:
     examples = sample_examples(20, 4, 8, seed=0)
-    theta = softmax_matrix(random_heads(3, 8, 8, 1), examples)
+    theta = softmax_weights(random_heads(3, 8, 8, 1), examples).flatten(1)
     assert (theta @ block_differences(3, 4)).abs().max() < 1e-14
 
 

@@ -34,7 +34,7 @@ def test_every_head_is_silent_on_its_own_examples_and_saturated_on_all_others(mo
         assert torch.equal(loud, ~silent)
         masks.append(silent.nonzero()[:, 0].tolist())
         found = find(examples, silent, loud, source)
-        logits = module.column_logits(examples, found.columns)
+        logits = module.column_logits(examples, found[0])
         assert logits[silent].abs().max() < 1e-6 * logits[loud].abs().max()
         return found
 

@@ -2,8 +2,9 @@ import torch
 
 from attention_theory.memorization.attention import capacity, predict
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import random_labels, sample_examples
-from attention_theory.memorization.readout import labels_for_skip, solve_readout
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.randomness import normal
 
 
 def test_readout_is_the_best_in_least_squares_where_rows_depend() -> None:
@@ -15,9 +16,9 @@ def test_readout_is_the_best_in_least_squares_where_rows_depend() -> None:
 
 def test_skip_labels() -> None:
     examples = sample_examples(capacity(3, 4, 8), 4, 8, seed=0)
-    labels = random_labels(examples.count, 2, seed=1)
+    labels = normal(examples.count, 2, seed=1)
     built = build_heads(examples, 3, 8)
-    readout = solve_readout(built.Z, labels_for_skip(labels, examples.queries), 3, 2)
+    readout = solve_readout(built.Z, labels - examples.queries[:, :2], 3, 2)
     assert torch.allclose(predict(built.heads, readout, examples, skip=True), labels, atol=1e-10)
 
 

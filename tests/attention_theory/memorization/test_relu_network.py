@@ -7,7 +7,6 @@ from attention_theory.memorization.relu_network import (
     fold_prefix,
     hard_examples,
     jacobian_ranks,
-    network_size,
     random_network,
 )
 from attention_theory.randomness import normal
@@ -20,10 +19,6 @@ def test_folding_a_constant_prefix_changes_nothing() -> None:
     assert torch.equal(long[:, -3:], x)
     folded = fold_prefix(network, long[0, :-3])
     assert torch.allclose(apply_network(folded, x), apply_network(network, long), atol=1e-12)
-
-
-def test_network_size_counts_the_parameters() -> None:
-    assert network_size(5, 4, 2) == sum(part.numel() for part in random_network(5, 4, 2, 0).values())
 
 
 def test_a_singular_value_counts_only_above_its_share_of_the_largest() -> None:

@@ -1,4 +1,4 @@
-from attention_theory.memorization.roles import blocks, fixed_roles, printed_roles
+from attention_theory.memorization.construction import _fixed_roles, blocks, printed_roles
 from attention_theory.randomness import generator, normal
 
 
@@ -13,5 +13,5 @@ def test_both_forms_clear_the_fresh_rows() -> None:
     printed = printed_roles(Z, together=4, tolerance=1e-10)
     assert len(printed.earlier) == 3
     assert (Z[printed.fresh] + printed.C @ Z[printed.earlier]).abs().max() < 1e-12
-    fixed = fixed_roles(Z @ Z.T, range(4, 7))
+    fixed = _fixed_roles(Z @ Z.T, range(4, 7))
     assert (Z[fixed.fresh] + fixed.C @ Z[fixed.earlier]).abs().max() < 1e-5

@@ -1,9 +1,7 @@
-import math
-
 import pytest
 import torch
 
-from attention_theory.memorization.saturation import mean_entropy, saturation, saturation_by_model
+from attention_theory.memorization.saturation import saturation, saturation_by_model
 from attention_theory.memorization.synthetic import Setting
 from attention_theory.validation import ParameterError
 
@@ -34,8 +32,3 @@ def test_each_model_of_a_panel_has_its_own_heads_and_examples() -> None:
     assert (even.share, sharp.share) == (0, 1)
     with pytest.raises(ParameterError, match="heads"):
         saturation_by_model(weights, settings[:1])
-
-
-def test_entropy_of_even_and_one_hot_weights() -> None:
-    assert mean_entropy(torch.full((2, 3, 4), 0.25)) == pytest.approx(math.log(4))
-    assert mean_entropy(torch.eye(3)[None]) == 0.0

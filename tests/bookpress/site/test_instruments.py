@@ -1,10 +1,12 @@
 """Instruments: found by their pages, given what an export makes, and by nothing else."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bookpress.notebooks.exports import ExportError
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.instruments import (
@@ -112,3 +114,14 @@ def test_the_version_follows_scripts_and_styles(shop: Any, file: str) -> None:
     version.cache_clear()
     (shop.layout.book / "static" / "instruments" / file).write_text("new")
     assert version(shop.layout) != before
+
+
+def test_a_file_that_a_page_leads_to_is_made(shop: Any) -> None:
+    run(shop.add("good"), layout=shop.layout)
+    page = shop.layout.book / "rerun.md"
+    page.write_text("Take {download}`a lamp <generated/exports/demo/lamp.json>`.")
+    bind_book(shop.layout, "laptop")
+    assert json.loads((shop.layout.generated / "exports" / "demo" / "lamp.json").read_text())["bulbs"] == 2
+    page.write_text("Take {download}`a lamp <generated/exports/demo/lump.json>`.")
+    with pytest.raises(ExportError, match="there is no 'demo/lump' to export"):
+        bind_book(shop.layout, "laptop")

@@ -25,7 +25,7 @@ def notebook(toy: Any) -> Notebook:
     ("texts", "message"),
     [
         ([], "needs an axis"),
-        (["n="], "the axis n has no values"),
+        (["n="], "n must be a whole number .*, got ''"),
         (["wait=1,1.0"], "the axis wait has the value 1.0 twice"),
         (["heads=1,[1]"], r"the axis heads has the value \[1\] twice"),
         (["n=0,1"], "n=0 is out of its range: at least 1"),

@@ -1,6 +1,5 @@
 """Embeddings narrower than the vocabulary: how well a layer can do (Theorem 3.1, necessity; Theorem B.2)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,7 +13,7 @@ from attention_theory.validation import FORMS, Form, require
 
 
 @dataclass(frozen=True)
-class Approximation:
+class _Approximation:
     """A layer with a bound on its error (Theorem B.2): ``bound`` for each token, in the norm of the outputs."""
 
     embedding: Float[Tensor, "size width"]
@@ -28,7 +27,7 @@ def approximate(
     weights: Float[Tensor, "size features"],
     effect_rank: int,
     weight_rank: int,
-) -> Approximation:
+) -> _Approximation:
     """The corrected form of Theorem B.2: truncate F to rank r and W to rank q, and embed in 2r + q dimensions.
 
     Where ``2r + q`` exceeds the number of symbols, as many dimensions as symbols are enough. The embedding must hold
@@ -43,7 +42,7 @@ def approximate(
     weight_left = torch.linalg.svd(weights, full_matrices=False).U
     spans = torch.cat([left[:, :effect_rank], right[:effect_rank].mT, weight_left[:, :weight_rank]], dim=1)
     embedding = torch.linalg.qr(spans).Q
-    return Approximation(
+    return _Approximation(
         embedding,
         embedding.mT @ _truncated(effect, effect_rank) @ embedding,
         embedding.mT @ _truncated(weights, weight_rank),
@@ -58,7 +57,7 @@ def truncation_bound(
     weight_rank: int,
     form: Form = "correct",
 ) -> float:
-    """What a token of the sequence can add to the error of a row (Theorem B.2).
+    """The most that a token of the sequence can add to the error of a row (Theorem B.2).
 
     It is ``max |w_b| sigma_{r+1}(F) + max |F_r| sigma_{q+1}(W)`` for F truncated to rank r and W to rank q.
     ``form="printed"`` has all the singular values of W from ``q + 1`` on, as the root of their sum of squares. The
@@ -94,64 +93,35 @@ def largest_error(error: Float[Tensor, "... size size features"], length: int) -
     return (own.unsqueeze(-2) + (length - 1) * error).norm(dim=-1).amax(dim=(-2, -1))
 
 
-def least_largest_error(
-    target: Float[Tensor, "size size features"],
-    width: int,
-    length: int,
-    restarts: int,
-    steps: int,
-    seed: Seed,
-    rate: float = 0.02,
-) -> float:
-    """The least :func:`largest_error` that layers of a width were trained to, over all restarts (Theorem B.2).
-
-    It is the distance in which the theorem measures. Adam follows the one token that is worst, with a cosine.
-
-    Raises:
-        ParameterError: as for :func:`best_residual`, or no token.
-    """
-    require(length=(length, 1, None))
-
-    def worst(models: Parameters) -> Float[Tensor, " restarts"]:
-        return largest_error(functional_tensor(**models) - target, length)
-
-    return _trained_layers(worst, target, width, restarts, steps, seed, rate)
-
-
 def best_residual(
-    target: Float[Tensor, "size size features"], width: int, restarts: int, steps: int, seed: Seed, rate: float = 0.05
-) -> float:
-    """The least squared distance to a functional tensor that layers of a width were trained to, over all restarts.
-
-    Embedding, score and value are all free; every restart is a model of one batch, trained by Adam with a cosine. It is
-    how Theorem 3.1 (necessity) and the counter-example to Theorem B.2 are looked at.
-
-    Raises:
-        ParameterError: a width below 1 or above the number of symbols, no restart, or no step.
-    """
-
-    def residual(models: Parameters) -> Float[Tensor, " restarts"]:
-        return (functional_tensor(**models) - target).square().flatten(1).sum(dim=1)
-
-    return _trained_layers(residual, target, width, restarts, steps, seed, rate)
-
-
-def _trained_layers(
-    loss: Callable[[Parameters], Tensor],
     target: Float[Tensor, "size size features"],
     width: int,
     restarts: int,
     steps: int,
     seed: Seed,
-    rate: float,
+    length: int | None = None,
 ) -> float:
-    """The least loss of layers of a width, trained from random starts."""
+    """The smallest error in a functional tensor that layers of a width were trained to, over all restarts.
+
+    The error is the squared distance (Theorem 3.1, necessity), or with a ``length`` the :func:`largest_error` over
+    sequences of so many tokens, in which Theorem B.2 measures. Embedding, score and value are all free. Every restart
+    is a model of one batch, trained by Adam with a cosine.
+
+    Raises:
+        ParameterError: a width below 1 or above the number of symbols, no restart, no step, or no token.
+    """
     size, _, features = target.shape
     require(width=(width, 1, size), restarts=(restarts, 1, None), steps=(steps, 1, None))
+
+    def loss(models: Parameters, step: int) -> Float[Tensor, " restarts"]:
+        error = functional_tensor(**models) - target
+        return error.square().flatten(1).sum(dim=1) if length is None else largest_error(error, length)
+
     draw = generator(seed)
     shapes = {"embedding": (size, width), "score": (width, width), "value": (width, features)}
     start = {
         name: normal(restarts, *shape, seed=draw, dtype=target.dtype, device=target.device) * 0.7
         for name, shape in shapes.items()
     }
-    return train_many(lambda models, step: loss(models), start, steps, rate, schedule="cosine").losses.min().item()
+    lr = 0.05 if length is None else 0.02
+    return train_many(loss, start, steps, lr, schedule="cosine").losses.min().item()

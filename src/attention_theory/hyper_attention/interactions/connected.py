@@ -1,4 +1,4 @@
-"""What a linear layer without shared weights needs in order to represent pairwise interactions (Theorem 3.2)."""
+"""Features and ranks of a linear layer on pairs of tokens without shared weights (Theorem 3.2)."""
 
 import torch
 from jaxtyping import Float, Int
@@ -24,18 +24,17 @@ def pair_features(
 ) -> Float[Tensor, "samples features"]:
     """The products of one-hots ``e_{X(i)} ⊗ e_{X(j)}`` for output ``token`` = i (proof of Theorem 3.2).
 
-    Unshared, each partner j has ``size**2`` features of its own, as a fully connected map on pairs has weights of its
-    own for each; ``shared`` adds them up over j, as attention does.
+    Unshared, each partner j has ``size**2`` features, as a fully connected map on pairs has weights for each;
+    ``shared`` adds them up over j, as attention does.
     """
     hot = one_hot(symbols, size).to(torch.float64)
     pairs = torch.einsum("na,njb->njab", hot[:, token], hot).flatten(2)
     return pairs.sum(dim=1) if shared else pairs.flatten(1)
 
 
-def concatenated_features(symbols: Int[Tensor, "samples length"], size: int) -> Float[Tensor, "samples features"]:
-    """A constant and the one-hots of all tokens side by side: the input of a literal linear network (Theorem 3.2)."""
-    hot = one_hot(symbols, size).to(torch.float64).flatten(1)
-    return torch.cat([torch.ones_like(hot[:, :1]), hot], dim=1)
+def unshared_parameters(length: int, size: int) -> int:
+    """Free parameters of an unshared linear map on pairs, all outputs: ``L |S| (1 + (L-1)(|S|-1))`` (Theorem 3.2)."""
+    return length * size * (1 + (length - 1) * (size - 1))
 
 
 def relative_residual(features: Float[Tensor, "samples features"], targets: Float[Tensor, "samples outputs"]) -> float:
@@ -46,13 +45,3 @@ def relative_residual(features: Float[Tensor, "samples features"], targets: Floa
     fit = least_norm_solution(features, targets)
     spread = (targets - targets.mean(dim=0)).square().sum()
     return ((features @ fit - targets).square().sum() / spread).item()
-
-
-def unshared_parameters(length: int, size: int) -> int:
-    """Free parameters of an unshared linear map on pairs, all outputs: ``L |S| (1 + (L-1)(|S|-1))`` (Theorem 3.2).
-
-    Raises:
-        ParameterError: no token or no symbol.
-    """
-    require(length=(length, 1, None), size=(size, 1, None))
-    return length * size * (1 + (length - 1) * (size - 1))

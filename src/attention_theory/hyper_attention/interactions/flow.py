@@ -17,7 +17,7 @@ from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
-class Flow:
+class _Flow:
     """A path of gradient flow in one-hot coordinates, one entry a time (Appendix C)."""
 
     times: Float[Tensor, " times"]
@@ -35,7 +35,7 @@ def gradient_flow(
     tolerance: float = 1e-11,
     score: Float[Tensor, "size features"] | None = None,
     norm: float = 1.0,
-) -> Flow:
+) -> _Flow:
     """Follow ``dC/dt = -dL/dC``, ``dw/dt = -dL/dw`` of Theorems 4.4 and G.7, by Runge-Kutta of order eight.
 
     It starts from ``C = 0`` unless a score is given. ``end`` is the last time and ``tolerance`` the relative error that
@@ -54,8 +54,8 @@ def gradient_flow(
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
         score, value = state[:entries].reshape(target_array.shape), state[entries:]
-        gradients = gram_gradients(gram_array, target_array, score, value)
-        return -np.concatenate([norm**2 * gradients.score.ravel(), norm * gradients.value])
+        by_score, by_value = gram_gradients(gram_array, target_array, score, value)[:2]
+        return -np.concatenate([norm**2 * by_score.ravel(), norm * by_value])
 
     begin = torch.zeros_like(target) if score is None else score
     times = np.linspace(0.0, end, records)
@@ -63,7 +63,7 @@ def gradient_flow(
     path = solve_ivp(velocity, (0.0, end), start, "DOP853", times, rtol=tolerance, atol=tolerance / 100)
     states = torch.from_numpy(path.y.T.copy()).to(target)
     scores, values = states[:, :entries].unflatten(-1, target.shape), states[:, entries:]
-    return Flow(torch.from_numpy(times).to(target), scores, values, gram_gradients(gram, target, scores, values).loss)
+    return _Flow(torch.from_numpy(times).to(target), scores, values, gram_gradients(gram, target, scores, values)[2])
 
 
 def conserved(
@@ -77,30 +77,30 @@ def conserved(
 
 
 def drift_of_a_step(
-    path: Flow,
+    path: _Flow,
     gram: Float[Tensor, "size features features"],
     target: Float[Tensor, "size features"],
-    rate: float,
+    lr: float,
     score_factor: float = 1.0,
 ) -> float:
     """The largest change of :func:`conserved` by one step of descent from where the path has lost half of its loss.
 
-    It is of second order in ``rate``: half the step, a quarter of the change. Only midway does that say anything of the
+    It is of second order in ``lr``: half the step, a quarter of the change. Only midway does that say anything of the
     gradients, because there the first orders of ``w^2`` and ``|C|^2`` have to cancel; from ``C = 0``, where
     ``dL/dw = 0``, no gradient in C could break it. ``score_factor`` multiplies the gradient in C, to see it break.
     (Lemmas C.2 and G.9.)
 
     Raises:
-        ParameterError: a negative rate.
+        ParameterError: a negative ``lr``.
     """
-    require(rate=(rate, 0.0, None))
+    require(lr=(lr, 0.0, None))
     score, value = midway(path)
-    gradients = gram_gradients(gram, target, score, value)
-    after = conserved(score - rate * score_factor * gradients.score, value - rate * gradients.value)
+    by_score, by_value, _ = gram_gradients(gram, target, score, value)
+    after = conserved(score - lr * score_factor * by_score, value - lr * by_value)
     return (after - conserved(score, value)).abs().max().item()
 
 
-def midway(path: Flow) -> tuple[Float[Tensor, "size features"], Float[Tensor, " features"]]:
+def midway(path: _Flow) -> tuple[Float[Tensor, "size features"], Float[Tensor, " features"]]:
     """C and w where a path has lost half of its loss: neither start nor end of the flow of Appendix C."""
     place = int((path.losses - path.losses[0] / 2).abs().argmin())
     return path.score[place], path.value[place]
@@ -109,7 +109,7 @@ def midway(path: Flow) -> tuple[Float[Tensor, "size features"], Float[Tensor, " 
 def flow_limit(
     target: Float[Tensor, "... size features"], value: Float[Tensor, "... features"], norm: float = 1.0
 ) -> tuple[Float[Tensor, "... size features"], Float[Tensor, "... features"]]:
-    """Where the flow of Theorems 4.4 and G.7 from ``C = 0`` and positive w ends, in closed form, on versatile data.
+    """The end of the flow of Theorems 4.4 and G.7 from ``C = 0`` and positive w, in closed form, on versatile data.
 
     The functional tensor must become ``target`` and :func:`conserved` stays, so ``w_a^2`` solves a quadratic:
     ``w_a(inf)^2 = (w_a^2 + sqrt(w_a^4 + 4 |T*_{:,a}|^2 / c)) / 2`` and ``C(inf) = T* diag(1 / w(inf))``.

@@ -36,7 +36,7 @@ def synthesis(coefficients: Complex[Tensor, " period"]) -> Float[Tensor, " perio
 def window_coefficients(period: int, radius: int, form: Form = "correct") -> Float[Tensor, " period"]:
     """The coefficients of the window ``|n| <= 2 R`` in closed form (Lemma B.4).
 
-    They are right for ``4 R + 1 <= N``; the lemma does not ask for that, and ``form="printed"`` takes any radius.
+    They are right for ``4 R + 1 <= N``; the lemma does not require that, and ``form="printed"`` takes any radius.
 
     Raises:
         ParameterError: a window that meets itself on the loop, a period below 2, a negative radius or an unknown form.

@@ -22,13 +22,6 @@ def residuals(
     return linear_attention(tokens, score, value[:, None]).squeeze(-1) - targets
 
 
-def training_loss(
-    outputs: Float[Tensor, "samples tokens features"], targets: Float[Tensor, "samples tokens features"]
-) -> Float[Tensor, ""]:
-    """The squared error, summed over the tokens of a sequence and averaged over the sequences only (Section 4)."""
-    return (outputs - targets).square().sum(dim=(-2, -1)).mean()
-
-
 def loss_gradients(
     tokens: Float[Tensor, "samples tokens width"],
     targets: Float[Tensor, "samples tokens"],
@@ -63,8 +56,3 @@ def residual_maps(
     gram = tokens.mT @ tokens
     by_score = torch.einsum("nb,nia->niba", gram @ value, tokens).flatten(2)
     return by_score.flatten(0, 1), (tokens @ score @ gram).flatten(0, 1)
-
-
-def column_major(matrix: Float[Tensor, "rows columns"]) -> Float[Tensor, " entries"]:
-    """vec of Appendix C: the columns of a matrix one under the other."""
-    return matrix.mT.flatten()

@@ -13,7 +13,7 @@ same form (:mod:`attention_theory.hyper_attention.layers.pair_gram`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -23,16 +23,7 @@ from torch import Tensor
 from attention_theory.hyper_attention.interactions.interactions import counts
 from attention_theory.validation import refuse_unless, require
 
-Array = TypeVar("Array", Tensor, np.ndarray)
-
-
-@dataclass(frozen=True)
-class Gradients(Generic[Array]):
-    """Gradients of the loss in C and w, and the loss itself, of one layer or of many (Appendix C)."""
-
-    score: Array
-    value: Array
-    loss: Array
+_Array = TypeVar("_Array", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ def gram_loss(
     return (apart * _pull(gram, apart)).sum(dim=(-2, -1))
 
 
-def gram_gradients(gram: Array, target: Array, score: Array, value: Array) -> Gradients[Array]:
+def gram_gradients(gram: _Array, target: _Array, score: _Array, value: _Array) -> tuple[_Array, _Array, _Array]:
     """Gradients of the loss in C and w, and the loss itself, of one layer or of many (Appendix C).
 
     ``gram`` is (size, features, features), ``target`` and ``score`` are (..., size, features), ``value`` is
@@ -84,7 +75,7 @@ def gram_gradients(gram: Array, target: Array, score: Array, value: Array) -> Gr
     pulled = _pull(gram, apart)
     by_score = 2 * pulled * value[..., None, :]
     by_value = 2 * (pulled * score).sum(-2)
-    return Gradients(by_score, by_value, (apart * pulled).sum((-2, -1)))
+    return by_score, by_value, (apart * pulled).sum((-2, -1))
 
 
 def descend(
@@ -119,17 +110,17 @@ def descend(
     value = value.clone()
     losses, marks = [], []
     for step in range(steps):
-        gradients = gram_gradients(gram, target, score, value)
+        by_score, by_value, loss = gram_gradients(gram, target, score, value)
         if step % record_every == 0:
-            losses.append(gradients.loss)
+            losses.append(loss)
             marks.append(step)
-        score -= speed[:, 0, None, None] * gradients.score
-        value -= speed[:, 1, None] * gradients.value
+        score -= speed[:, 0, None, None] * by_score
+        value -= speed[:, 1, None] * by_value
     losses.append(gram_loss(gram, score * value.unsqueeze(-2), target))
     return Descent(score, value, torch.stack(losses), [*marks, steps])
 
 
-def _pull(gram: Array, apart: Array) -> Array:
+def _pull(gram: _Array, apart: _Array) -> _Array:
     """``G_a`` times row a, for every a: models are gathered, so that each ``G_a`` is read once for all of them."""
     rows = apart.reshape(-1, *apart.shape[-2:]).swapaxes(0, 1)
     return (rows @ gram).swapaxes(0, 1).reshape(apart.shape)

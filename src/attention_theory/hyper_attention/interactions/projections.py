@@ -10,25 +10,11 @@ from attention_theory.randomness import Seed, normal
 from attention_theory.validation import refuse_unless, require
 
 
-def largest_inner_product(vectors: Float[Tensor, "count width"]) -> float:
-    """The largest size of an inner product of two different ones of the vectors, made unit vectors (Remark F.1).
-
-    Raises:
-        ParameterError: a vector that is 0; fewer than two vectors.
-    """
-    refuse_unless(len(vectors) >= 2, f"vectors must be at least two, got {len(vectors)}")
-    norms = vectors.norm(dim=1, keepdim=True)
-    refuse_unless(bool((norms > 0).all()), "vectors must not be 0, which has no direction")
-    units = vectors / norms
-    products = units @ units.mT
-    return products.fill_diagonal_(0.0).abs().max().item()
-
-
 def width_for(count: int, accuracy: float, most: int, seed: Seed) -> int:
     """The width from which on ``count`` random vectors have all inner products at most ``accuracy`` (Remark F.1).
 
-    Vectors of ``most`` entries are drawn, and their first entries tried, by halving: the least such width, or ``most``
-    where none is found. (The largest inner product falls with the width but for chance.)
+    Vectors of ``most`` entries are drawn, and their first entries tried, by halving: the smallest such width, or
+    ``most`` where there is none. On average the largest inner product falls with the width.
 
     Raises:
         ParameterError: fewer than two vectors, an accuracy outside (0, 1), or no width.
@@ -38,12 +24,14 @@ def width_for(count: int, accuracy: float, most: int, seed: Seed) -> int:
     low, high = 0, most
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if largest_inner_product(vectors[:, :middle]) <= accuracy else (middle, high)
+        units = vectors[:, :middle] / vectors[:, :middle].norm(dim=1, keepdim=True)
+        largest = (units @ units.mT).fill_diagonal_(0.0).abs().max().item()
+        low, high = (low, middle) if largest <= accuracy else (middle, high)
     return high
 
 
 def missed_agreements(rows: Float[Tensor, "directions width"], features: int, values: int) -> float:
-    """The share of the squares that scores miss which ask of each feature whether two tokens agree in it (Remark F.1).
+    """The fraction of the squares missed by scores of whether two tokens agree in each feature (Remark F.1).
 
     Tokens are all combinations of ``values`` values of each feature, equally often, and the scores of feature a are one
     where two tokens have the same value of it, less the chance ``1 / values``. In whitened coordinates, ``values - 1``
@@ -63,7 +51,7 @@ def missed_agreements(rows: Float[Tensor, "directions width"], features: int, va
 
 
 def agreements(features: int, values: int) -> Float[Tensor, "features symbols symbols"]:
-    """Of each feature, whether two tokens agree in it; tokens are all combinations of values (Remark F.1).
+    """Tables of whether two tokens agree in each feature; tokens are all combinations of values (Remark F.1).
 
     Raises:
         ParameterError: no feature, fewer than two values, or more than 4096 combinations.
@@ -76,29 +64,18 @@ def agreements(features: int, values: int) -> Float[Tensor, "features symbols sy
     return torch.stack([(one[:, None] == one).to(torch.float64) for one in tokens.T])
 
 
-def most_rank(width: int, factors: int) -> int:
-    """The largest rank of an entrywise product of so many scores in so many dimensions (Remark F.1).
-
-    A product of ``factors`` linear forms of a key is a linear form of its symmetric tensor power.
-
-    Raises:
-        ParameterError: no dimension, or no factor.
-    """
-    require(width=(width, 1, None), factors=(factors, 1, None))
-    return math.comb(width + factors - 1, factors)
-
-
 def least_width(features: int, values: int) -> int:
     """The fewest dimensions in which products of one score a feature can have half the rank they need (Remark F.1).
 
     Whether two tokens agree in all features is the identity on ``values ** features`` symbols; a product of lower rank
-    than half of that misses more than half of its squares (Eckart and Young).
+    than half of that misses more than half of its squares (Eckart and Young). A product of A linear forms of a key is a
+    linear form of its symmetric tensor power, so its rank in d dimensions is at most ``(d + A - 1) choose A``.
 
     Raises:
         ParameterError: no feature, or fewer than two values.
     """
     require(features=(features, 1, None), values=(values, 2, None))
     width = 1
-    while 2 * most_rank(width, features) < values**features:
+    while 2 * math.comb(width + features - 1, features) < values**features:
         width += 1
     return width

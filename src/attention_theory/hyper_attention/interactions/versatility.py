@@ -18,18 +18,10 @@ _ZERO = 1e-11
 
 @dataclass(frozen=True)
 class Versatility:
-    """Rank and smallest singular value of the data matrix of every symbol (Assumption 4.2 asks for full rank)."""
+    """Rank and smallest singular value of the data matrix of every symbol (full under Assumption 4.2)."""
 
     ranks: Int[Tensor, " size"]
     least: Float[Tensor, " size"]
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Covariance and second moment ``E[s s^T]`` of the counts (Assumption E.1)."""
-
-    covariance: Float[Tensor, "size size"]
-    second: Float[Tensor, "size size"]
 
 
 def data_matrix(symbols: Int[Tensor, "samples length"], symbol: int, size: int) -> Float[Tensor, "rows size"]:
@@ -64,7 +56,7 @@ def versatility(symbols: Int[Tensor, "samples length"], size: int) -> Versatilit
 def visible_part(
     symbols: Int[Tensor, "samples length"], tensor: Float[Tensor, "size size"]
 ) -> Float[Tensor, "size size"]:
-    """What the data see of a functional tensor: each row projected on the row space of its data matrix.
+    """The part of a functional tensor that the data see: each row projected on the row space of its data matrix.
 
     It has the same outputs on these sequences, and of all such tensors it is the smallest: the least-squares fit, with
     zero training error (Theorem 4.6).
@@ -76,7 +68,7 @@ def visible_part(
 
 
 def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " size"]:
-    """What the data matrix of ``symbol`` cannot see if no token repeats (Remark D.1): ``1 - L`` at it, 1 elsewhere.
+    """The null vector of the data matrix of ``symbol`` if no token repeats (Remark D.1): ``1 - L`` at it, 1 elsewhere.
 
     Raises:
         ParameterError: a symbol that is none of them, or no token.
@@ -85,13 +77,6 @@ def unique_null_vector(symbol: int, size: int, length: int) -> Float[Tensor, " s
     vector = torch.ones(size, dtype=torch.float64)
     vector[symbol] = 1.0 - length
     return vector
-
-
-def count_moments(symbols: Int[Tensor, "samples length"], size: int) -> Moments:
-    """Covariance and second moment of the counts over the given sequences (Assumption E.1)."""
-    rows = counts(symbols, size)
-    centred = rows - rows.mean(dim=0)
-    return Moments(centred.mT @ centred / len(rows), rows.mT @ rows / len(rows))
 
 
 def uniform_second_moment(length: int, size: int) -> Float[Tensor, "size size"]:
@@ -152,7 +137,7 @@ def misses_versatility(symbols: Int[Tensor, "... samples length"], size: int) ->
     A symbol that no sequence holds has an empty data matrix, of rank 0.
     """
     rows = counts(symbols, size)
-    with_symbol = [misses_full_rank(rows * (rows[..., symbol, None] > 0)) for symbol in range(size)]
+    with_symbol = [_misses_full_rank(rows * (rows[..., symbol, None] > 0)) for symbol in range(size)]
     return torch.stack(with_symbol).any(dim=0)
 
 
@@ -179,10 +164,10 @@ def rank_fails(draws: int, samples: int, length: int, size: int, seed: Seed) -> 
     """
     require(draws=(draws, 1, None), samples=(samples, 1, None))
     symbols = sample_sequences(draws * samples, length, size, seed)
-    return misses_full_rank(counts(symbols, size).reshape(draws, samples, size))
+    return _misses_full_rank(counts(symbols, size).reshape(draws, samples, size))
 
 
-def misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
+def _misses_full_rank(rows: Float[Tensor, "... samples size"]) -> Bool[Tensor, "..."]:
     """Whether each count matrix has a rank below the number of symbols, from the eigenvalues of ``S^T S`` (App. E)."""
     values = torch.linalg.eigvalsh(rows.mT @ rows)
     return values[..., 0] <= _ZERO * values[..., -1]

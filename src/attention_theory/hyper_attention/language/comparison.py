@@ -1,4 +1,4 @@
-"""What Tables 1 and 2 say of the gaps between models: their mean, their interval in words, and what it tells."""
+"""Gaps between the models of Tables 1 and 2: their mean, their interval in words, and its reading."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def in_words(interval: tuple[float, float]) -> str:
 
 
 def reading(interval: tuple[float, float]) -> str:
-    """What the interval of a gap tells: ``better`` or ``worse`` where it is clear of 0, ``not told`` where it is not.
+    """The reading of the interval of a gap: ``better`` or ``worse`` where it is clear of 0, else ``not told``.
 
     A gap is a loss less that of the model it is compared with, so that negative is better (Section 7.2).
     """

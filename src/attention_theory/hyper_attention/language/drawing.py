@@ -18,7 +18,7 @@ def draw_courses(
 ) -> None:
     """Draw held-out losses against the steps, and at the end how far each model is below that without attention.
 
-    The start, where all models are alike, is left out. (Section 7.2; means over the seeds.)
+    The start, where all models are alike, is left out. The curves are means over the seeds (Section 7.2).
 
     Args:
         learning: a matplotlib axis, of losses against steps.

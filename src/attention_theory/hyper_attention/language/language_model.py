@@ -33,40 +33,21 @@ TABLE_1_VARIANTS: dict[str, Callable[[int], nn.Module]] = {
 }
 
 
-class NoAttention(nn.Module):
-    """No attention block: nothing is added to a token, which sees no other. (The floor under Tables 1 and 2.)
-
-    Args:
-        width: the features of a token; nothing depends on it.
-
-    Raises:
-        ParameterError: no feature.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        require(width=(width, 1, None))
+class _NoAttention(nn.Module):
+    """A block that adds nothing: a token sees no other (the floor under Tables 1 and 2)."""
 
     def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
         return torch.zeros_like(x)
 
 
-class MeanOfThePast(nn.Module):
-    """Attention without queries and keys: every token gets the mean of the values up to its own.
+class _MeanOfThePast(nn.Module):
+    """Attention without queries and keys: every token gets the mean of the values up to its position.
 
-    Its weights are what a softmax gives before its scores are learned. A model with scores has learned to attend as
-    far as it is better than this one. (The bar for the attention of Tables 1 and 2.)
-
-    Args:
-        width: the features of a token.
-
-    Raises:
-        ParameterError: no feature.
+    Its weights are those of a softmax before its scores are learned: the threshold for attention in Tables 1 and 2.
     """
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        require(width=(width, 1, None))
         self.values, self.out = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
 
     def forward(self, x: Float[Tensor, "batch tokens width"]) -> Float[Tensor, "batch tokens width"]:
@@ -74,8 +55,11 @@ class MeanOfThePast(nn.Module):
         return self.out(self.values(x).cumsum(dim=1) / seen[:, None])
 
 
-#: What a model with attention has to beat before its attention says anything.
-BASELINES: dict[str, Callable[[int], nn.Module]] = {"no attention": NoAttention, "mean of the past": MeanOfThePast}
+#: Attention is useful as far as a model with it is better than these.
+BASELINES: dict[str, Callable[[int], nn.Module]] = {
+    "no attention": lambda width: _NoAttention(),
+    "mean of the past": _MeanOfThePast,
+}
 
 
 class Block(nn.Module):

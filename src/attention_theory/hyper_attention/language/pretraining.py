@@ -17,7 +17,7 @@ from attention_theory.validation import refuse_unless, require, require_some
 
 @dataclass(frozen=True)
 class Training:
-    """What is fixed for every model of a table.
+    """Settings shared by every model of a table.
 
     Printed: the steps, the tokens of a batch, the largest rate and its fall to a tenth. The rest is GPT-3's.
 
@@ -103,8 +103,8 @@ def pretrain(
     model and AdamW works entry by entry. Equal seeds draw equal batches, which every kind gets.
 
     Args:
-        kinds: tokens to logits, one model a seed of each kind. Those of a kind are alike but for their weights, which
-            are left as they are; kinds differ in their attention blocks alone.
+        kinds: tokens to logits, one model per seed of a kind. Those of a kind are alike except for their weights,
+            which are left as they are; kinds differ in their attention blocks alone.
         corpus: batches are drawn from its training tokens, losses taken on the others.
         training: the settings.
         seeds: of the batches.
@@ -186,7 +186,7 @@ def gaps(courses: Sequence[Course], others: Sequence[Course]) -> list[float]:
     """The last loss of a model less that of another, seed by seed, in nats; negative where the first is better.
 
     Equal seeds see equal batches, so the runs are pairs: the noise is the spread of the gaps, not that of the losses.
-    (Tables 1 and 2 give one number a model.)
+    Tables 1 and 2 give one number per model.
 
     Raises:
         ParameterError: not equally many runs of both.
@@ -239,8 +239,8 @@ def unigram_loss(corpus: Corpus) -> float:
 def bigram_loss(corpus: Corpus, share: float = 0.05) -> float:
     """Nats a token for a table that counts how often each token follows each other one: no layer, nothing learned.
 
-    A token has been seen ``share`` times after every token before counting begins. A model without attention can come
-    to this and hardly further, since it sees one token. (A mark beside Tables 1 and 2.)
+    A token has been seen ``share`` times after every token before counting begins. A model without attention sees one
+    token, so it cannot do much better: a baseline for Tables 1 and 2.
 
     Raises:
         ParameterError: a share that is not positive.

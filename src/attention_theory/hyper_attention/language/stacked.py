@@ -18,11 +18,11 @@ from attention_theory.hyper_attention.language.language_model import Block, Lang
 from attention_theory.validation import ParameterError, require_some
 
 
-class StackedLinear(nn.Module):
+class _StackedLinear(nn.Module):
     """Linear maps of several models; the rows of its input are those of the first model, then of the second, ...
 
     Args:
-        maps: one a model, all of one shape. (The linear maps of Definitions F.3 and G.1 and of the perceptrons.)
+        maps: one per model, all of one shape: those of Definitions F.3 and G.1 and of the perceptrons.
     """
 
     def __init__(self, maps: Sequence[nn.Linear]) -> None:
@@ -37,7 +37,7 @@ class StackedLinear(nn.Module):
         return mapped.reshape(*x.shape[:-1], -1)
 
 
-class StackedNorm(nn.Module):
+class _StackedNorm(nn.Module):
     """Layer normalisations of several models, with their own factors and offsets (Section 7.2's block)."""
 
     def __init__(self, norms: Sequence[nn.LayerNorm]) -> None:
@@ -49,7 +49,7 @@ class StackedNorm(nn.Module):
         return torch.addcmul(self.bias[:, None], rows, self.weight[:, None]).reshape(x.shape)
 
 
-class SideBySide(nn.Module):
+class _SideBySide(nn.Module):
     """Attention blocks of several kinds; each gets its share of the sequences, which lie kind by kind (Section 7.2).
 
     Args:
@@ -68,7 +68,7 @@ class StackedModels(nn.Module):
     """Several :class:`LanguageModel` as one network (Tables 1 and 2), kind by kind.
 
     Args:
-        kinds: equally many models of each kind, at least one. Those of a kind are alike but for their weights, which
+        kinds: equally many models of each kind, at least one. Those of a kind are alike except for their weights, which
             are copied; kinds differ in their attention blocks alone.
 
     Raises:
@@ -89,7 +89,7 @@ class StackedModels(nn.Module):
         depth = range(len(models[0].blocks))
         layers = [[[cast(Block, one.blocks[layer]) for one in some] for some in kinds] for layer in depth]
         self.blocks = nn.Sequential(*(_stack_blocks(layer) for layer in layers))
-        self.norm = StackedNorm([one.norm for one in models])
+        self.norm = _StackedNorm([one.norm for one in models])
         self.kinds = len(kinds)
 
     def forward(self, tokens: Int[Tensor, "models batch length"]) -> Float[Tensor, "models rows vocabulary"]:
@@ -107,7 +107,7 @@ class StackedModels(nn.Module):
         own: set[nn.Parameter] = set()
         others: set[nn.Parameter] = set()
         for one in self.blocks:
-            if isinstance(one.attention, SideBySide):
+            if isinstance(one.attention, _SideBySide):
                 for place, block in enumerate(one.attention.blocks):
                     (own if place == kind else others).update(block.parameters())
         shared = slice(kind * each, (kind + 1) * each)
@@ -124,7 +124,7 @@ def _stack(values: Sequence[Tensor]) -> nn.Parameter:
 
 
 #: What has weights of its own, and how several of them become one; what has none is taken as it is.
-_STACKED: dict[type[nn.Module], Callable[[list], nn.Module]] = {nn.Linear: StackedLinear, nn.LayerNorm: StackedNorm}
+_STACKED: dict[type[nn.Module], Callable[[list], nn.Module]] = {nn.Linear: _StackedLinear, nn.LayerNorm: _StackedNorm}
 
 
 def _stack_module(modules: Sequence[nn.Module]) -> nn.Module:
@@ -147,5 +147,5 @@ def _stack_blocks(kinds: Sequence[Sequence[Block]]) -> Block:
     for name in ("before_attention", "before_mlp", "mlp"):
         setattr(stacked, name, _stack_module([getattr(one, name) for one in blocks]))
     attention = [_stack_module([one.attention for one in some]) for some in kinds]
-    stacked.attention = attention[0] if len(attention) == 1 else SideBySide(attention)
+    stacked.attention = attention[0] if len(attention) == 1 else _SideBySide(attention)
     return stacked

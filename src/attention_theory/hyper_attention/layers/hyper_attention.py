@@ -46,9 +46,9 @@ class HyperAttention(TupleBlock):
         sum_over: how the positions of a tuple stand to each other: ``ge`` in Definition G.1, ``gt`` in Remark G.2.
         sharing: one key and one value projection for every member of the tuple (Definition G.1) or one each (G.3).
         is_causal: every member at the query or before it.
-        separate_output: keep the last value factor (``d_h x R`` a head) and the output matrix (``d x d``) apart, as
-            printed. They are two linear maps in a row, so by default they are one of ``d x H R``; only then does order
-            3 with sharing have the parameters of self-attention.
+        separate_output: keep the last value factor (``d_h x R`` a head) and the output matrix (``d x d``) apart, as in
+            the paper. They are two linear maps in a row, so by default they are one of ``d x H R``; only then does
+            order 3 with sharing have the parameters of self-attention.
         bias: a bias in every projection.
 
     Raises:
@@ -162,7 +162,7 @@ def hyper_attention_parameters(
 ) -> int:
     """Parameters of :class:`HyperAttention`: ``4 d^2`` with sharing and ``2 n d^2`` without, where ``H R = d``.
 
-    ``separate_output`` adds ``d^2``. (Definitions G.1 and G.3; Table 1.)
+    ``separate_output`` adds ``d^2`` (Definitions G.1 and G.3; Table 1).
 
     Raises:
         ParameterError: as for the block.
@@ -172,30 +172,3 @@ def hyper_attention_parameters(
     projections = 1 + 2 * (1 if sharing else order - 1)
     out = (embed_dim // num_heads) * inner + embed_dim**2 if separate_output else embed_dim * inner
     return projections * embed_dim * inner + out
-
-
-def allowed_triples(tokens: int) -> int:
-    """Triples ``j2 <= j1 <= i``: the scores that a causal, ordered layer of order 3 needs (Definition G.1).
-
-    Raises:
-        ParameterError: a negative number of tokens, or one that is not whole.
-    """
-    require(tokens=(tokens, 0, None))
-    return tokens * (tokens + 1) * (tokens + 2) // 6
-
-
-def hyper_attention_flops(
-    tokens: int, embed_dim: int, num_heads: int = 1, rank: int | None = None, sharing: bool = True
-) -> int:
-    """Multiplications and additions of the matrix products of a causal, ordered order-3 layer for one sequence.
-
-    Every allowed triple costs ``2 R`` for its score and ``2 R`` for its share of the weighted sum, in every head
-    (Table 3).
-
-    Raises:
-        ParameterError: no token, and as for the block.
-    """
-    require(tokens=(tokens, 1, None))
-    inner = embed_dim if rank is None else num_heads * rank
-    projections = 2 * tokens * hyper_attention_parameters(embed_dim, num_heads, 3, rank, sharing)
-    return projections + 4 * inner * allowed_triples(tokens)

@@ -197,36 +197,3 @@ def _head_dim(embed_dim: int, orders: Sequence[int]) -> int:
 def _factors(features: Tensor, order: int, width: int) -> tuple[Float[Tensor, "... heads tokens width"], ...]:
     """Cut (..., tokens, heads * order * width) into one tensor a factor."""
     return features.unflatten(-1, (-1, order, width)).movedim(-2, 0).transpose(-3, -2).unbind(0)
-
-
-def hyper_feature_parameters(embed_dim: int, orders: Sequence[int], value_product: bool = False) -> int:
-    """Parameters of the block: ``4 d^2``, and ``(3 + A) d^2`` with value products at one order (Remark F.4).
-
-    Raises:
-        ParameterError: as for the block.
-    """
-    head_dim = _head_dim(embed_dim, orders)
-    return 3 * embed_dim**2 + embed_dim * head_dim * (sum(orders) if value_product else len(orders))
-
-
-def hyper_feature_flops(tokens: int, embed_dim: int, orders: Sequence[int], value_product: bool = False) -> int:
-    """Multiplications and additions of the matrix products for one sequence: projections, scores, weighted sums.
-
-    The scores of a head cost ``2 T^2 d_h`` at every order, because its factors share the head's features (Table 2).
-
-    Raises:
-        ParameterError: no token, and as for the block.
-    """
-    require(tokens=(tokens, 1, None))
-    projections = 2 * tokens * hyper_feature_parameters(embed_dim, orders, value_product)
-    return projections + 2 * 2 * tokens**2 * embed_dim
-
-
-def product_flops(tokens: int, orders: Sequence[int]) -> int:
-    """The entrywise multiplications that it adds to self-attention, ``(A - 1) T^2`` a head (Table 2).
-
-    Raises:
-        ParameterError: no token or an order below 1.
-    """
-    require(tokens=(tokens, 1, None), orders=(Each(orders), 1, None))
-    return sum(order - 1 for order in orders) * tokens**2

@@ -12,7 +12,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from attention_theory.hyper_attention.interactions.interactions import counts
 from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs, allowed_tuples
 from attention_theory.validation import ParameterError
 
@@ -101,18 +100,19 @@ def tuple_counts(
     return zeros.scatter_add_(-1, held, torch.ones_like(held, dtype=torch.float64))
 
 
-def pair_features(symbols: Int[Tensor, "samples tokens"], size: int) -> Float[Tensor, "rows features"]:
-    """What a linear attention layer is linear in (Eq. 30): for every token its symbol times the counts."""
-    return _by_symbol(symbols, size, counts(symbols, size))
+def tuple_features(
+    symbols: Int[Tensor, "samples tokens"], size: int, members: int, sum_over: Sum = "all"
+) -> Float[Tensor, "rows features"]:
+    """Features of every token in which a layer of order ``members + 1`` is linear: its symbol times the tuple counts.
 
-
-def triple_features(symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum) -> Float[Tensor, "rows features"]:
-    """What linear HyperAttention of order 3 knows of every token: its symbol times the pair counts (Appendix G.4).
+    With one member these are the features of linear attention (Eq. 30), with two those of Appendix G.4.
 
     Raises:
-        ParameterError: an unknown sum.
+        ParameterError: no token, no member or an unknown sum.
     """
-    return _by_symbol(symbols, size, pair_counts(symbols, size, sum_over).flatten(-2))
+    hot = one_hot(symbols, size).to(torch.float64)
+    held = tuple_counts(symbols, size, members, sum_over)
+    return (hot[..., None] * held[:, None, None, :]).flatten(2).flatten(0, 1)
 
 
 def tensor_from_factors(factors: Sequence[Float[Tensor, "width rank"]]) -> Float[Tensor, "width ..."]:
@@ -167,8 +167,3 @@ def _sum_tuples(weights: Tensor, values: Tensor, order: int, sum_over: Sum) -> F
     mask = allowed_tuples(weights.shape[-1], order - 1, sum_over, causal=False, device=weights.device)
     members = _MEMBERS[:order]
     return torch.einsum(f"...{members},...{members[1:]}z->...iz", weights * mask, values)
-
-
-def _by_symbol(symbols: Tensor, size: int, features: Float[Tensor, "samples features"]) -> Float[Tensor, "rows all"]:
-    hot = one_hot(symbols, size).to(features.dtype)
-    return (hot[..., None] * features[:, None, None, :]).flatten(2).flatten(0, 1)

@@ -24,8 +24,8 @@ from attention_theory.validation import require
 
 #: Scores held at once, unless one position ``j1`` alone takes more: what a core's cache holds, and on a GPU enough to
 #: keep it busy.
-BLOCK_SCORES = 1 << 18
-GPU_BLOCK_SCORES = 1 << 26
+_BLOCK_SCORES = 1 << 18
+_GPU_BLOCK_SCORES = 1 << 26
 
 #: The same sum with the roles of the two members exchanged.
 _EXCHANGED: dict[Sum, Sum] = {"le": "ge", "lt": "gt"}
@@ -54,7 +54,7 @@ def pair_attention(
         sum_over: which pairs are in the sum.
         causal: whether both members must be at the query or before it.
         hidden: true where query ``i`` must not see token ``j`` as either member.
-        block: positions ``j1`` taken at once, at least 1; chosen to fit :data:`BLOCK_SCORES` unless given.
+        block: positions ``j1`` taken at once, at least 1; chosen to fit :data:`_BLOCK_SCORES` unless given.
 
     Raises:
         ParameterError: an unknown sum, no token, or a block below 1.
@@ -119,7 +119,7 @@ class _Block:
         """The scores of the block's triples, minus infinity at those that are not in the sum.
 
         What the slices leave in wrongly stands in its first queries and its last second members; nothing else is
-        looked at, but for the causal sum over all pairs.
+        looked at, except in the causal sum over all pairs.
         """
         scores = self.by_first(self.lifted(queries, keys1) @ keys2[:, self.second].mT)
         place = torch.arange(max(self.queries.stop, self.second.stop), device=scores.device)
@@ -148,10 +148,10 @@ class _Sum:
 
     @classmethod
     def over(cls, queries: Tensor, sum_over: Sum, causal: bool, block: int | None) -> "_Sum":
-        """A sum whose blocks are as long as given, or as :data:`BLOCK_SCORES` allows."""
+        """A sum whose blocks are as long as given, or as :data:`_BLOCK_SCORES` allows."""
         batch, tokens = queries.shape[:2]
         if block is None:
-            held = BLOCK_SCORES if queries.device.type == "cpu" else GPU_BLOCK_SCORES
+            held = _BLOCK_SCORES if queries.device.type == "cpu" else _GPU_BLOCK_SCORES
             block = min(tokens, max(1, held // (max(batch, 1) * tokens * tokens)))
             if causal:  # what a block spares is what lies before it: a few blocks there must be
                 block = min(block, max(1, tokens // 4))

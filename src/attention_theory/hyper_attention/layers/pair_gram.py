@@ -3,7 +3,7 @@
 In one-hot coordinates the output at a token of symbol ``a`` is ``sum over pairs p of Gamma_p C[a, p] w[p]``, with
 ``p`` a pair of symbols and ``Gamma`` the pair counts. This is linear attention with pairs in the place of symbols. So
 the loss, its gradients and their flow are those of :mod:`attention_theory.hyper_attention.interactions.gram` and
-:mod:`attention_theory.hyper_attention.interactions.flow`, with :func:`pair_gram` for the Gram tensors.
+:mod:`attention_theory.hyper_attention.interactions.flow`, with :func:`tuple_gram` for the Gram tensors.
 """
 
 import torch
@@ -18,22 +18,10 @@ from attention_theory.hyper_attention.layers.sums import Sum, allowed_pairs
 from attention_theory.validation import FORMS, Form, require
 
 
-def pair_gram(
-    symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le"
-) -> Float[Tensor, "size pairs pairs"]:
-    """``G[a] = (1/B) sum_n s_a vec(Gamma) vec(Gamma)^T`` (Eq. 48).
-
-    Raises:
-        ParameterError: an unknown sum.
-    """
-    rows = pair_counts(symbols, size, sum_over).flatten(-2)
-    return torch.einsum("na,np,nq->apq", counts(symbols, size), rows, rows) / len(symbols)
-
-
 def tuple_gram(
-    symbols: Int[Tensor, "samples tokens"], size: int, members: int, sum_over: Sum = "le"
+    symbols: Int[Tensor, "samples tokens"], size: int, members: int = 2, sum_over: Sum = "le"
 ) -> Float[Tensor, "size tuples tuples"]:
-    """As :func:`pair_gram` for layers of order ``members + 1``: tuples in the place of pairs (Appendix G.4).
+    """``G[a] = (1/B) sum_n s_a vec(Gamma) vec(Gamma)^T`` (Eq. 48), for layers of order ``members + 1``.
 
     Raises:
         ParameterError: no token, no member or an unknown sum.
@@ -43,35 +31,22 @@ def tuple_gram(
 
 
 def tuple_versatility(
-    symbols: Int[Tensor, "samples tokens"], size: int, members: int, sum_over: Sum = "le"
+    symbols: Int[Tensor, "samples tokens"], size: int, members: int = 2, sum_over: Sum = "le"
 ) -> Versatility:
-    """Rank and least singular value of the tuple counts of the sequences that hold a symbol (Assumption G.10).
+    """Rank and least singular value of ``Z``, for every symbol (Assumption G.10 is rank ``size ** members``).
+
+    The rows of ``Z`` are the tuple counts of the sequences that hold the symbol. With fewer rows than combinations the
+    least singular value is 0.
 
     Raises:
         ParameterError: no token, no member or an unknown sum.
     """
-    return _versatility_of(tuple_counts(symbols, size, members, sum_over), symbols, size)
-
-
-def pair_versatility(symbols: Int[Tensor, "samples tokens"], size: int, sum_over: Sum = "le") -> Versatility:
-    """Rank and least singular value of ``Z``, for every symbol (Assumption G.10 asks for rank ``size ** 2``).
-
-    The rows of the matrix ``Z`` of a symbol are ``vec(Gamma)`` of the sequences that hold it. With fewer rows than
-    pairs the least singular value is 0.
-
-    Raises:
-        ParameterError: an unknown sum.
-    """
-    return _versatility_of(pair_counts(symbols, size, sum_over).flatten(-2), symbols, size)
-
-
-def _versatility_of(rows: Float[Tensor, "samples tuples"], symbols: Tensor, size: int) -> Versatility:
-    tuples = rows.shape[-1]
+    rows = tuple_counts(symbols, size, members, sum_over)
     ranks, least = [], []
     for symbol in range(size):
         values = torch.linalg.svdvals(rows[(symbols == symbol).any(dim=1)])
         ranks.append(int((values > 1e-9 * values[0]).sum()) if len(values) else 0)
-        least.append(values[-1].item() if len(values) == tuples else 0.0)
+        least.append(values[-1].item() if len(values) == rows.shape[-1] else 0.0)
     return Versatility(torch.tensor(ranks, device=rows.device), rows.new_tensor(least))
 
 

@@ -1,4 +1,4 @@
-"""Which tuples of positions a HyperAttention sum runs over.
+"""The tuples of positions that a HyperAttention sum runs over.
 
 The paper is not of one mind: Theorem G.4 and Eqs. 42 and 43 sum over every tuple, Definitions 6.1 and G.5 over
 ``j1 <= j2``, Definition G.1 over ``j1 >= j2``, Remark G.2 over ``j1 > j2``, and the ternary synergies of Section 6 over

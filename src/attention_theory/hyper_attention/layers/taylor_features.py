@@ -20,7 +20,7 @@ def taylor_features(rows: Float[Tensor, "... rank"], degree: int) -> Float[Tenso
     """The features ``phi`` of Appendix G.3: all monomials up to ``degree``, each over the cube root of its factorial.
 
     The three-way product of the features of q, k and l is the exponential series of ``sum_s q_s k_s l_s``, cut after
-    ``degree``. There are :func:`taylor_width` features.
+    ``degree``. There are ``(R + p) choose p`` features: the ``R_2`` of Appendix G.3, above R.
 
     Raises:
         ParameterError: a negative degree.
@@ -32,16 +32,6 @@ def taylor_features(rows: Float[Tensor, "... rank"], degree: int) -> Float[Tenso
             repeats = math.prod(math.factorial(factors.count(factor)) for factor in set(factors))
             features.append(rows[..., list(factors)].prod(dim=-1) / repeats ** (1 / 3))
     return torch.stack(features, dim=-1)
-
-
-def taylor_width(rank: int, degree: int) -> int:
-    """The number of features of :func:`taylor_features`, ``(R + p) choose p``: the ``R_2`` of Appendix G.3, above R.
-
-    Raises:
-        ParameterError: a rank below 1 or a negative degree.
-    """
-    require(rank=(rank, 1, None), degree=(degree, 0, None))
-    return math.comb(rank + degree, degree)
 
 
 def approximate_pair_attention(

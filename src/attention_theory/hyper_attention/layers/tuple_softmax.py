@@ -16,13 +16,8 @@ def tuple_scores(
     queries: Float[Tensor, "... tokens rank"], keys: Sequence[Float[Tensor, "... tokens rank"]]
 ) -> Float[Tensor, "..."]:
     """``sum over s of Q[i, s] K1[j1, s] ... K_{n-1}[j_{n-1}, s]`` (Def. G.3), axes ``i, j1, ..., j_{n-1}`` last."""
-    return _tuple_products([queries, *keys])
-
-
-def _tuple_products(factors: Sequence[Tensor]) -> Tensor:
-    """Join rows of every factor by their product over the last feature axis, one new axis a factor."""
-    axes = "ijklmnop"[: len(factors)]
-    return torch.einsum(",".join(f"...{axis}s" for axis in axes) + f"->...{axes}", *factors)
+    axes = "ijklmnop"[: len(keys) + 1]
+    return torch.einsum(",".join(f"...{axis}s" for axis in axes) + f"->...{axes}", queries, *keys)
 
 
 def tuple_weights(

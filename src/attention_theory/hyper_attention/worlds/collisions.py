@@ -4,8 +4,6 @@ Agents are circles of radius R on an N by N grid; y is looped, x ends at a wall.
 per unit of time until it reaches the wall, and pays 1 for every other agent that it ever touches.
 """
 
-from dataclasses import dataclass
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -13,18 +11,7 @@ from torch import Tensor
 from attention_theory.validation import Each, require
 
 
-@dataclass(frozen=True)
-class Run:
-    """A simulated run (Appendix B.1).
-
-    ``paths`` holds (x, y) of each agent at each time, ``touched`` who touched whom by the end.
-    """
-
-    paths: Int[Tensor, "times runs agents 2"]
-    touched: Bool[Tensor, "runs agents agents"]
-
-
-def circular_distance(first: Int[Tensor, "..."], second: Int[Tensor, "..."], grid: int) -> Int[Tensor, "..."]:
+def _circular_distance(first: Int[Tensor, "..."], second: Int[Tensor, "..."], grid: int) -> Int[Tensor, "..."]:
     """The distance on a loop of ``grid`` cells (Eq. 4)."""
     apart = (first - second).abs()
     return torch.minimum(apart, grid - apart)
@@ -38,13 +25,18 @@ def window_matrix(grid: int, radius: int) -> Float[Tensor, "grid grid"]:
     """
     require(grid=(grid, 2, None), radius=(radius, 0, None))
     heights = torch.arange(grid)
-    return (circular_distance(heights[:, None], heights[None, :], grid) <= 2 * radius).to(torch.float64)
+    return (_circular_distance(heights[:, None], heights[None, :], grid) <= 2 * radius).to(torch.float64)
 
 
-def simulate(starts: Int[Tensor, "runs agents 2"], grid: int, radius: int) -> Run:
-    """Move every agent to the wall, one step at a time, and note who touches whom on the way.
+def simulate(
+    starts: Int[Tensor, "runs agents 2"], grid: int, radius: int
+) -> tuple[Int[Tensor, "times runs agents 2"], Bool[Tensor, "runs agents agents"]]:
+    """Move every agent to the wall, one step at a time, and note which agents touch on the way.
 
     Two agents touch when their centres are at most ``2 R`` apart (Appendix B.1).
+
+    Returns:
+        (x, y) of each agent at each time, and which agents touched by the end.
 
     Raises:
         ParameterError: a start outside the grid, or a negative radius.
@@ -55,8 +47,8 @@ def simulate(starts: Int[Tensor, "runs agents 2"], grid: int, radius: int) -> Ru
     for _ in range(grid):
         x, y = paths[-1].unbind(dim=-1)
         across = (x[..., :, None] - x[..., None, :]).abs()
-        along = circular_distance(y[..., :, None], y[..., None, :], grid)
+        along = _circular_distance(y[..., :, None], y[..., None, :], grid)
         touched |= across**2 + along**2 <= (2 * radius) ** 2
         paths.append(torch.stack([(x + 1).clamp(max=grid - 1), y], dim=-1))
     others = ~torch.eye(starts.shape[1], dtype=torch.bool, device=starts.device)
-    return Run(torch.stack(paths), touched & others)
+    return torch.stack(paths), touched & others

@@ -5,7 +5,6 @@ multiplies factors ``f_a(phi_i, theta_j)``, each a table over one feature of the
 looked at, and weights ``w_a(gamma_j)`` of the entity looked at.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -16,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from attention_theory.validation import Each, refuse_unless, require
+from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -122,29 +121,6 @@ def product_tables(
 def block_parameters(heads: Sequence[CoupledHead]) -> int:
     """The entries of all tables ``f_a``: the blocks of the score matrices that are not zero (Section 5, App. F.1)."""
     return sum(factor.table.numel() for head in heads for factor in head.factors)
-
-
-def dense_parameters(order: int, sizes: Sequence[int], features: int = 1) -> int:
-    """``A (d^2 + d d_2)``: all entries of the score and value matrices of one head of width ``d = sum_phi |S_phi|``.
-
-    ``features`` is ``d_2``; with 0 the score matrices alone are counted (Definition 5.1).
-
-    Raises:
-        ParameterError: an order or a size below 1, or a negative number of features.
-    """
-    require(order=(order, 1, None), sizes=(Each(sizes), 1, None), features=(features, 0, None))
-    width = sum(sizes)
-    return order * (width**2 + width * features)
-
-
-def product_parameters(sizes: Sequence[int]) -> int:
-    """``(prod_phi |S_phi|)^2``: the scores of self-attention on one symbol for every combination of values (App. F.1).
-
-    Raises:
-        ParameterError: a size below 1.
-    """
-    require(sizes=(Each(sizes), 1, None))
-    return math.prod(sizes) ** 2
 
 
 def _block(sizes: Sequence[int], feature: int) -> slice:

@@ -1,4 +1,4 @@
-"""Which alleles are active: a dictionary of activations as one attention layer (Example 2, Appendix B.2).
+"""Active alleles: a dictionary of activations as one attention layer (Example 2, Appendix B.2).
 
 The dictionary maps an allele to the alleles that activate it; an empty list means always active, and an allele that
 is not in it is never active. The paper's weights ``1/m`` for an allele with m activators return the *share* of its
@@ -14,11 +14,11 @@ from torch import Tensor
 from attention_theory.hyper_attention.interactions.interactions import counts
 from attention_theory.validation import FORMS, Each, Form, ParameterError, require
 
-Dictionary = Mapping[int, Sequence[int]]
+_Dictionary = Mapping[int, Sequence[int]]
 
 
 def activation_score(
-    dictionary: Dictionary, size: int, form: Form = "correct", length: int | None = None
+    dictionary: _Dictionary, size: int, form: Form = "correct", length: int | None = None
 ) -> Float[Tensor, "size size"]:
     """The score matrix of Appendix B.2, the value vector being all ones.
 
@@ -48,7 +48,7 @@ def activation_score(
     return score
 
 
-def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size: int) -> Float[Tensor, "... length"]:
+def activation(symbols: Int[Tensor, "... length"], dictionary: _Dictionary, size: int) -> Float[Tensor, "... length"]:
     """Whether each token is active (Example 2): 1 if always, the share of its activators that are present, or 0.
 
     Raises:
@@ -62,12 +62,7 @@ def activation(symbols: Int[Tensor, "... length"], dictionary: Dictionary, size:
     return by_allele.gather(-1, symbols)
 
 
-def saturate(outputs: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """``min(1, z) = 1 - relu(1 - z)``: the dense ReLU layer that Appendix B.2 puts after the attention."""
-    return 1 - torch.relu(1 - outputs)
-
-
-def _require_alleles(dictionary: Dictionary, size: int) -> None:
+def _require_alleles(dictionary: _Dictionary, size: int) -> None:
     alleles = [allele for key, values in dictionary.items() for allele in (key, *values)]
     require(dictionary=(Each(alleles), 0, size - 1))
     for allele, activators in dictionary.items():

@@ -4,26 +4,14 @@ A cell of an N by N grid is a symbol, ``x * N + y``; a labelled agent is ``label
 symbol is the Kronecker product of the codes of its parts, and Theorem 3.1 does the rest.
 """
 
-from functools import reduce
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.validation import FORMS, Form, require, require_some
+from attention_theory.validation import FORMS, Form, require
 
 #: The policies of labelled agents: one step right, one step up.
-STEPS = {"R": (1, 0), "U": (0, 1)}
-
-
-def product_code(*codes: Float[Tensor, "_symbols _width"]) -> Float[Tensor, "symbols width"]:
-    """The Kronecker product of the codes of the parts, the first part the slowest (Appendix B.1.3).
-
-    Raises:
-        ParameterError: no part.
-    """
-    require_some(codes=codes)
-    return reduce(torch.kron, codes)
+_STEPS = {"R": (1, 0), "U": (0, 1)}
 
 
 def _differences(
@@ -74,8 +62,8 @@ def labelled_effect(grid: int) -> Float[Tensor, "agents agents"]:
     """
     require(grid=(grid, 2, None))
     cells = torch.cartesian_prod(torch.arange(grid), torch.arange(grid))
-    starts = torch.cat([cells] * len(STEPS))
-    steps = torch.tensor(list(STEPS.values())).repeat_interleave(grid * grid, dim=0)
+    starts = torch.cat([cells] * len(_STEPS))
+    steps = torch.tensor(list(_STEPS.values())).repeat_interleave(grid * grid, dim=0)
     met = torch.zeros(len(starts), len(starts), dtype=torch.bool)
     for time in range(grid):
         now = (starts + time * steps) % grid

@@ -16,10 +16,10 @@ from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import refuse_unless, require
 
 #: The heads of one layer: score matrices and value matrices, stacked.
-Layer = tuple[Float[Tensor, "heads width width"], Float[Tensor, "heads width width"]]
+_Layer = tuple[Float[Tensor, "heads width width"], Float[Tensor, "heads width width"]]
 
 
-def random_layers(layers: int, heads: int, width: int, seed: Seed) -> list[Layer]:
+def random_layers(layers: int, heads: int, width: int, seed: Seed) -> list[_Layer]:
     """Gaussian weights of the stacks of Remark F.6, scaled so that the outputs stay near 1 for a dozen tokens.
 
     Raises:
@@ -35,7 +35,7 @@ def random_layers(layers: int, heads: int, width: int, seed: Seed) -> list[Layer
 
 
 def linear_stack(
-    tokens: Float[Tensor, "tokens width"], layers: Sequence[Layer], skip: bool = False
+    tokens: Float[Tensor, "tokens width"], layers: Sequence[_Layer], skip: bool = False
 ) -> Float[Tensor, "tokens width"]:
     """Multihead linear self-attention, layer after layer (Remark F.6); heads are added (an output matrix is in W)."""
     for score, value in layers:

@@ -16,14 +16,13 @@ from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import FORMS, Form, require
 
-#: The columns of an entity. The diagonals are no new knowledge, but a one-hot of their own, without which
+#: The columns of an entity. The diagonals are no new knowledge, but a separate one-hot, without which
 #: a condition on both coordinates is not bilinear in the embedding.
 SPECIES, POLICY, X, Y, RISING, FALLING = range(6)
 HUNTER, PREY = 0, 1
 RIGHT, UP = 0, 1
 
 Walls = Literal["for one policy", "everywhere", "nowhere"]
-WALLS: tuple[Walls, ...] = get_args(Walls)
 
 
 def feature_sizes(size: int) -> list[int]:
@@ -72,7 +71,7 @@ def meetings(
     Raises:
         ParameterError: ``walls`` is none of the three.
     """
-    require(walls=(walls, WALLS))
+    require(walls=(walls, get_args(Walls)))
     right = (entities[..., POLICY] == RIGHT).to(torch.int64)
     pace = torch.stack([right, 1 - right], dim=-1)
     start = entities[..., [X, Y]]
@@ -91,7 +90,7 @@ def meetings(
 def simulated_values(
     entities: Int[Tensor, "... entities features"], size: int, walls: Walls = "for one policy"
 ) -> Float[Tensor, "... entities"]:
-    """What each entity gains and loses in the play: a hunter +1 for every prey it meets, a prey -1 for every hunter.
+    """The gains and losses of each entity in the play: a hunter +1 for every prey it meets, a prey -1 for every hunter.
 
     This is the value function of Appendix F.1.
 
@@ -162,8 +161,8 @@ def crossing_condition(
 def diagonal_residual(size: int) -> float:
     """How far ``I{x_i - x_j = y_i - y_j}`` is from bilinear in one-hots of x and y side by side.
 
-    The squared size of what the best bilinear form misses, as a share of the whole. Not 0, so that the diagonal needs a
-    one-hot of its own, which Appendix F.1 does not give it.
+    The squared size of what the best bilinear form misses, as a fraction of the whole. It is not 0, so the diagonal
+    needs a separate one-hot, which Appendix F.1 does not give it.
 
     Raises:
         ParameterError: no cell.

@@ -1,7 +1,7 @@
 """The next value of a series with delays, by one attention layer (Appendix B.4).
 
 The series obeys ``m[t] = sum_k a_k A m[t - k]`` over a set of delays. Token t holds the value m[t] and a one-hot for t;
-the last token asks for the value that is to come, and what it holds in the place of the value does not matter.
+the last token is the query for the next value, and the value that it holds does not matter.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from torch import Tensor
 
 from attention_theory.validation import FORMS, Each, Form, require
 
-Delays = Mapping[int, float]
+_Delays = Mapping[int, float]
 
 
 def roll_out(
-    start: Float[Tensor, "... times width"], transition: Float[Tensor, "width width"], delays: Delays, steps: int
+    start: Float[Tensor, "... times width"], transition: Float[Tensor, "width width"], delays: _Delays, steps: int
 ) -> Float[Tensor, "... total width"]:
     """Continue a series for ``steps`` steps (Appendix B.4).
 
@@ -41,7 +41,7 @@ def series_tokens(
     return torch.cat([values, places.expand(*values.shape[:-1], slots)], dim=-1)
 
 
-def delay_score(delays: Delays, slots: int, width: int, form: Form = "correct") -> Float[Tensor, "features features"]:
+def delay_score(delays: _Delays, slots: int, width: int, form: Form = "correct") -> Float[Tensor, "features features"]:
     """The score matrix of Appendix B.4: slot u looks at slot u - k with strength ``a_k``; values play no part.
 
     ``form="printed"`` puts 1 in place of the factors, which the paper calls equivalent.

@@ -9,7 +9,7 @@ from torch import Tensor
 from attention_theory.numerics import least_norm_solution
 from attention_theory.validation import ParameterError, refuse_unless, require, require_some
 
-Offsets = Sequence[tuple[int, int]]
+_Offsets = Sequence[tuple[int, int]]
 
 
 def pixel_tokens(images: Float[Tensor, "... height width"]) -> Float[Tensor, "... pixels features"]:
@@ -20,7 +20,7 @@ def pixel_tokens(images: Float[Tensor, "... height width"]) -> Float[Tensor, "..
     return torch.cat([colours, positions.expand(*colours.shape[:-1], pixels)], dim=-1)
 
 
-def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "features features"]:
+def pattern_score(height: int, width: int, offsets: _Offsets) -> Float[Tensor, "features features"]:
     """The score matrix of Appendix B.3: 1 from each position to those at the offsets (row, column) inside, else 0.
 
     Raises:
@@ -34,17 +34,7 @@ def pattern_score(height: int, width: int, offsets: Offsets) -> Float[Tensor, "f
     return torch.block_diag(torch.zeros(1, 1, dtype=torch.float64), wanted.to(torch.float64))
 
 
-def colour_value(pixels: int) -> Float[Tensor, "features 1"]:
-    """The value matrix that reads the colour of a token and nothing else (Appendix B.3).
-
-    Raises:
-        ParameterError: no pixel.
-    """
-    require(pixels=(pixels, 1, None))
-    return torch.eye(1 + pixels, 1, dtype=torch.float64)
-
-
-def count_at_offsets(images: Float[Tensor, "... height width"], offsets: Offsets) -> Float[Tensor, "... height width"]:
+def count_at_offsets(images: Float[Tensor, "... height width"], offsets: _Offsets) -> Float[Tensor, "... height width"]:
     """The count by looking: for each pixel the black ones at its offsets, those outside the image counting as white.
 
     Raises:
@@ -101,7 +91,7 @@ def fit_kernel(
     return weights[:-1].reshape(rows, rows), weights[-1]
 
 
-def _require_offsets(offsets: Offsets) -> None:
+def _require_offsets(offsets: _Offsets) -> None:
     require_some(offsets=offsets)
     if len(set(offsets)) < len(offsets):
         raise ParameterError(f"offsets must be distinct, got {list(offsets)}")

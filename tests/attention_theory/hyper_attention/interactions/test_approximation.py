@@ -7,7 +7,6 @@ from attention_theory.hyper_attention.interactions.approximation import (
     approximate,
     best_residual,
     largest_error,
-    least_largest_error,
     truncation_bound,
 )
 from attention_theory.hyper_attention.interactions.interactions import (
@@ -73,7 +72,7 @@ def test_no_layer_on_two_symbols_errs_less_than_a_half() -> None:
     target = torch.tensor([[[0.0], [1.0]], [[0.0], [0.0]]], dtype=torch.float64)
     best = torch.full((2, 2, 1), 0.25, dtype=torch.float64)
     assert largest_error(best - target, 2) == 0.5
-    assert 0.5 <= least_largest_error(target, 1, 2, restarts=20, steps=1500, seed=0) < 0.51
+    assert 0.5 <= best_residual(target, 1, restarts=20, steps=1500, seed=0, length=2) < 0.51
 
 
 def test_training_finds_the_truncation_error_of_the_identity() -> None:

@@ -3,11 +3,9 @@ from torch import Tensor
 
 from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.gradients import (
-    column_major,
     loss_gradients,
     residual_maps,
     residuals,
-    training_loss,
 )
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.randomness import generator, normal
@@ -36,10 +34,5 @@ def test_maps_move_the_residuals() -> None:
     tokens, targets, score, value = setting()
     by_score, by_value = residual_maps(tokens, score, value)
     outputs = residuals(tokens, torch.zeros_like(targets), score, value).flatten()
-    torch.testing.assert_close(by_score @ column_major(score), outputs)
+    torch.testing.assert_close(by_score @ score.mT.flatten(), outputs)
     torch.testing.assert_close(by_value @ value, outputs)
-
-
-def test_the_loss_sums_over_tokens_and_averages_over_samples() -> None:
-    outputs = torch.tensor([[[1.0], [2.0]], [[0.0], [0.0]]])
-    assert training_loss(outputs, torch.zeros_like(outputs)) == 2.5

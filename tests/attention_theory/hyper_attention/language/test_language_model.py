@@ -9,10 +9,7 @@ from attention_theory.hyper_attention.language.language_model import (
     TABLE_1_VARIANTS,
     TABLE_2,
     LanguageModel,
-    MeanOfThePast,
 )
-from attention_theory.hyper_attention.layers.hyper_attention import hyper_attention_parameters
-from attention_theory.hyper_attention.layers.hyper_feature_attention import hyper_feature_parameters
 from attention_theory.randomness import generator
 
 WIDTH, WINDOW = 24, 6
@@ -33,12 +30,7 @@ def test_every_model_of_the_tables_is_causal_and_trains_every_parameter(name: st
 
 def test_attention_parameters_are_those_of_the_formulas() -> None:
     counts = [LanguageModel(11, WINDOW, WIDTH, make).attention_parameters() for make in TABLE_1.values()]
-    assert counts == [
-        hyper_feature_parameters(WIDTH, [1]),
-        hyper_feature_parameters(WIDTH, [4]),
-        hyper_attention_parameters(WIDTH),
-        hyper_attention_parameters(WIDTH, sharing=False),
-    ]
+    assert counts == [4 * WIDTH**2] * 3 + [6 * WIDTH**2]
     assert len({LanguageModel(11, WINDOW, WIDTH, m, 3).attention_parameters() for m in TABLE_2.values()}) == 1
     assert {LanguageModel(11, WINDOW, WIDTH, m).attention_parameters() for m in TABLE_1_VARIANTS.values()} == {
         4 * WIDTH**2
@@ -56,9 +48,13 @@ def test_without_attention_a_token_sees_itself_alone() -> None:
 
 
 def test_the_mean_of_the_past_is_attention_with_scores_of_nought() -> None:
-    mean, attention = MeanOfThePast(WIDTH), TABLE_1["Self-Attention"](WIDTH)
+    mean, attention = BASELINES["mean of the past"](WIDTH), TABLE_1["Self-Attention"](WIDTH)
     attention.load_state_dict(
-        {**attention.state_dict(), "values.weight": mean.values.weight, "out.weight": mean.out.weight}
+        {
+            **attention.state_dict(),
+            "values.weight": mean.get_parameter("values.weight"),
+            "out.weight": mean.get_parameter("out.weight"),
+        }
     )
     torch.nn.init.zeros_(attention.get_parameter("queries.weight"))
     x = torch.randn(2, WINDOW, WIDTH, generator=generator(0))

@@ -1,5 +1,3 @@
-from functools import partial
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,13 +6,10 @@ from torch import Tensor
 
 from attention_theory.hyper_attention.layers.hyper_attention import (
     HyperAttention,
-    allowed_triples,
-    hyper_attention_flops,
     hyper_attention_parameters,
 )
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum
 from attention_theory.hyper_attention.layers.tuple_softmax import tuple_attention
-from attention_theory.measure import matrix_operations
 from attention_theory.randomness import normal
 
 
@@ -62,17 +57,6 @@ def test_parameter_counts_match_the_formula(
 def test_parameters_at_the_papers_width() -> None:
     counts = [hyper_attention_parameters(768, 1, 3, None, s, o) for s in (True, False) for o in (False, True)]
     assert counts == [2_359_296, 2_949_120, 3_538_944, 4_128_768]
-
-
-def test_flops_match_the_formula_one_position_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attention_theory.hyper_attention.layers.pair_attention.BLOCK_SCORES", 1)
-    for heads, sharing in ((1, True), (2, False)):
-        module, x = layer(8, heads, sharing=sharing), tokens(9, 8)[:1]
-        assert matrix_operations(partial(module, x)) == hyper_attention_flops(9, 8, heads, None, sharing)
-
-
-def test_triples() -> None:
-    assert allowed_triples(4) == sum(1 for i in range(4) for j in range(i + 1) for _ in range(j + 1))
 
 
 @pytest.mark.parametrize("order", [3, 4])

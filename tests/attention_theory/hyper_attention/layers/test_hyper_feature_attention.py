@@ -2,19 +2,15 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
-    hyper_feature_flops,
-    hyper_feature_parameters,
     linear_hyper_feature_attention,
-    product_flops,
     score_features,
 )
-from attention_theory.measure import matrix_operations
 from attention_theory.randomness import normal
 from attention_theory.validation import FORMS, Form
 
@@ -66,22 +62,6 @@ def test_order_one_is_torch_attention() -> None:
     )
     heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     torch.testing.assert_close(module(x), module.out(heads.transpose(1, 2).flatten(2)), rtol=0, atol=1e-12)
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=3), st.booleans(), st.integers(1, 9))
-def test_counts_match_the_formulas(orders: list[int], value_product: bool, tokens: int) -> None:
-    width = 12 * len(orders)
-    module = layer(width, orders, value_product=value_product)
-    assert sum(p.numel() for p in module.parameters()) == hyper_feature_parameters(width, orders, value_product)
-    x = normal(1, tokens, width, seed=0)
-    assert matrix_operations(lambda: module(x)) == hyper_feature_flops(tokens, width, orders, value_product)
-
-
-def test_parameters_of_one_order() -> None:
-    assert hyper_feature_parameters(768, [4]) == 4 * 768**2
-    assert hyper_feature_parameters(768, [4], value_product=True) == 7 * 768**2
-    assert product_flops(10, [1, 2, 3]) == 300
 
 
 def test_dropout_is_for_training() -> None:

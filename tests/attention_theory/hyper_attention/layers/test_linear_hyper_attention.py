@@ -12,11 +12,10 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import (
     factors_of,
     linear_hyper_attention,
     pair_counts,
-    pair_features,
     shared_factors_of,
     tensor_from_factors,
-    triple_features,
     tuple_counts,
+    tuple_features,
 )
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.layers.sums import SUMS, Sum, allowed_tuples
@@ -52,11 +51,11 @@ def test_outputs_are_linear_in_the_triple_features_and_not_in_the_pair_features(
     effect, weights = normal(3, 3, 3, seed=0), normal(3, 3, 1, seed=1)
     targets = aggregate_tuples(symbols, effect, weights, sum_over).flatten(0, 1)
     table = (effect * weights[..., 0]).flatten()
-    features = triple_features(symbols, 3, sum_over)
+    features = tuple_features(symbols, 3, 2, sum_over)
     torch.testing.assert_close(features @ table[:, None], targets, rtol=0, atol=1e-11)
-    assert relative_residual(pair_features(symbols, 3), targets) > 1e-3
+    assert relative_residual(tuple_features(symbols, 3, 1), targets) > 1e-3
     pairwise = aggregate_interactions(symbols, effect[0], weights[0]).flatten(0, 1)
-    assert relative_residual(pair_features(symbols, 3), pairwise) < 1e-20
+    assert relative_residual(tuple_features(symbols, 3, 1), pairwise) < 1e-20
 
 
 @given(st.integers(1, 4), st.integers(0, 100))

@@ -14,10 +14,8 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     Weight,
     block_parameters,
     coupled_interaction,
-    dense_parameters,
     embed_features,
     layer_of,
-    product_parameters,
     product_symbols,
     product_tables,
 )
@@ -92,6 +90,3 @@ def test_product_symbols_tell_all_combinations_apart() -> None:
 def test_counts() -> None:
     head = random_head(3, 1, 0)
     assert block_parameters([head, head]) == 2 * sum(f.table.numel() for f in head.factors)
-    score, value = layer_of(head, SIZES)
-    assert score.numel() + value.numel() == dense_parameters(3, SIZES)
-    assert product_parameters(SIZES) == product_tables(head, SIZES)[0].numel()

@@ -4,7 +4,7 @@ import torch
 from attention_theory.encodings import one_hot
 from attention_theory.hyper_attention.interactions.interactions import sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
-from attention_theory.hyper_attention.worlds.genotype import activation, activation_score, saturate
+from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
 
 DICTIONARY = {1: [3], 2: [], 4: [2, 0]}
 
@@ -40,9 +40,4 @@ def test_a_relu_layer_makes_the_printed_row_right_at_every_length() -> None:
     score = activation_score(dictionary, 5, form="printed", length=4)
     for length in range(1, 6):
         symbols = sample_sequences(50, length, 5, seed=length, unique=True)
-        torch.testing.assert_close(saturate(4 * outputs(symbols, score)), activation(symbols, dictionary, 5))
-
-
-def test_saturation_is_a_minimum_with_one() -> None:
-    values = torch.tensor([0.0, 0.4, 1.0, 3.0], dtype=torch.float64)
-    torch.testing.assert_close(saturate(values), values.clamp(max=1))
+        torch.testing.assert_close((4 * outputs(symbols, score)).clamp(max=1), activation(symbols, dictionary, 5))

@@ -1,17 +1,10 @@
 import torch
 
-from attention_theory.hyper_attention.interactions.fourier import position_code
 from attention_theory.hyper_attention.worlds.grids import (
     distance_effect,
     labelled_effect,
-    product_code,
     shift_invariant_effect,
 )
-
-
-def test_product_codes_of_orthogonal_codes_are_orthogonal() -> None:
-    code = product_code(torch.eye(2, dtype=torch.float64), position_code(4), position_code(4))
-    torch.testing.assert_close(code @ code.mT, 4 * torch.eye(32, dtype=torch.float64))
 
 
 def test_a_kernel_is_read_at_wrapped_differences() -> None:

@@ -3,7 +3,6 @@ import torch
 
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
 from attention_theory.hyper_attention.worlds.vision import (
-    colour_value,
     convolve,
     count_at_offsets,
     fit_kernel,
@@ -17,7 +16,7 @@ OFFSETS = [(0, 0), (1, 0), (-1, 0), (0, 2)]
 
 def test_layer_and_shifts_and_loop_agree() -> None:
     images = torch.randint(2, (6, 5, 4), generator=generator(0)).double()
-    layer = linear_attention(pixel_tokens(images), pattern_score(5, 4, OFFSETS), colour_value(20))
+    layer = linear_attention(pixel_tokens(images), pattern_score(5, 4, OFFSETS), torch.eye(21, 1, dtype=torch.float64))
     counted = count_at_offsets(images, OFFSETS)
     assert torch.equal(layer.reshape(6, 5, 4), counted)
     for image, count in zip(images, counted, strict=True):
@@ -49,7 +48,6 @@ def test_the_fitted_kernel_is_the_one_that_made_the_counts() -> None:
 def test_one_pixel_is_the_least() -> None:
     assert pattern_score(1, 1, [(0, 0)]).tolist() == [[0, 0], [0, 1]]
     assert pattern_score(1, 2, [(0, 1)]).tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 0]]
-    assert colour_value(1).tolist() == [[1], [0]]
     image = normal(1, 3, 3, seed=0)
     kernel, bias = fit_kernel(image, 2 * image + 1, 0)
     assert (kernel.item(), bias.item()) == (pytest.approx(2), pytest.approx(1))

@@ -1,0 +1,294 @@
+"""Which models are one function: exact ranks of the features, and of the map from head matrices to coefficients."""
+
+from itertools import combinations_with_replacement, product
+from math import comb
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_theory.certificates import Answer, Certificate, Control, certify, exact
+from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
+from attention_theory.linear_attention.learning.quadratic import Quadratic
+from attention_theory.linear_attention.model.features import certificate_features, cubic_features, pairs, psi
+from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
+from attention_theory.linear_attention.model.parameters import (
+    coefficients,
+    distance,
+    head_matrix,
+    heads_from_matrix,
+    lift,
+)
+from attention_theory.validation import require
+
+
+def whole_inputs(width: int, tokens: int) -> Float[Tensor, "inputs tokens width"]:
+    """Inputs of one or two tokens at which a sum of products is 0 only if it is 0 everywhere.
+
+    That is so for products of three entries of the last token, or of one with two of the token before, or of fewer. The
+    last token runs through the unit vectors and all sums of three, the one before through 0 and all sums of two.
+
+    Raises:
+        ParameterError: another number of tokens, or a width below 1.
+    """
+    require(width=(width, 1, None), tokens=(tokens, 1, 2))
+    unit = torch.eye(width, dtype=torch.float64)
+    twos, threes = (
+        torch.stack([unit[list(rows)].sum(dim=0) for rows in combinations_with_replacement(range(width), count)])
+        for count in (2, 3)
+    )
+    last = torch.cat([unit, threes])
+    if tokens == 1:
+        return last[:, None]
+    return torch.stack([torch.stack(pair) for pair in product(torch.cat([0 * unit[:1], twos]), last)])
+
+
+def certify_features(width: int) -> Certificate:
+    """Algorithm 2: the ψ features are independent functions of inputs with two tokens, and so with more (zeros before).
+
+    Args:
+        width: d, at least 2.
+
+    Raises:
+        ParameterError: a width below 2.
+    """
+    require(width=(width, 2, None))
+    inputs, count = whole_inputs(width, 2), comb(width, 2) * width + width * width
+    single = whole_inputs(width, 1)
+    j, k = pairs(width)
+    selected = cubic_features(inputs).unflatten(-1, (width, width))[:, j, k].flatten(1)
+    answers = [
+        ask_features(width),
+        exact.rank_is(certificate_features(inputs) - selected, 0, "the features less a selection of those of Eq. 4:"),
+    ]
+    return certify(
+        "The features of Algorithm 2 are C(d,2) d + d² of those of Eq. 4, and independent functions of the inputs.",
+        f"d = {width}, inputs of two tokens and more",
+        answers,
+        Control.of(
+            "inputs of one token",
+            exact.rank_is(certificate_features(single), count, "the features at inputs of one token:"),
+            lambda _: _same_on(single, inputs, width),
+        ),
+    )
+
+
+def certify_distance(width: int) -> Certificate:
+    """Eq. 28 and Corollary 2: the distance is 0 where head matrices differ by a part antisymmetric in j and k alone.
+
+    With the independence of the features the models are then, and only then, one function.
+
+    Args:
+        width: d, at least 2.
+
+    Raises:
+        ParameterError: a width below 2.
+    """
+    require(width=(width, 2, None))
+    matrices, inputs = _unit_matrices(width), whole_inputs(width, 2)
+    blocks = matrices.unflatten(-1, (width, width)).unflatten(-3, (width, width))
+    antisymmetric = (blocks - blocks.transpose(-3, -2)).flatten(-2).flatten(-3, -2)
+    words = "the coefficients of all unit matrices"
+    answers = [
+        ask_coefficients(width),
+        exact.rank_is(antisymmetric.flatten(1), width**4 - width * psi(width), "antisymmetric in j and k:"),
+        exact.rank_is(coefficients(antisymmetric).flatten(1), 0, "the coefficients of these:"),
+        ask_features(width),
+    ]
+    every = cubic_features(inputs).flatten(1)
+    return certify(
+        "Two models have the distance 0 if and only if their head matrices differ by a part antisymmetric in j and k, "
+        "and if and only if they are one function.",
+        f"d = {width}, models of any number of heads",
+        answers,
+        Control.of(
+            "the head matrices in place of the coefficients",
+            exact.rank_is(every, every.shape[1], f"{words}: all d³ features are independent:"),
+            lambda _: _twin(antisymmetric[1 + width], inputs),
+        ),
+    )
+
+
+def certify_many_heads(width: int) -> Certificate:
+    """Lemma 4.3: d² heads reach all coefficients, so that a minimiser has those of least squares, which are unique.
+
+    Args:
+        width: d, at least 2.
+
+    Raises:
+        ParameterError: a width below 2.
+    """
+    require(width=(width, 2, None))
+    units = torch.eye(width * psi(width), dtype=torch.float64).unflatten(1, (width, psi(width)))
+    answers = [
+        ask_coefficients(width),
+        exact.rank_is(
+            (coefficients(lift(units, width)) - units).flatten(1), 0, "the lift gives the coefficients back:"
+        ),
+        exact.positive_definite(_moment(width), "the second moment at some inputs of two tokens:"),
+    ]
+    words = "one head, d = 2: derivatives of its coefficients by V and Q at some V and Q:"
+    broken = exact.rank_is(_tangents(2), 2 * psi(2), words)
+    return certify(
+        "Every table of coefficients is that of a d² by d² matrix, so of d² heads, and where the second moment is "
+        "positive definite least squares has one solution. All minimisers of d² heads or more are this function.",
+        f"d = {width}, all labels",
+        answers,
+        Control.of("one head in place of d², at d = 2", broken, lambda _: _unreached(2)),
+    )
+
+
+def certify_least_norm(width: int) -> Certificate:
+    """Algorithm 1: of all matrices W that give one function, the lift of its coefficients is the one of least norm.
+
+    The lift is orthogonal to every matrix whose coefficients are 0.
+
+    Args:
+        width: d, at least 2.
+
+    Raises:
+        ParameterError: a width below 2.
+    """
+    require(width=(width, 2, None))
+    matrices = _unit_matrices(width)
+    units = torch.eye(width * psi(width), dtype=torch.float64).unflatten(1, (width, psi(width)))
+
+    def ask(lifted: Tensor, words: str) -> Answer:
+        rest = matrices - torch.einsum("mp,pab->mab", coefficients(matrices).flatten(1), lifted)
+        return exact.rank_is(lifted.flatten(1) @ rest.flatten(1).mT, 0, words)
+
+    lifted = lift(units, width)
+    sides = _one_sided(width)
+    return certify(
+        "The lift of a function's coefficients is orthogonal to all matrices of coefficients 0. So every other matrix "
+        "of the same function has a larger norm.",
+        f"d = {width}, all matrices W",
+        ask(lifted, "all lifts times what is left of all unit matrices without their own lift:"),
+        Control.of(
+            "a coefficient is put in one place, not in halves",
+            ask(sides, "the same with coefficients in one place:"),
+            lambda _: _larger(sides[0], lifted[0]),
+        ),
+    )
+
+
+def certify_other_model(width: int) -> Certificate:
+    """Lemma B.1 at a model that is no attention: its features are independent, so that equal functions have equal p.
+
+    Args:
+        width: d, at least 2.
+
+    Raises:
+        ParameterError: a width below 2.
+    """
+    require(width=(width, 2, None))
+    unit = torch.eye(width, dtype=torch.float64)
+    places = torch.tensor(list(product(range(width), repeat=3)))
+    heads = [Quadratic(*(unit[place, None] for place in parts)) for parts in places]
+    inputs, single = whole_inputs(width, 2), whole_inputs(width, 1)
+    gaps = torch.stack([model(inputs) - Quadratic.features(inputs) @ model.coefficients.mT for model in heads])
+    wide = {count: certificate_features(whole_inputs(count, 2)) for count in (2, 3)}
+    every = {count: cubic_features(whole_inputs(count, 2)).flatten(1) for count in wide}
+    answers = [
+        exact.rank_is(gaps.flatten(1), 0, "outputs less p times the features, for all units of the three parameters:"),
+        exact.rank_is(Quadratic.features(inputs), width**2, "the features of this model at inputs of two tokens:"),
+        *(exact.rank_is(every[count], wide[count].shape[1], "all d³ features of attention:") for count in wide),
+    ]
+    return certify(
+        "A quadratic model is p times its features, which are independent; the d³ features of attention are not.",
+        f"d = {width}",
+        answers,
+        Control.of(
+            "inputs of one token",
+            exact.rank_is(Quadratic.features(single), width**2, "the features of this model at inputs of one token:"),
+            lambda _: _quadratic_twins(width),
+        ),
+    )
+
+
+def ask_coefficients(width: int) -> Answer:
+    """Whether the map from matrices to coefficients is onto."""
+    matrices = _unit_matrices(width)
+    return exact.rank_is(
+        coefficients(matrices).flatten(1), width * psi(width), "the coefficients of all unit matrices:"
+    )
+
+
+def ask_features(width: int) -> Answer:
+    """Whether the features of Algorithm 2 are independent on inputs of two tokens."""
+    features = certificate_features(whole_inputs(width, 2))
+    count = comb(width, 2) * width + width * width
+    return exact.rank_is(features, count, "the features at some inputs of two tokens:")
+
+
+def _unit_matrices(width: int) -> Float[Tensor, "matrices out_width width_squared"]:
+    return torch.eye(width**4, dtype=torch.float64).unflatten(1, (width**2, width**2))
+
+
+def _moment(width: int) -> Float[Tensor, "psi psi"]:
+    features = certificate_features(whole_inputs(width, 2))
+    return features.mT @ features
+
+
+def _same_on(single: Tensor, others: Tensor, width: int) -> tuple[str, bool]:
+    """Coefficients that inputs of one token do not show, as heads."""
+    unseen = torch.tensor(exact.null_vectors(certificate_features(single))[:1], dtype=torch.float64)
+    heads = heads_from_matrix(lift(unseen, width))
+    hidden, seen = (mhla(heads, inputs).abs().max().item() for inputs in (single, others))
+    return f"heads with outputs up to {hidden:.1g} on one token and up to {seen:.2g} on two", seen > 0.5 > 1e-9 > hidden
+
+
+def _twin(change: Tensor, inputs: Tensor) -> tuple[str, bool]:
+    """A model and its twin: one function, two matrices."""
+    width = inputs.shape[-1]
+    model = random_heads(1, width, seed=0)
+    twin = heads_from_matrix(head_matrix(model) + change)
+    apart = (head_matrix(twin) - head_matrix(model)).norm().item()
+    gap = (mhla(twin, inputs) - mhla(model, inputs)).abs().max().item()
+    words = f"twins with matrices {apart:.2g} apart, p {distance(twin, model).item():.1g}, outputs {gap:.1g}"
+    return words, apart > 1 and gap < 1e-9
+
+
+def _tangents(width: int) -> Float[Tensor, "parameters coefficients"]:
+    """Derivatives of the coefficients of one head by its entries, at V = 1 and a Q of different entries."""
+    values = torch.eye(width, dtype=torch.float64)
+    queries = torch.arange(1.0, width**2 + 1, dtype=torch.float64).view(width, width)
+    units = torch.eye(width**2, dtype=torch.float64).view(-1, 1, width, width)
+    by_values = coefficients(Heads(units, queries.expand_as(units)))
+    by_queries = coefficients(Heads(values.expand_as(units), units))
+    return torch.cat([by_values, by_queries]).flatten(1)
+
+
+def _unreached(width: int) -> tuple[str, bool]:
+    """The least loss that one head reaches, from some starts, on labels of a model of more heads."""
+    inputs = whole_inputs(width, 2)
+    starts = random_heads(1, width, seed=1, models=(6,))
+    labels = mhla(random_heads(width**2, width, seed=0), inputs)
+    loss = fit_many(certificate_features(inputs), labels, starts, steps=60).losses.min().item()
+    return f"one head on labels of {width**2}: least loss {loss:.2g}", loss > 1e-3
+
+
+def _one_sided(width: int) -> Float[Tensor, "coefficients out_width width_squared"]:
+    """For every coefficient a matrix that has it, in the place j < k alone."""
+    j, k = pairs(width)
+    blocks = torch.zeros(width, len(j), width, width, width, width, width, dtype=torch.float64)
+    out, pair, last = (
+        part.flatten() for part in torch.meshgrid(*map(torch.arange, (width, len(j), width)), indexing="ij")
+    )
+    blocks[out, pair, last, out, j[pair], k[pair], last] = 1
+    return blocks.flatten(-2).flatten(-3, -2).flatten(0, 2)
+
+
+def _larger(matrix: Tensor, lifted: Tensor) -> tuple[str, bool]:
+    same = torch.equal(coefficients(matrix), coefficients(lifted))
+    norms = matrix.norm().item(), lifted.norm().item()
+    return f"the same coefficients at norm {norms[0]:.3g}, the lift has {norms[1]:.3g}", same and norms[0] > norms[1]
+
+
+def _quadratic_twins(width: int) -> tuple[str, bool]:
+    """Two terms that cancel on one token: the first and second entry exchange their parts."""
+    unit = torch.eye(width, dtype=torch.float64)
+    outputs = torch.stack([unit[0], -unit[0]])
+    model = Quadratic(outputs, unit[[0, 1]], unit[[1, 0]])
+    hidden, seen = (model(whole_inputs(width, tokens)).abs().max().item() for tokens in (1, 2))
+    return f"a model that is {hidden:g} on one token and up to {seen:g} on two", hidden == 0 and seen > 0

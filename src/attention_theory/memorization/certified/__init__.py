@@ -1,0 +1,1 @@
+"""Certificates of the chapter on memorization: what holds for every input of a range."""

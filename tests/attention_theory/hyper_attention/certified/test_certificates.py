@@ -1,0 +1,85 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.certificates import Certificate
+from attention_theory.hyper_attention.certified import data, gradients, moments, pairs, tuples
+
+EVERY: dict[str, Callable[[], Certificate]] = {
+    "3.1": lambda: pairs.certify_representation(3),
+    "B.1": pairs.certify_turn,
+    "B.2": pairs.certify_narrow_layers,
+    "5.1": pairs.certify_feature_layer,
+    "F.6": pairs.certify_parallelogram,
+    "gradients": gradients.certify_loss_gradients,
+    "Eq. 21": gradients.certify_residual_motion,
+    "C.1": gradients.certify_diagonal_counts,
+    "C.2": gradients.certify_conservation,
+    "G.9": gradients.certify_tuple_conservation,
+    "3.2": data.certify_unshared_parameters,
+    "4.9": data.certify_equivalence,
+    "illustration of 4.8": data.certify_unseen_change,
+    "4.6": lambda: data.certify_generalization([3]),
+    "4.8": lambda: data.certify_generalization([1, 2, 3, 4, 5]),
+    "E.1": moments.certify_second_moment,
+    "E.3": moments.certify_scenario,
+    "6.1": tuples.certify_five_sums,
+    "G.4": tuples.certify_tuple_representation,
+    "low rank": tuples.certify_low_rank_form,
+    "Eq. 43": tuples.certify_linear_form,
+    "G.8": tuples.certify_four_factors,
+    "G.10": tuples.certify_pair_versatility,
+}
+
+#: What a certificate is about: the name under which its module calls it. Not those that hold for a scaled layer too.
+CALLED = [
+    ("3.1", pairs, "represent"),
+    ("3.1", pairs, "linear_attention"),
+    ("5.1", pairs, "layer_of"),
+    ("gradients", gradients, "loss_gradients"),
+    ("Eq. 21", gradients, "residual_maps"),
+    ("C.2", gradients, "gram_gradients"),
+    ("illustration of 4.8", data, "unique_null_vector"),
+    ("4.9", data, "functional_tensor"),
+    ("E.1", moments, "uniform_second_moment"),
+    ("6.1", tuples, "pair_counts"),
+    ("G.4", tuples, "factors_of"),
+    ("Eq. 43", tuples, "linear_pair_sum"),
+    ("low rank", tuples, "tensor_from_factors"),
+    ("G.8", tuples, "four_fold_counts"),
+]
+
+
+@pytest.mark.parametrize("claim", EVERY)
+def test_it_is_settled(claim: str) -> None:
+    assert EVERY[claim]().settled
+
+
+def _in_last_bit(made: Any) -> Any:
+    """The same with one entry of the first tensor moved by the relative size of a last bit."""
+    if isinstance(made, tuple | list):
+        return type(made)([_in_last_bit(made[0]), *made[1:]])
+    if not isinstance(made, Tensor):
+        return type(made)(_in_last_bit(made.score), made.value, made.loss)
+    factor = torch.ones(made.shape, dtype=torch.float64)
+    place = int((made != 0).flatten().int().argmax()) if type(made) is Tensor else made.numel() - 1
+    factor.view(-1)[place] += torch.finfo(torch.float64).eps
+    return made * factor
+
+
+@pytest.mark.parametrize(("claim", "module", "name"), CALLED)
+def test_a_last_bit_of_what_it_is_about_is_noticed(
+    claim: str, module: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **named: _in_last_bit(code(*args, **named)))
+    assert EVERY[claim]().outcome != "proved"
+
+
+def test_a_layer_that_is_right_in_training_alone_is_refused() -> None:
+    control = data.certify_generalization([1, 2, 3]).control
+    assert control.outcome == "refuted"
+    assert "off by 0 in training" in control.observed

@@ -1,0 +1,32 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from attention_theory.certificates import Certificate
+from attention_theory.linear_attention.certified import small_machines
+from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
+
+
+@pytest.mark.parametrize(
+    "certify",
+    [
+        lambda: small_machines.certify_automata(2, 3, 2),
+        lambda: small_machines.certify_strings(3, 2, 3),
+        small_machines.certify_lookups,
+    ],
+    ids=["automata", "strings", "lookups"],
+)
+def test_each_is_settled(certify: Callable[[], Certificate]) -> None:
+    certificate = certify()
+    assert certificate.settled, certificate.control
+
+
+def test_a_weight_of_the_automaton_that_is_two_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are whole numbers; the smallest step is 1. The state then has an entry 2, which is no letter."""
+    heads = AutomatonExecutor(2, 2, 2).heads
+    weights = torch.ones_like(heads[-1].value)
+    weights[0] = 2
+    object.__setattr__(heads[-1], "weight", weights)
+    monkeypatch.setattr(AutomatonExecutor, "heads", heads)
+    assert small_machines.certify_automata(2, 2, 2).outcome == "refuted"
