@@ -471,6 +471,8 @@ at_most_one = {
     "noise before the last layer over the bound of the proof, largest": noise_ratio,
 }
 one_adder = {f"four layers, n = {n}": ratio for n, ratio in slopes.items()}
+at_most = {label: (value, 1.0) for label, value in at_most_one.items()}
+at_most["other noise: largest entry left"] = (off_grid, 1e-15)
 printed = {f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound": one for n, one in at_bound.items()}
 
 # %% [markdown]
@@ -482,9 +484,8 @@ printed = {f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound": on
 claim = Claim("looped-transformers/error-correction-step")
 for label, value in zero.items():
     claim.equal(label, value, 0)
-for label, value in at_most_one.items():
-    claim.at_most(label, value, 1.0)
-claim.at_most("other noise: largest entry left", off_grid, 1e-15)
+for label, (value, most) in at_most.items():
+    claim.at_most(label, value, most)
 claim.at_most("the printed ramps, both kinds of noise: largest entry left", of_both, 1e-15, of="proof")
 for case, one in printed.items():
     claim.below(f"{case}: noise of the reads", one["reads"], 0.5, of="proof")
