@@ -510,8 +510,9 @@ claim.verdict()
 #    example.
 #
 #    </details>
-# 2. *Predict, then run.* FLEQ goes through $253k+264$ layers for $k$ ones, and linear attention has one layer per
-#    token. Set `longest = 48`, and then `longest = 96`. Which of the two curves in the left panel ends higher?
+# 2. *Predict, then run.* FLEQ goes through $253k+264$ layers for $k$ ones, and linear attention goes through one
+#    layer per token. Set `longest = 48`, and then `longest = 96`. Which of the two curves in the left panel ends
+#    higher?
 #    <details><summary>Solution</summary>
 #
 #    With 48 digits, FLEQ ends higher, with 12,408 layers against 10,339. With 96 digits, linear attention ends higher,

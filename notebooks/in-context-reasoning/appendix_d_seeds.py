@@ -101,6 +101,7 @@ def near(size):
     return 0.1 * math.sqrt(512 / size)
 
 
+# %%
 def ends(name, alpha, eta):
     """What is left of the way at the end, by run."""
     return [history.fraction_left("population", name, alpha, eta) for history in histories]

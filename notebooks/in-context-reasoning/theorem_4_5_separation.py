@@ -5,8 +5,7 @@
 # In the trained model attention's only positive logit is $\lambda_tC$ at $y$, and the feed-forward layer's only one
 # that is not zero is $\lambda_tC+\hat\gamma$ at $\tau$. So the layers divide the work as soon as $\eta
 # t>\max(0,-\hat\gamma)$: for $\hat\alpha\ge1/2$ after one step, for smaller $\hat\alpha$ only once $\lambda$ has
-# outgrown the penalty $\hat\gamma<0$. The theorem turns this into a waiting time that does not need to know
-# $\hat\alpha$.
+# outgrown the penalty $\hat\gamma<0$. The theorem turns this into a waiting time that does not depend on $\hat\alpha$.
 
 # %%
 import math

@@ -124,9 +124,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The theorem says that there *is* an algorithm with this time, and exact least squares is one. Its costly part is the
-# product of the features with themselves. With the fastest known ways to multiply matrices it takes $O(Nd^4)$, whatever
-# the data. Nobody runs these ways, because they pay only for enormous matrices.
+# The theorem says that there *is* an algorithm with this running time, and exact least squares is
+# one. Its costly part is the product of the features with themselves. With the fastest known ways to multiply matrices
+# it takes $O(Nd^4)$, whatever the data. Nobody runs these ways, because they pay only for enormous matrices.
 #
 # What can we run? We remove the shape of the valley first. Add up the examples with random signs until only a few rows
 # are left: such a *sketch* has nearly the same valley. A QR factorisation of the sketch gives a triangle $R$, and in

@@ -386,8 +386,8 @@ show.figure(
 
 # %% [markdown]
 # We see Gaussian noise fall along $d\psi/N$, with the constant as well as the rate, and the labels ±1 parallel to it.
-# Heavy inputs slow the fall to about half the exponent, with the same bounded labels. With more examples they can slow
-# it down further; at $d=n=1$ we prove the exponent $-\frac27$. Cauchy noise does not fall.
+# With heavy inputs and the same bounded labels, the fall has only about half that exponent. With more examples they can
+# slow it down further; at $d=n=1$ we prove the exponent $-\frac27$. Cauchy noise does not fall.
 #
 # ## How we checked
 # We require the exponents of the first two kinds to be $-1$ within 0.2, and compare $N$ times the mean excess risk with

@@ -281,9 +281,9 @@ claim.verdict()
 # ## What was learned
 # The weights of a looped transformer are a computer by themselves. In a file of less than a megabyte, read by a runtime
 # that has only matrix products, ReLUs and softmaxes, they execute every random program as the interpreter does, and
-# their states are those in torch. Where the construction multiplies by dividing a softmax through a small constant, two
-# runtimes agree as far as the product block itself is exact.
+# their states are those in torch. Where the construction multiplies by dividing a softmax by a small constant, two
+# runtimes agree only to the accuracy of the product block itself.
 #
 # ## To try
-# - Set `layers = 10`: the construction of the paper; the file is about twice as large, and nothing else changes.
+# - Set `layers = 10` for the paper's own construction: the file is about twice as large, and nothing else changes.
 # - Set `bits = 16`: the same computer with longer integers has more rows, and the program in ten lines runs as it is.

@@ -259,7 +259,7 @@ pair_residual = residual_of_two_labels(2)
 
 
 # %% [markdown]
-# The last check is the remark on training, and no part of the paper's sentence.
+# The last check concerns the remark on training, which is not part of the paper's sentence.
 
 # %%
 claim = Claim("memorization/remark-tightness")

@@ -250,6 +250,8 @@ double_small = [share_of(found["Random attention", DOUBLE][key]) for key in ("as
 drawn = [(0, range(1, d + 1), [prefixes], [n, d], double_small)]
 for row in recorded["data"]:
     drawn.append((1, range(1, large_d + 1, 3), large, [int(k) for k in row["float64"]], list(row["float64"].values())))
+
+# %%
 fig, panels = show.axes(1, 2, sharey=True)
 for panel, grid, many, at, double in drawn:
     for one in many:

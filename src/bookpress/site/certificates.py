@@ -17,8 +17,7 @@ each paper. z3, sympy and python-flint are engines of others. Two engines are th
 set, and the comparison of polynomials in one-hot choices. You also trust that a layer computes with floating-point
 numbers what it computes with real ones, unless the certificate says that it bounds the rounding. Some certificates
 determine a formula from its values at enough inputs. There you trust that the code only adds and multiplies, up to the
-degree that the question names. You need not trust a copy of the weights: a question takes them from the layers that the
-book runs. {{doc}}`/deciding` explains verdicts and controls.
+degree that the question names. You need not trust a copy of the weights: a question takes them from the layers we run.
 
 There are {count} certificates for {claims} claims. A short question can be downloaded whole, and put to another engine.
 Of a long one, such as a polynomial identity of thousands of terms, the file shows examples and a digest.

@@ -89,7 +89,7 @@ def ask_margins(case: Instance, direction: Float[Tensor, " codes"], least: float
 
 def margin_rows(case: Instance) -> Float[Tensor, "sentences tokens codes"]:
     """How far y is above each word, half of it, as rows that are multiplied by v."""
-    rows = torch.arange(len(case.probability))
+    rows = torch.arange(len(case.probability), device=case.probability.device)
     return case.features[rows, case.sentences.output][:, None] - case.features
 
 
