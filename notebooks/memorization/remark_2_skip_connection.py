@@ -67,7 +67,7 @@ decoded_query = examples.queries @ decoding.decode
 
 # %% [markdown]
 # Both forms of the layer, and the control that counts the query twice. For all read-outs it is enough to try matrices
-# with a single entry 1.
+# with a single entry 1, or none.
 
 # %%
 claim = Claim("memorization/skip-layer")

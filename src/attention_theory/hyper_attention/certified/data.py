@@ -19,7 +19,7 @@ from attention_theory.validation import refuse_unless
 
 
 def certify_unseen_direction(size: int, length: int) -> Certificate:
-    """Remark D.1: sequences without repeats leave one direction of each data matrix unseen, and no other.
+    """Remark D.1: sequences without repeats leave a direction of each data matrix unseen, and all of them no other.
 
     Args:
         size: the number of symbols.
@@ -47,8 +47,8 @@ def certify_unseen_direction(size: int, length: int) -> Certificate:
         run,
     )
     return certify(
-        "If no token repeats, the data matrix of every symbol misses exactly the vector that is 1 - L at the symbol "
-        "and 1 elsewhere, however many sequences there are.",
+        "If no token repeats, the data matrix of every symbol misses the vector that is 1 - L at the symbol and 1 "
+        "elsewhere, and that of all sequences misses no other direction.",
         f"{size} symbols, length L = {length}: all {len(distinct)} sequences without repeats",
         answers,
         control,
@@ -93,7 +93,7 @@ def certify_unshared_parameters() -> Certificate:
 
 
 def certify_equivalence() -> Certificate:
-    """Corollary 4.9: the outputs on sequences of one and two tokens determine every entry of T, and no fewer do."""
+    """Corollary 4.9: the outputs on sequences of one and two tokens determine every entry of T; one token does not."""
 
     def rows(size: int, *lengths: int) -> Float[Tensor, "rows features"]:
         return torch.cat([tuple_features(connected.all_sequences(length, size), size, 1) for length in lengths])
@@ -184,7 +184,8 @@ def certify_generalization(lengths: Sequence[int]) -> Certificate:
         return f"a layer is off by {on_train:.3g} in training and by {off:.3g} later", on_train < 1e-9 < off
 
     return certify(
-        "Parameters with zero training error on versatile data have zero error on all sequences of these lengths.",
+        "Where some layer has zero error everywhere, parameters with zero training error on versatile data have zero "
+        "error on all sequences of these lengths.",
         f"each of the 255 sets of sequences of three tokens over two symbols, all real parameters; lengths {lengths}",
         ask(need_versatile=True),
         Control.of("the data need not be versatile", ask(need_versatile=False), run),

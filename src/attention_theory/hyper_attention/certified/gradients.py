@@ -168,7 +168,8 @@ def certify_conservation() -> Certificate:
 
     return certify(
         "Gradient flow keeps w_a^2 - |C_{:,a}|^2 for every symbol a.",
-        "three symbols, every data set (all symmetric Gram tensors), all real targets, C and w",
+        "three symbols, every data set (all symmetric Gram tensors), all real targets, C and w; gradients as in "
+        "the code",
         ask(1),
         Control.of("the gradient in C is tripled", ask(3), run),
     )

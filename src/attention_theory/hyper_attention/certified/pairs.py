@@ -23,7 +23,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     layer_of,
 )
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack
-from attention_theory.validation import Form
+from attention_theory.validation import Form, refuse_unless
 
 #: An embedding that is invertible and not orthogonal, whose inverse is whole.
 _EMBEDDING = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, -1.0], [1.0, 2.0, 1.0]], dtype=torch.float64)
@@ -37,7 +37,8 @@ def sequences(size: int, length: int) -> Int[Tensor, "samples length"]:
 def certify_representation(length: int) -> Certificate:
     """Theorem 3.1: the built layer equals every interaction of three symbols, for all f and w at once.
 
-    The built score matrix is linear in f and the value matrix in w, so those of unit tables make all of them.
+    The built score matrix is taken to be linear in f and free of w, and the value matrix linear in w and free of f, so
+    those of unit tables make all of them. That the other table makes no difference is tried on units.
     """
     size, unit = 3, torch.eye(3, dtype=torch.float64)
     unit_weights = [unit[:, [symbol]] for symbol in range(size)]
@@ -45,6 +46,12 @@ def certify_representation(length: int) -> Certificate:
         represent(torch.outer(unit[a], unit[b]), unit_weights[0], _EMBEDDING)[0] for a in range(3) for b in range(3)
     ]
     values = [represent(unit, column, _EMBEDDING)[1] for column in unit_weights]
+    heavy = represent(torch.outer(unit[0], unit[1]), 3 * unit_weights[1], _EMBEDDING)[0]
+    full = represent(torch.outer(unit[0], unit[1]), unit_weights[1], _EMBEDDING)[1]
+    refuse_unless(
+        torch.equal(heavy, scores[1]) and torch.equal(full, values[1]),
+        "represent must make C of f alone and W of w alone, got matrices that depend on both",
+    )
     f, w = symbolic.variables(f=(3, 3), w=(3, 1)).values()
     score = torch.einsum("p,pij->ij", f.flatten(), torch.stack(scores))
     value = torch.einsum("b,bik->ik", w.flatten(), torch.stack(values))
@@ -64,7 +71,8 @@ def certify_representation(length: int) -> Certificate:
     transposed = torch.einsum("ai,ab,bj->ij", _EMBEDDING, f, _EMBEDDING)
     return certify(
         "One layer of linear self-attention equals the aggregate pairwise interaction, token by token.",
-        f"all real f and w on three symbols, all sequences of {length} tokens, an embedding that is not orthogonal",
+        f"all real f and w on three symbols, all sequences of {length} tokens, an embedding that is not orthogonal; "
+        "C is taken to be linear in f, W in w",
         ask(score),
         Control.of("the transpose of the embedding in place of its inverse", ask(transposed), run),
     )
@@ -98,7 +106,8 @@ def certify_turn() -> Certificate:
 
     return certify(
         "A layer whose embedding is turned, with C' = Q C Q^T and W' = Q W, is the same function.",
-        "all tokens, C and W of width 3, a turn of two coordinates by any angle; all rotations are products of such",
+        "all sequences of two tokens, C and one column W of width 3, every turn of the first two coordinates; other "
+        "planes by another order of the coordinates, and all rotations are products of turns; no reflections",
         symbolic.equal(
             linear_attention(x @ turn.mT, turn @ c @ turn.mT, turn @ w), three * before, "turns scaled by 1 + t^2"
         ),
@@ -140,7 +149,8 @@ def certify_narrow_layers() -> Certificate:
 
     two = Terms.of(torch.eye(2, dtype=torch.float64))
     return certify(
-        "With one dimension some token of some sequence of two errs by at least 1/2, where the printed bound is 0.",
+        "For f(0, 1) = 1 and w_1 = 1, all else 0, one dimension errs by at least 1/2 at some token of some sequence of "
+        "two, where the printed bound is 0.",
         "all real embeddings of two symbols in one dimension, all real C and W",
         ask(reals("b", 2, 1), reals("c", 1, 1), reals("w", 1, 1)),
         Control.of("two dimensions", ask(two, reals("c", 2, 2), reals("w", 2, 1)), run),
@@ -171,7 +181,8 @@ def certify_parallelogram() -> Certificate:
 
     return certify(
         "Four tokens with x00 - x01 - x10 + x11 = 0 get outputs with the same sum, so those of every stack have it.",
-        f"all tokens of width {width}, all weights of {heads} heads, with a skip connection and without; any depth by "
+        f"all sequences of five tokens of width {width}, four of them a parallelogram, all weights of "
+        f"{heads} heads, with a skip connection and without; any depth by "
         "induction over the layers",
         [ask(0.0, skip=False), ask(0.0, skip=True)],
         Control.of("the last corner is moved", ask(1.0, skip=False), run),
@@ -211,7 +222,8 @@ def certify_feature_layer() -> Certificate:
 
     return certify(
         "One head of linear HyperFeatureAttention equals one head of the target of Eq. 3.",
-        f"all real tables on two features of two values, all sequences of {entities} entities",
+        f"all real tables, factors of feature 0 with 0 and of 1 with 1, a weight on each, two values each, all "
+        f"sequences of {entities} entities; the code is taken to be linear in each table",
         holds("correct"),
         Control.of("matrices are multiplied as matrices, as in Appendix F.2", holds("printed"), run),
     )

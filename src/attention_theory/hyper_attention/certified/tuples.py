@@ -101,7 +101,8 @@ def certify_low_rank_form() -> Certificate:
 
     return certify(
         "The layer from factors equals the layer with the tensors that are built from them.",
-        "all real tokens (three, of width two) and all factors of rank two; the values before their last factor",
+        "all real tokens (three, of width two) and all factors of rank two; the values before their last factor; "
+        "the sum over j <= k",
         ask(2),
         Control.of("one term of C is left out", ask(1), run),
     )
@@ -150,7 +151,7 @@ def certify_four_factors() -> Certificate:
         return f"an entry is off by {off:.0f} of the counts", off > 0
 
     return certify(
-        "The sum of Lemma G.8 is the pair counts where its symbols agree, and 0 elsewhere.",
+        "The sum of Lemma G.8 is the counts of pairs j <= k where its symbols agree, and 0 elsewhere.",
         "all sequences of four tokens over three symbols",
         ask("correct"),
         Control.of("the last factor is X_jt, as the paper has it", ask("printed"), run),
@@ -174,7 +175,8 @@ def certify_pair_versatility() -> Certificate:
 
     sizes = [(2, 3), (2, 4), (3, 3), (3, 4), (4, 3)]
     return certify(
-        "The pair counts of all sequences that hold a symbol have rank |S|^2, for every symbol.",
+        "The counts of pairs of positions j <= k, over all sequences that hold a symbol, have rank |S|^2, for every "
+        "symbol.",
         "two symbols and three or four tokens, three symbols and three or four tokens, four symbols and three tokens",
         [ask(size, length, symbol) for size, length in sizes for symbol in range(size)],
         Control.of("sequences of two tokens", ask(3, 2, 0), run),

@@ -146,8 +146,8 @@ def _residual(wanted: Tensor, labels: Tensor, heads: int, width: int, skip: bool
 def certify_matrix_form() -> Certificate:
     """Eqs. 7 and 8: ``Z diag(W_V) W_O W_D`` is what the layer gives, for all W_V, W_O and W_D.
 
-    Both sides are linear in each of the three, so that their units decide; they are tried by exhaustion, with random
-    heads.
+    Both sides are of degree at most 1 in each of the three, so that units and zeros decide; they are tried by
+    exhaustion, with random heads.
     """
     layer, examples = _drawn_layer()
     Z = features(layer, examples)
@@ -167,7 +167,7 @@ def certify_matrix_form() -> Certificate:
 def certify_skip_layer() -> Certificate:
     """Section 4.4, Appendix C: the layer with a skip connection adds the decoded query, once.
 
-    The difference of the two layers is linear in W_V, W_O and W_D, so that units decide; they are tried by exhaustion.
+    Both sides are of degree at most 1 in W_V, W_O and W_D, so that units and zeros decide, by exhaustion.
     """
     layer, examples = _drawn_layer()
 
@@ -199,10 +199,11 @@ def _certify_read_outs(statement: str, sides: Sides, broken: str, broken_sides: 
         apart = (left - right).abs().max().item()
         return f"the two sides differ by {apart:.3g}", apart > 0
 
-    words = f"{statement}\nat matrices W_V, W_O, W_D with one entry 1"
+    words = f"{statement}\nat matrices W_V, W_O, W_D with one entry 1, or none; each side has degree at most 1 in each"
     return certify(
         statement,
-        f"all value, output and decoder weights at H = {_HEADS}, d = {_WIDTH}, d_v = {_VALUES}, d_out = {_OUTPUTS}",
+        f"all value, output and decoder weights at H = {_HEADS}, d = {_WIDTH}, d_v = {_VALUES}, d_out = {_OUTPUTS}; "
+        "one draw of keys, queries and three examples",
         _equal_at_units(sides, words),
         Control.of(broken, _equal_at_units(broken_sides, words), run),
     )
@@ -213,12 +214,13 @@ def _equal_at_units(sides: Sides, words: str) -> Answer:
         left, right = torch.func.vmap(lambda *units: sides(Readout(*units)))(*_units(batch))
         return (left == right).flatten(1).all(dim=1)
 
-    return exhaust.every({name: math.prod(shape) for name, shape in _SHAPES.items()}, holds, words)
+    return exhaust.every({name: math.prod(shape) + 1 for name, shape in _SHAPES.items()}, holds, words)
 
 
 def _units(numbers: Mapping[str, Tensor]) -> list[Tensor]:
-    """W_V, W_O and W_D with a single entry 1, at each of these numbers."""
-    entries = {name: torch.eye(math.prod(shape), dtype=torch.float64) for name, shape in _SHAPES.items()}
+    """W_V, W_O and W_D with a single entry 1, at each of these numbers; the last number is for none."""
+    sizes = {name: math.prod(shape) for name, shape in _SHAPES.items()}
+    entries = {name: torch.eye(size + 1, size, dtype=torch.float64) for name, size in sizes.items()}
     return [entries[name][numbers[name]].unflatten(1, shape) for name, shape in _SHAPES.items()]
 
 

@@ -134,7 +134,7 @@ def certify_narrow_contexts(heads: int, tokens: int, width: int, count: int) -> 
     columns = torch.zeros(heads * width, (heads - 1) * len(same), dtype=torch.float64)
     for place, (head, entry) in enumerate(product(range(1, heads), same)):
         columns[entry, place], columns[head * width + entry, place] = -1, 1
-    answers = [_same_averages(narrow, same)]
+    answers = [_same_averages(narrow, same), _in_general_position(narrow)]
     answers.append(exact.rank_is(columns, heads * width - bound, "null vectors of Z, independent:"))
     free = sample_examples(heads * width + 2, tokens, width, shared=False, law="integer")
 
@@ -148,10 +148,23 @@ def certify_narrow_contexts(heads: int, tokens: int, width: int, count: int) -> 
         return words, apart > 0 and rank > bound
 
     return certify(
-        f"There are data on which Z never has a larger rank than the promised {bound}.",
+        f"There are data in general position on which Z never has a larger rank than the promised {bound}.",
         f"H = {heads}, n = {tokens}, d = {width}, {count} examples; all weights that sum to 1 in every head",
         answers,
         Control.of("the tokens are random", _same_averages(free, same), run),
+    )
+
+
+def _in_general_position(examples: Examples) -> Answer:
+    """Whether every ``width`` of the tokens and queries are independent, by their determinants."""
+    vectors = torch.cat([examples.context_of_each.flatten(0, 1), examples.queries])
+    subsets = torch.combinations(torch.arange(len(vectors)), vectors.shape[1])
+
+    def holds(batch: exhaust.Batch) -> Bool[Tensor, " members"]:
+        return torch.linalg.det(vectors[subsets[batch["subset"]]]).abs() > 0.5  # whole entries: whole determinants
+
+    return exhaust.every(
+        {"subset": len(subsets)}, holds, f"every {vectors.shape[1]} tokens and queries are independent"
     )
 
 

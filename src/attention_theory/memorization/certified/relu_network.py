@@ -98,7 +98,7 @@ def certify_as_powerful() -> Certificate:
     control = Control.of("contexts of a single token", smt.prove([*sizes, n == 1, *whole], holds), run)
     return certify(
         "At equal parameters the lower bound of attention is at least an eighth of the upper bound of a ReLU network.",
-        "all H >= 1, n >= 2, d > n and every m with which the network has no more parameters",
+        "all H >= 1, n >= 2, d > n and every m with which the network has no more parameters; d_h = n, d_v = d_out = 1",
         smt.prove([*sizes, n >= 2], holds, "promise of Theorem 1 against Proposition 3, d_h = n, d_out = 1"),
         control,
     )

@@ -83,7 +83,7 @@ def certify_more_heads() -> Certificate:
     return certify(
         "With a shared context every head adds (n - 1)(d + 1) to the count of labels within reach, and more than d + 1 "
         "times as many heads are promised more than the fewer have within reach.",
-        "all H >= 1, n >= 2, d > n",
+        "all H >= 1, n >= 2, d > n; d_h = d, one output",
         [gain, more(shared, "promise of many heads against the reach of few")],
         Control.of("a context for each example", more(separate), run),
     )
@@ -113,7 +113,7 @@ def certify_longer_contexts() -> Certificate:
 
     return certify(
         "A token adds H (d + 1) to the count of labels within reach of a shared context, and none with separate ones.",
-        "all H >= 1, n >= 2, d > n + 1",
+        "all H >= 1, n >= 2, d > n + 1; d_h = d, one output",
         [gain, none],
         Control.of("the same gain with a context for each example", broken, run),
     )
