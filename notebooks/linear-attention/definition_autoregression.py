@@ -292,7 +292,7 @@ claim.equal("errors below 1/2 between letters that are not undone", (~right_lett
 claim.control.equal("errors of 1/4 and more that are not undone", (~right_token[~below_quarter]).sum(), 0)
 claim.control.equal("errors of 1/2 and more between letters that are not undone", (~right_letter[~below_half]).sum(), 0)
 claim.printed.equal("share of empty tokens that the largest entry leaves empty", plain_empty.double().mean(), 1.0)
-claim.certified("all alphabets and errors: 1/4 with the empty value, 1/2 among letters", certify_rounding(), whole=True)
+claim.certified("all alphabets and errors: 1/4 with the empty value, 1/2 among letters", certify_rounding())
 claim.verdict()
 
 # %% [markdown]

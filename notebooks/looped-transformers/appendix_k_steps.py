@@ -299,8 +299,8 @@ except RuntimeError:
     keys_as_printed = 0
 
 # %% [markdown]
-# So the row of blocks has to give the right write, and the column of blocks no keys.
-# On a machine for $d=2$ a solver settles the write for all real data, and exhaustion its scores for all addresses.
+# So the row of blocks has to give the right write, and the column of blocks no keys. On a machine for $d=2$ a solver
+# settles the write for all real data up to $10^8$, and exhaustion its scores for all addresses.
 
 # %%
 claim = Claim("looped-transformers/fleq-step-6")

@@ -180,7 +180,7 @@ for length in lengths:
 claim.control.equal("numbers with a wrong flag if the sign alone is looked at", sign_alone, 0)
 share = wrong_flags(shortest, "printed") / len(every[shortest])
 claim.number("as printed, share of wrong numbers of the shortest length", share)
-claim.certified("numbers of every length", certify_bits_flag(), whole=True)
+claim.certified("numbers of every length", certify_bits_flag())
 claim.verdict()
 
 # %% [markdown]

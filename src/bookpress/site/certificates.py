@@ -1,16 +1,16 @@
 """The page of what a machine has checked for all inputs, with every question as it was put."""
 
-from bookpress.claims.evidence import Certified
 from bookpress.claims.panel import certificate_in_words
 from bookpress.files import write_whole
 from bookpress.site.book import Book
 
 _OPENING = """# What a machine has checked
 
-Most of this book's evidence comes from runs: numbers that could have come out otherwise. Some statements can be
-settled for every input of a range, and then an engine has done so. A *certificate* is the statement in words, the
-question as the engine got it, and a control: the same question with an assumption broken. There the engine must find a
-counterexample, and our code must go wrong on it; otherwise the certificate counts for nothing.
+Most of this book's evidence comes from runs: numbers that could have come out otherwise. Some statements can be settled
+for every input of a range, and then an engine has done so. A *certificate* is the statement in words, the question as
+the engine got it, and a control: the same question with an assumption broken. There the engine must find a
+counterexample, and our code must go wrong on it (or, where a rank is asked, on a vector of the null space); otherwise
+the certificate counts for nothing.
 
 If you trust a certificate, you trust its engine and the code that puts the question, which is the module `certified` of
 each paper. z3, sympy and python-flint are engines of others. Two engines are the book's: the exhaustion of a finite
@@ -34,13 +34,9 @@ def certificates_page(book: Book) -> str:
         for claim in claims:
             lines += [f"**{{claim:ref}}`{book.settled[claim].label} <{claim}>`**\n"]
             for number, one in enumerate(certified[claim], start=1):
-                question = f"certificates/{claim.replace('/', '-')}-{number}{_ending(one)}"
+                ending = ".smt2" if "(check-sat)" in one.question else ".txt"
+                question = f"certificates/{claim.replace('/', '-')}-{number}{ending}"
                 write_whole(book.layout.generated / question, one.question + "\n")
                 lines += [f"- {certificate_in_words(one)} {{download}}`The question <{question}>`"]
             lines += [""]
     return "\n".join(lines) + "\n"
-
-
-def _ending(certified: Certified) -> str:
-    """The ending of the question's file, by its language."""
-    return ".smt2" if "(check-sat)" in certified.question else ".txt"

@@ -34,7 +34,7 @@ _FOLD = '<details class="how-we-checked"><summary>Checks, controls and method no
 #: Words that a reader takes in within a minute, and pages that a strip names.
 _WORDS_A_MINUTE, _PAGES_NAMED = 200, 3
 
-_TITLE = re.compile(r"^# .*$", re.MULTILINE)
+_TITLE = re.compile(r"# .*")
 _NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
 #: A bar that ends a cell of a table.
 _BAR = re.compile(r"(?<!\\)\|")
@@ -58,7 +58,7 @@ def write_page(
     page = _Page(record, layout)
     cells = list(_with_folded_evidence(page.cells()))
     first = cells[0].source
-    title = _TITLE.search(first)
+    title = _TITLE.match(first)
     if title is None:
         raise StalePage(f"{record.notebook}: the first cell must begin with a title, '# ...'")
     strip = f"{{.run-line}}\n{page.minutes()} min to read. {_run_line(record, full_size)}{page.builds_on()}"

@@ -102,6 +102,8 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
     """
     if not axes:
         raise ValueRefused(f"a sweep of {notebook.name} needs an axis, -p key=value,value")
+    if DEVICE in axes:
+        raise ValueRefused(f"{DEVICE} is no axis: a point is the same on every device")
     if both := sorted({*axes} & {*base}):
         raise ValueRefused(f"{both[0]} is an axis and has a fixed value too")
     if (count := math.prod(map(len, axes.values()))) > MOST_VALUES:

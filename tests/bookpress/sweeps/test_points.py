@@ -26,6 +26,7 @@ def notebook(toy: Any) -> Notebook:
     [
         ([], "needs an axis"),
         (["n="], "n must be a whole number .*, got ''"),
+        (["device=cpu,cuda"], "device is no axis: a point is the same on every device"),
         (["wait=1,1.0"], "the axis wait has the value 1.0 twice"),
         (["heads=1,[1]"], r"the axis heads has the value \[1\] twice"),
         (["n=0,1"], "n=0 is out of its range: at least 1"),

@@ -77,8 +77,19 @@ def ask_tangent() -> Answer:
 
 def ask_slope(counts: bool = True) -> Answer:
     """Whether :func:`.noisy_slope` is below 0, for counts above 0 or for all."""
-    ranges = [TERMS[name] > 0 for name in ("XGmC" if counts else "XGm")]
+    ranges = [*(TERMS[name] > 0 for name in ("XmC" if counts else "Xm")), TERMS["G"] >= 0]
     return smt.prove(ranges, term_of(sympy.cancel(_slope()), TERMS) < 0, "the slope of the noisy loss is below 0")
+
+
+def ask_formula() -> Answer:
+    """Whether :func:`.noisy_loss` is ``ln(1 + e^γ + (N - 1) e^{-Cλ}) - α γ``, the corrected loss."""
+    loss = noisy_loss_formula() + alpha * sympy.log(G)
+    return algebra.identity(sympy.exp(loss), (X * (1 + G) + m) / X, "e^(loss + α γ), where 1 + e^γ = 1/(1 - α)")
+
+
+def ask_derivative() -> Answer:
+    """Whether :func:`.noisy_slope` is the derivative of :func:`.noisy_loss` by λ."""
+    return algebra.identity(along_scale(noisy_loss_formula()), _slope(), "the derivative of noisy_loss is noisy_slope")
 
 
 def certify_slope() -> Certificate:
@@ -96,9 +107,10 @@ def certify_slope() -> Certificate:
     control = Control.of("C may be 0, or below", ask_slope(counts=False), run)
     return certify(
         "The noisy loss has a negative slope in λ, as in Lemma C.1.",
-        "every λ, every γ (and so every α below 1), every C > 0 and every N > 1",
+        "every λ, every e^γ >= 0 (and so every α from 0 to below 1), every C > 0 and every N > 1",
         [
-            algebra.identity(along_scale(noisy_loss_formula()), slope, "the derivative of noisy_loss is noisy_slope"),
+            ask_formula(),
+            ask_derivative(),
             algebra.identity(slope, printed, "which is the lemma's"),
             ask_slope(),
         ],
@@ -116,8 +128,11 @@ def certify_shape() -> Certificate:
     derivatives = np.array([[along(slope) for along in (along_scale, along_gamma)] for slope in slopes])
     hessian = formula_of(lambda s, g, c: noisy_hessian(s, g, c, OTHERS))
     answers = [
-        algebra.identity(derivative, entry, "a second derivative of noisy_loss is that of noisy_hessian")
-        for derivative, entry in zip(derivatives.flatten(), hessian.flatten(), strict=True)
+        ask_formula(),
+        *(
+            algebra.identity(derivative, entry, "a second derivative of noisy_loss is that of noisy_hessian")
+            for derivative, entry in zip(derivatives.flatten(), hessian.flatten(), strict=True)
+        ),
     ]
     (ll, lg), (_, gg), fall = *(_in_probabilities(row) for row in hessian), _in_probabilities([slopes[0]])[0]
     most, chances = (TERMS["C"] ** 2 + 1) / 4, [TERMS[name] for name in ("py", "pt", "p0")]

@@ -41,7 +41,7 @@ def certify_rate(most_triggers: int) -> Certificate:
     )
     return certify(
         "With equal laws of the counts all scales grow by η/√|Q| a step, and L <= (N - 1) exp(-λ).",
-        f"every law of C >= 1, 1 to {most_triggers} triggers, every η, t and N >= 2",
+        f"every law of C >= 1, 1 to {most_triggers} triggers, every η > 0, t and N >= 2",
         [
             _ask_noiseless_slope(),
             *(ask_step(slope, triggers) for triggers in range(1, most_triggers + 1)),
@@ -78,7 +78,7 @@ def certify_step() -> Certificate:
     control = Control.of("the slopes may both be 0", smt.prove(moves, wanted), run)
     return certify(
         "The slope of the noiseless loss is that of Eq. (11), and a normalised step has length η.",
-        "every C > 0, λ and N >= 2; two triggers, all slopes that are not both 0, every η > 0",
+        "every C > 0, λ and N >= 2; two triggers, all slopes below 0, every η > 0",
         [*answers, smt.prove([*moves, squares > 0], wanted, "the length of a step")],
         control,
     )

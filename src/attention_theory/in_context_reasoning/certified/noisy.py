@@ -17,6 +17,7 @@ from attention_theory.in_context_reasoning.certified.losses import (
     TERMS,
     X,
     alpha,
+    ask_derivative,
     ask_slope,
     ask_tangent,
     beta,
@@ -114,6 +115,7 @@ def certify_known_noise() -> Certificate:
         "Normalised descent with known α moves λ by η a step, and L <= L_Bayes + (N - 1) exp(-η t).",
         "every α in (0, 1), every C >= 1, t >= 0, η >= 0 and N >= 2",
         [
+            ask_derivative(),
             ask_slope(),
             ask_step(slope, 1),
             *ask_excess("excess of the loss over the Bayes risk, α̂ = α, Y = e^{η t}"),

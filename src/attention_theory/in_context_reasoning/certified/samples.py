@@ -13,7 +13,7 @@ from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import z3
 from attention_theory.in_context_reasoning.certified.enumeration import run_at
-from attention_theory.in_context_reasoning.certified.losses import G, X, alpha, m, noisy_loss_formula
+from attention_theory.in_context_reasoning.certified.losses import ask_formula
 from attention_theory.in_context_reasoning.closed_form import odds
 from attention_theory.in_context_reasoning.descent import algorithm_1
 from attention_theory.in_context_reasoning.finite_sample import (
@@ -44,11 +44,7 @@ def certify_path(samples: int, steps: int) -> Certificate:
         ParameterError: fewer than two sentences, or no step.
     """
     require(samples=(samples, 2, None), steps=(steps, 1, None))
-    loss = noisy_loss_formula() + alpha * sympy.log(G)
-    answers = [
-        _ask_path(samples, steps, "correct"),
-        algebra.identity(sympy.exp(loss), (X * (1 + G) + m) / X, "e^(loss + α γ), where 1 + e^γ = 1/(1 - α)"),
-    ]
+    answers = [_ask_path(samples, steps, "correct"), ask_formula()]
 
     def run(values: Counterexample) -> tuple[str, bool]:
         scales = algorithm_1(*_data_of(samples, values), SMALL, _rate(values["rate"]), steps, form="printed").scales
@@ -58,8 +54,8 @@ def certify_path(samples: int, steps: int) -> Certificate:
     control = Control.of("plain steps, as the listing has them", _ask_path(samples, steps, "printed"), run)
     return certify(
         "Algorithm 1 walks λ_t = η t, and its loss is the corrected one.",
-        f"all data sets of {samples} sentences of one to three bigrams, {steps} steps, η = 1, 1/2, 1/4; "
-        "the loss for all λ, γ, C, α and N",
+        f"all data sets of {samples} of three sentences, of one, two and three bigrams, with both labels; {steps} "
+        "steps, η = 1, 1/2, 1/4; the loss in closed form for all λ, γ, C, α and N",
         answers,
         control,
     )

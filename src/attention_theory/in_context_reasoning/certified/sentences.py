@@ -72,7 +72,7 @@ def certify_scores(task: Task) -> Certificate:
         run,
     )
     return certify(
-        "A position has the score λ_q if the word before it is the trigger q, and 0 otherwise.",
+        "A position from the second on has the score λ_q if the word before it is the trigger q, and 0 otherwise.",
         f"every λ, all sentences of every length over {task.tokens} words, {task.triggers} of them triggers",
         exhaust.every(sizes, lambda batch: scores(batch, None) == wanted(batch), words),
         control,

@@ -90,8 +90,9 @@ def certify_rounding() -> Certificate:
         ask(0.5, letter, "a letter and an error below 1/2: its entry is the largest"),
     ]
     return certify(
-        "Rounding by attribute undoes every error of squared norm below 1/4, and among letters alone below 1/2.",
-        "all alphabets, letters, the empty value and errors",
+        "Rounding to the largest entry, or to nothing below 1/2, undoes every error of squared norm below 1/4; the "
+        "largest entry alone, among letters, below 1/2.",
+        "all alphabets, letters, the empty value and errors; the definition and not its code, but for the threshold",
         answers,
         Control.of("below 1/2 with the empty value", ask(0.5, other < threshold, "the same, below 1/2"), _round_empty),
     )

@@ -63,7 +63,7 @@ def certify_features(width: int) -> Certificate:
     ]
     return certify(
         "The features of Algorithm 2 are C(d,2) d + d² of those of Eq. 4, and independent functions of the inputs.",
-        f"d = {width}, inputs of two tokens and more",
+        f"d = {width}, inputs of two tokens",
         answers,
         Control.of(
             "inputs of one token",
@@ -97,8 +97,8 @@ def certify_distance(width: int) -> Certificate:
     ]
     every = cubic_features(inputs).flatten(1)
     return certify(
-        "Two models have the distance 0 if and only if their head matrices differ by a part antisymmetric in j and k, "
-        "and if and only if they are one function.",
+        "The coefficients of two models are equal if and only if their head matrices differ by a part antisymmetric "
+        "in j and k, and if and only if they are one function.",
         f"d = {width}, models of any number of heads",
         answers,
         Control.of(

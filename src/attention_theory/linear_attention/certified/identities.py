@@ -251,7 +251,7 @@ def _certificate(
 
     return certify(
         statement,
-        f"d = {width}, n = {tokens}, all V, Q and inputs",
+        f"d = {width}, n = {tokens}, one head, all V, Q and inputs",
         [*(ask(pair, words) for words, pair in pairs.items()), *more],
         Control.of(broken, ask(wrong, broken), run),
     )

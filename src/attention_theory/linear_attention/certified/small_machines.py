@@ -136,7 +136,7 @@ def certify_lookups() -> Certificate:
 
     return certify(
         "The head of a lookup writes the sum of the values whose keys are the query: the value, if one token holds it.",
-        "two letters in every attribute, all partial functions, two tokens",
+        "two letters in every attribute, all functions that are defined at one letter or both, two tokens",
         ask("correct"),
         Control.of("the blocks are placed as in the paper's proof", ask("printed"), run),
     )

@@ -57,7 +57,9 @@ def _certify(layer: Layer, bits: int, kind: str, other: Layer, broken: str, most
         return f"a {kind} of data up to {largest:.3g} is off by {off:.3g}", off > 0
 
     return certify(
-        f"In a {kind} with a hard maximum {takes}, exactly; all other columns and rows stay as they are.",
+        f"In a {kind} with a hard maximum scratchpad and target have their largest scores for each other and "
+        f"themselves, and where the mean of the two is fetched {takes}, exactly; another column, which sees itself, "
+        "stays.",
         f"L = {bits}, up to {2**bits} columns; every pointer, all real data up to {GATE / 4:g}",
         [_ask_scores(layer, bits), _ask_units(layer, kind, GATE / 4)],
         Control.of(broken, _ask_units(other, kind, most), run),

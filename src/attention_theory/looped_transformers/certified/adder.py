@@ -54,7 +54,8 @@ def certify_adder(layer: Layer) -> Certificate:
     )
     return certify(
         "One layer of ReLU units adds two numbers in binary.",
-        f"all numbers of every length; the family of units is read from a layer of {last} bits",
+        "all numbers of every length, with exact weights, which float64 holds up to 52 bits; the family of units is "
+        f"read from a layer of {last} bits",
         ask_adder(layer),
         control,
     )

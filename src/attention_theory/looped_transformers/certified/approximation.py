@@ -78,7 +78,7 @@ def certify_root_steps(error: float = 0.125, most: float = 9.0) -> Certificate:
 
     return certify(
         "The steps i ε on [i² ε², (i + 1)² ε²) are within ε of the root.",
-        f"ε = {error}, {built.intervals} steps, all real x from 0 to {most}",
+        f"ε = {error}, {built.intervals} steps, all real x from 0 to below {most}",
         _ask_steps(built.edges, built.values, most, is_near),
         Control.of(
             "every other step is left out",

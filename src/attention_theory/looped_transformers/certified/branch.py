@@ -46,7 +46,7 @@ def certify_bits_flag(most: int = 48) -> Certificate:
     """
     return certify(
         "The units of eq. (4) with 1 - N give 1 for a number in two's complement that is at most 0, and else 0.",
-        f"all numbers of every length N; the family of units is read from the layers of 2 to {most} bits",
+        f"all numbers of every length N from 2 on; the family of units is read from the layers of 2 to {most} bits",
         ask_bits_flag("correct", most),
         Control.of("1 + N in place of 1 - N", ask_bits_flag("printed", 8), _run_printed_flag),
     )

@@ -110,8 +110,9 @@ def certify_copy_error(bits: int = 5) -> Certificate:
         return f"a copy is wrong by {error:.3f} G, and the bound is {bound:.3g} G", error > bound
 
     return certify(
-        "A copy by addresses is wrong by at most G d n^3 exp(-λ) in the largest column sum, and an entry by at most "
-        "2 G L exp(-2 λ).",
+        "Twice what a softmax over the codes fetches is wrong by at most G d n^3 exp(-λ) in the largest column sum, "
+        "and an entry by at most 2 G L exp(-2 λ), at the column whose code is asked. (Other columns of a write may "
+        "be off by more.)",
         f"L = {bits}, n = {2**bits} columns, every target, every λ >= 0, all data up to G",
         [_ask_copy(codes, place) for place in range(len(codes))],
         Control.of("the target's code is there twice", _ask_copy(doubled, 0, most=1e-6), run),

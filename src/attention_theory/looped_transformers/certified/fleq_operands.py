@@ -116,7 +116,8 @@ def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
     return certify(
         "Each operand is kept in its own columns, handed to the block that the instruction names and to no other, and "
         "that block's result is put into the columns of c.",
-        f"{len(layout.blocks)} blocks, d = {layout.size}; data and results up to half the gate of {gate:g}, all masks",
+        f"{len(layout.blocks)} blocks, d = {layout.size}; after the heads of step 2 and without the blocks; data "
+        f"and results up to half the gate of {gate:g}, masks of which at most one is 1",
         [_ask_own_columns(machine, gate), to_block, _ask_return(machine, gate / 2)],
         Control.of(f"data may be up to {8 * gate:g}", leaks, run),
     )

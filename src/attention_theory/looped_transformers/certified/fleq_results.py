@@ -41,8 +41,10 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
 
     return certify(
         "The column of memory at address c meets the column of its result and takes it over; the others meet "
-        "themselves alone. The columns of the scratchpad keep their memory rows and are emptied of data.",
-        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart, and all real data",
+        "themselves alone, by their scores. Where half the sum is fetched, the units put the result in the place of "
+        "the cell; the columns of the scratchpad keep their memory rows and are emptied of data.",
+        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart; all real data up to 10^8, in the "
+        "rows of data",
         [_ask_meeting(machine), _ask_write(machine, layout)[0]],
         Control.of("the second unit is added, as in the proof of Lemma 4", question, run),
     )

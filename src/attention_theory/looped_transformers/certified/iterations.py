@@ -39,7 +39,8 @@ def certify_newton(size: int = 2) -> Certificate:
     return certify(
         "A step of Newton's iteration squares the residual I - A X, and from A transposed over ||A||² all eigenvalues "
         "of the first residual are in [0, 1). So it converges quadratically.",
-        f"all real matrices A and X of side {size}; the eigenvalues for every invertible A",
+        f"all real matrices A and X of side {size}; the start by its eigenvalues, not by the code, for every "
+        "invertible A",
         [*_entries(after, squared), contracts],
         Control.of("the start is a multiple of A, whose eigenvalues may have any sign", printed, run),
     )

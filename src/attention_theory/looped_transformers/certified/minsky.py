@@ -39,9 +39,10 @@ def certify_translation(form: Form = "correct") -> Certificate:
     answers = [ask_instruction(place, form, short) for short in (False, True) for place in range(len(_CODE))]
     printed = next(a for place in range(len(_CODE)) if (a := ask_instruction(place, "printed")).outcome == "refuted")
     return certify(
-        "Each instruction of a Minsky machine is executed by its translation: the register, the place where it goes "
-        "on, and nothing else.",
-        "all registers from 0 on, without a bound, and every content of the spare cell",
+        "Each of five instructions of a Minsky machine is executed by its translation: the register, the place where "
+        "it goes on, and but for the spare cell nothing else.",
+        "two additions and three subtractions, which jump back, on and to the end; two registers from 0 on, without a "
+        "bound, and every content of the spare cell",
         answers,
         Control.of("the operands in the other order", printed, _run_printed),
     )
@@ -139,7 +140,8 @@ def certify_bounded_registers(bits: int = 16) -> Certificate:
         return f"in {bits} bits {registers[0]} + 1 is {seen} in the machine", seen != registers[0] + 1
 
     return certify(
-        "In N bits each instruction of a Minsky machine is executed by its translation as long as its registers fit.",
+        "In N bits each of five instructions of a Minsky machine is executed by its translation of five lines as "
+        "long as its registers fit.",
         f"N = {bits}, all registers from 0 to 2^(N-1) - 1, of which none is to be added to at the upper end",
         [ask_instruction(place, bits=bits) for place in range(len(_CODE))],
         Control.of("a register may be at the upper end", ask_instruction(0, bits=bits, fits=False), run),

@@ -28,8 +28,9 @@ def certify_squares(width: int = 7, depth: int = 4) -> Certificate:
         return f"at {x.item():.4f} it is off by {off:.5f}", off > 1 / (8 * (width + 1) ** 2)
 
     return certify(
-        "A ReLU network of L layers of w units is nowhere nearer to x² on [0, 1] than 1 / 8 (w + 1)^2L; one hidden "
-        "layer of w units is within 1 / 8w², and L layers of three units are within 1 / 8·4^L.",
+        "A line over a piece of length 1 / (w + 1)^L is somewhere at least 1 / 8 (w + 1)^2L away from x², and by "
+        "counting a ReLU network of L layers of w units has such a piece. The network of one hidden layer of w units "
+        "is within 1 / 8w² everywhere, and those of L layers of three units are within 1 / 8·4^L.",
         f"a piece: all lines and all intervals; w = {width} and L = 1 to {depth} for the bound, and the networks "
         f"built, with {width + 1} units or up to {depth} layers: all real x",
         [*(_ask_piece(width, layers) for layers in range(1, depth + 1)), wide, *deep],
