@@ -15,12 +15,14 @@ the certificate counts for nothing.
 If you trust a certificate, you trust its engine and the code that puts the question, which is the module `certified` of
 each paper. z3, sympy and python-flint are engines of others. Two engines are the book's: the exhaustion of a finite
 set, and the comparison of polynomials in one-hot choices. You also trust that a layer computes with floating-point
-numbers what it computes with real ones, unless the certificate says that it bounds the rounding. Some certificates
-determine a formula from its values at enough inputs. There you trust that the code only adds and multiplies, up to the
-degree that the question names. You need not trust a copy of the weights: a question takes them from the layers we run.
+numbers what it computes with real ones, unless the certificate says that it bounds the rounding. A function that is
+linear in each argument is fixed by its values at basis vectors, so that an exhaustion can settle all real weights.
+There you trust that the code only adds and multiplies, up to the degree that the question names. You need not trust a
+copy of the weights: a question takes them from the layers we run.
 
-There are {count} certificates for {claims} claims. A short question can be downloaded whole, and put to another engine.
-Of a long one, such as a polynomial identity of thousands of terms, the file shows examples and a digest.
+There are {count} certificates for {claims} claims. A counterexample of an exhaustion gives the numbers of its choices,
+from 0. A short question can be downloaded whole, and put to another engine. Of a long one, such as a polynomial
+identity of thousands of terms, the file shows examples and a digest.
 """
 
 
