@@ -171,8 +171,8 @@ value_differences = torch.stack(
 )
 
 # %% [markdown]
-# Both gradients are held against the differences, and so are the forms that are printed wrong. For two sequences of two
-# tokens, sympy differentiates the loss and settles both gradients for all numbers.
+# Both gradients are compared with the differences, and so are the forms that are printed wrong. For two sequences of
+# two tokens, sympy differentiates the loss and settles both gradients for all numbers.
 
 # %%
 claim = Claim("hyper-attention/gradients-matrix-form")

@@ -235,7 +235,7 @@ angles = torch.linspace(0, torch.pi, 2001, dtype=torch.float64)
 one_sided = (1 - (angles.cos() * angles.sin()).square()).min()
 
 # %% [markdown]
-# The form as printed is held against the layer that no other beats, and against the trained ones. The solver z3
+# The form as printed is compared with the layer that no other beats, and with the trained ones. The solver z3
 # proves that no layer of width 1 comes closer than a half on two symbols.
 
 # %%

@@ -105,7 +105,7 @@ def certificate_in_words(certified: Certified) -> str:
     )
     proved = f"*For all inputs* ({escape(certified.covers)}): {escape(certified.statement)}"
     engine = f"*Engine:* {escape(certified.engine)}, {certified.seconds:.2g} s."
-    return f"{proved} {engine} *Control:* {escape(control.broken)}; at {example} the code gives {given}."
+    return f"{proved} {engine} *Control:* {escape(control.broken)}: the engine finds {example}; the code gives {given}."
 
 
 def title_of(settled: Settled) -> str:

@@ -9,8 +9,9 @@ _OPENING = """# What a machine has checked
 Most of this book's evidence comes from runs: numbers that could have come out otherwise. Some statements can be settled
 for every input of a range, and then an engine has done so. A *certificate* is the statement in words, the question as
 the engine got it, and a control: the same question with an assumption broken. There the engine must find a
-counterexample, and our code must go wrong on it (or, where a rank is asked, on a vector of the null space); otherwise
-the certificate counts for nothing.
+counterexample, and our code must go wrong; otherwise the certificate counts for nothing. Most controls run the code on
+the counterexample itself. Some, mostly those about ranks or with free tokens, run it on another case of the same broken
+assumption, and show its result.
 
 If you trust a certificate, you trust its engine and the code that puts the question, which is the module `certified` of
 each paper. z3, sympy and python-flint are engines of others. Two engines are the book's: the exhaustion of a finite
