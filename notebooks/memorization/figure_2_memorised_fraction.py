@@ -161,9 +161,9 @@ show.table(
 gained = torch.stack([values[-1] - values[0] for values in by_heads.values()]).amin(dim=0)
 
 # %% [markdown]
-# A data set of which fewer than three points lie below saturation has no line; with none at all nothing is known of the
-# line. Is $R^2\ge0.98$ much to ask? A curve that bends like $\sqrt H$ has it too, over these heads. So the line must also
-# fit better than it would fit such a curve. And heads must bring something at all.
+# A data set of which fewer than three points lie below saturation has no line; with none at all nothing is known of
+# the line. Is $R^2\ge0.98$ much to ask? A curve that bends like $\sqrt H$ has it too, over these heads. So the line
+# must also fit better than it would fit such a curve. And heads must bring something at all.
 
 # %%
 roots = torch.tensor(head_counts, dtype=torch.float64).sqrt()
