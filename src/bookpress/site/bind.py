@@ -17,13 +17,19 @@ from bookpress.notebooks.exports import make_export
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.book import FINDINGS, Book
-from bookpress.site.certificates import certificates_page
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
+from bookpress.site.markdown import picture_block, render, without_html
 from bookpress.site.package import package_pages
-from bookpress.site.page import picture_block, without_html, write_page
-from bookpress.site.verdict_pages import errata_pages, notebooks_list, scoreboard_page, summary_page
+from bookpress.site.page import write_page
+from bookpress.site.verdict_pages import (
+    certificates_page,
+    errata_pages,
+    notebooks_list,
+    scoreboard_page,
+    summary_page,
+)
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -75,10 +81,8 @@ def _write_pages(book: Book) -> int:
     for paper in book.registry.papers:
         drawing = draw(paper)
         for name in book.notebooks_of(paper):
-            record = book.records[name]
-            small = page_map(book, paper, drawing, {settled.claim.partition("/")[2] for settled in record.claims})
-            run, points, description = book.full_size_run(name), book.points_section(name), book.description(name)
-            write_page(record, run, layout, small, points, description)
+            settled = {settled.claim for settled in book.records[name].claims}
+            write_page(book, name, page_map(book, paper, drawing, settled))
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -108,17 +112,15 @@ def _write_exports(layout: Layout) -> None:
 
 
 def gallery_page(book: Book) -> str:
-    lines = ["# Gallery", "", "Every figure of the book, drawn by the run behind it. A picture leads to its page."]
+    """Every figure of the book, by paper."""
+    chapters: dict[str, list[str]] = {}
     for paper in book.registry.papers:
-        pictures = []
         for name in book.notebooks_of(paper):
             for figure in book.records[name].figures:
                 drawn, link = f"{name}-{figure.name}", f"../notebooks/{name}.html"
                 picture = picture_block(drawn, figure.model_dump(), link, book.layout.figure(drawn))
-                pictures += ["", ":::::::{grid-item}", picture, ":::::::"]
-        if pictures:
-            lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3", *pictures, "::::::::"]
-    return "\n".join(lines) + "\n"
+                chapters.setdefault(paper.short_title, []).append(picture)
+    return render("gallery", chapters=chapters)
 
 
 def contents(book: Book) -> str:

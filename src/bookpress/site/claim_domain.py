@@ -23,7 +23,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from bookpress.claims.panel import CERTIFIED, PROVED_HERE, proof_class, verdict_class
+from bookpress.claims.panel import CERTIFIED, proof_class, verdict_class
 from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
 from bookpress.claims.statement import (
     BEYOND,
@@ -42,7 +42,7 @@ from bookpress.claims.statement import (
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Finding, Findings
 from bookpress.site.map import node_labels
-from bookpress.site.page import without_html
+from bookpress.site.markdown import without_html
 
 #: The text of a role, and the claim behind it in angle brackets.
 _WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
@@ -179,8 +179,8 @@ def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
 
 def show_proof(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
-    names = {mark.value: mark for mark in ProofMark} | {PROVED_HERE: ProofMark.AS_PRINTED}
-    return [nodes.inline("", text, classes=["proof-mark", proof_class(_named(text, names))])]
+    mark = _named(text, {mark.value: mark for mark in ProofMark})
+    return [nodes.inline("", text, classes=["proof-mark", proof_class(mark)])]
 
 
 def show_count(text: str, env: BuildEnvironment) -> list[nodes.Node]:

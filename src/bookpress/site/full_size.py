@@ -1,12 +1,13 @@
 """Full-size figures in the book: on a figure's page the points that are done, on a page for all what they cost."""
 
 from bookpress.claims.intervals import CONFIDENCE
+from bookpress.claims.panel import markdown_table
 from bookpress.claims.record import Record
 from bookpress.claims.show import svg_of
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
-from bookpress.site.page import figure_block, markdown_table
+from bookpress.site.markdown import figure_block, render
 from bookpress.sweeps.figures import FigureSweep, in_words
 from bookpress.sweeps.points import number_of
 from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, table_of
@@ -42,18 +43,7 @@ def costs_page(
         record = kept.get(page)
         recorded = f"{in_words(record.seconds)} on {record.device}" if record else "no"
         in_one_run.append([_link(page, titles), recorded, runs[page].cost or ""])
-    columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
-    parts = [
-        "# What full size costs",
-        "Some figures of the papers take more than a laptop's minutes. They are made point by point, each point with a "
-        "record of its own, on whatever core or accelerator is free; or in one run, whose record is kept. Seconds and "
-        "memory are measured on the points that are done; where none is, they are planned from the operations.",
-        "## Point by point",
-        markdown_table(columns, by_point, numbers={1, 2, 3}),
-        "## In one run",
-        markdown_table(["page", "recorded", "what one run takes"], in_one_run),
-    ]
-    return "\n\n".join(parts) + "\n"
+    return render("full-size", by_point=by_point, in_one_run=in_one_run)
 
 
 def _state(figure: FigureSweep, fingerprint: str) -> str:

@@ -152,12 +152,12 @@ def test_badges_have_the_colour_of_their_verdict(site: Site) -> None:
         r'href="one.html#claim-demo-base"[^>]*><span class="verdict verdict-holds">Lemma 1: holds</span>', text
     )
     assert '<span class="proof-mark proof-repaired">repaired</span>' in text
-    assert '<span class="proof-mark proof-as-printed">proved here</span>' in text
+    assert '<span class="proof-mark proof-proved-here">proved here</span>' in text
     known = "holds, misprinted, holds with correction, refuted, reproduced, partly reproduced, not reproduced"
     assert f"index.rst:6: ERROR: verdict: must be one of {known}, undecided here, stand-in, not run; got 'wrong'" in (
         site.said
     )
-    marks = "as printed, misprinted, repaired, fails, not checked, proved here"
+    marks = "as printed, proved here, misprinted, repaired, fails, not checked"
     assert f"ERROR: proof: must be one of {marks}; got 'bad'" in site.said
     assert text.count('class="problematic"') == 2
 
