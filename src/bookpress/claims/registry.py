@@ -234,27 +234,25 @@ class Registry(BaseModel):
         """The papers that somebody published, without the chapters of the book's own."""
         return [paper for paper in self.papers if paper.is_article]
 
+    @property
+    def claims(self) -> dict[str, Entry]:
+        """The claims of all papers by ``paper/id``."""
+        return {name: entry for paper in self.papers for name, entry in paper.by_name.items()}
+
     def entry(self, claim: str) -> Entry:
         """The entry of ``paper/id``.
 
         Raises:
-            RegistryError: no such claim; the message lists the nearest ids.
+            RegistryError: no such claim; the message lists the nearest.
         """
-        paper_name, _, claim_id = claim.partition("/")
-        paper = next((paper for paper in self.papers if paper.name == paper_name), None)
-        if paper is None:
-            names = ", ".join(paper.name for paper in self.papers)
-            raise RegistryError(f"unknown claim '{claim}': no paper '{paper_name}' (there are: {names})")
-        entries = {entry.id: entry for entry in paper.claims}
-        if claim_id in entries:
-            return entries[claim_id]
-        near = difflib.get_close_matches(claim_id, entries, n=3, cutoff=0.3)
-        raise RegistryError(f"unknown claim '{claim}'; nearest in {paper_name}: {', '.join(near) or 'none'}")
+        if claim in (claims := self.claims):
+            return claims[claim]
+        near = difflib.get_close_matches(claim, claims, n=3, cutoff=0.3)
+        raise RegistryError(f"unknown claim '{claim}'; nearest: {', '.join(near) or 'none'}")
 
     def of_notebook(self, notebook: str) -> dict[str, Entry]:
         """The claims that a notebook is to settle, keyed ``paper/id``."""
-        named = (claim for paper in self.papers for claim in paper.by_name.items())
-        return {name: entry for name, entry in named if entry.notebook == notebook}
+        return {name: entry for name, entry in self.claims.items() if entry.notebook == notebook}
 
 
 @lru_cache

@@ -18,7 +18,7 @@ from bookpress.claims.panel import (
     verdict_in_words,
 )
 from bookpress.claims.registry import ProofMark, Verdict
-from bookpress.claims.statement import anchor, heading
+from bookpress.claims.statement import anchor, folds, heading, parts, place
 
 
 def render(template: str, **values: Any) -> str:
@@ -76,7 +76,10 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-for _function in (anchor, badge, badges, certificate_in_words, heading, markdown_table, proof_badge, proof_class):
+for _function in (
+    *(anchor, folds, heading, parts, place),
+    *(certificate_in_words, markdown_table, proof_class, proof_in_words, verdict_class),
+    *(badge, badges, proof_badge),
+):
     _TEMPLATES.globals[_function.__name__] = _function
-_TEMPLATES.globals |= {"proof_in_words": proof_in_words, "verdict_class": verdict_class}
 _TEMPLATES.filters |= {"escape_markdown": escape, "without_html": without_html}
