@@ -7,7 +7,6 @@ Sphinx numbers, captions and links, each with a line on the run behind it.
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import nbformat
@@ -25,7 +24,7 @@ from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook, code_of
 from bookpress.site.book import Book
 from bookpress.site.markdown import figure_block, render, without_html
-from bookpress.site.package import CodeCells, libraries
+from bookpress.site.package import folded_cells, libraries
 
 #: The section whose evidence is folded; its first paragraph stays open.
 CHECKED = "## How we checked"
@@ -84,7 +83,8 @@ class _Page:
         self._ran = [cell for cell in run if cell not in self._injected]
         if self.source.code != code_of(self._ran):
             raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
-        self._code = CodeCells([cell.source for cell in self._ran], libraries(layout))
+        with_figures = {number for number, cell in enumerate(self._ran) if any(map(_is_figure, cell.outputs))}
+        self._folded = folded_cells([cell.source for cell in self._ran], with_figures, libraries(layout))
 
     def cells(self) -> Iterator[NotebookNode]:
         """The source's cells with the run's outputs, and after each code cell what it shows."""
@@ -120,16 +120,14 @@ class _Page:
         Imports, and drawing that neither computes nor judges, are folded away; a click opens them.
         """
         shown = [(output["data"], text) for output in code.outputs if (text := self._lifted(output.get("data", {})))]
-        draws = any(FIGURE_MIME in output.get("data", {}) for output in code.outputs)
-        if self._code.is_folded(number, draws):
+        if number in self._folded:
             code.metadata["tags"] = ["hide-input"]
         ours = {CLAIM_MIME, FIGURE_MIME, "text/markdown"}
         code.outputs = [output for output in code.outputs if ours.isdisjoint(output.get("data", {}))]
         yield code
         for data, text in shown:
             if FIGURE_MIME in data or CLAIM_MIME in data:
-                functions = self._code.functions(number)
-                text += "\n\n" + origin_block(self.record, self.source.defaults, functions, self.layout)
+                text += "\n\n" + origin_block(self.record, self.source.defaults)
             yield new_markdown_cell(text)
 
     def _lifted(self, data: dict[str, Any]) -> str:
@@ -142,6 +140,10 @@ class _Page:
             claim = data[CLAIM_MIME]["settled"]["claim"]
             return without_html(panel_block(next(one for one in self.record.claims if one.claim == claim)))
         return without_html(data.get("text/markdown", ""))
+
+
+def _is_figure(output: dict[str, Any]) -> bool:
+    return FIGURE_MIME in output.get("data", {})
 
 
 def _with_folded_evidence(cells: Iterator[NotebookNode]) -> Iterator[NotebookNode]:
@@ -167,9 +169,7 @@ def _with_folded_evidence(cells: Iterator[NotebookNode]) -> Iterator[NotebookNod
         yield new_markdown_cell("</details>")
 
 
-def origin_block(record: Record, defaults: dict[str, Any], functions: list[str], layout: Layout) -> str:
-    """One line on the run behind a figure or a panel, which opens to its parameters, record, source and functions."""
+def origin_block(record: Record, defaults: dict[str, Any]) -> str:
+    """One line on the run behind a figure or a panel, which opens to its parameters, record and source."""
     chosen = [f"{name} = {value}" for name, value in record.parameters.items() if defaults.get(name, value) != value]
-    by_module = groupby(functions, key=lambda dotted: dotted.rpartition(".")[0])
-    paths = {layout.module(module): [dotted.rpartition(".")[2] for dotted in names] for module, names in by_module}
-    return render("origin", record=record, chosen=chosen, functions=paths)
+    return render("origin", record=record, chosen=chosen)
