@@ -3,7 +3,7 @@
 import filecmp
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,38 +124,33 @@ def gallery_page(book: Book) -> str:
 
 
 def contents(book: Book) -> str:
-    """The table of contents, in the registry's order."""
-    articles: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for paper in book.registry.papers:
-        names = book.notebooks_of(paper)
-        pages = [{"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title} for name in names]
-        (articles if paper.is_article else others).append(_page(f"papers/{paper.name}", pages))
+    """The table of contents, in the registry's order; written pages are listed where there are some."""
+    layout, papers = book.layout, book.registry.papers
 
-    def written(*names: str, folder: Path = book.layout.book) -> list[dict[str, Any]]:
-        return [_page(name) for name in names if (folder / f"{name}.md").is_file()]
+    def listed(names: Iterable[str], folder: Path = layout.book) -> list[dict[str, Any]]:
+        return [{"file": name} for name in names if (folder / f"{name}.md").is_file()]
 
     def with_papers(page: str) -> dict[str, Any]:
         """A generated page with those of the single papers below it."""
-        names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
-        return _page(f"generated/{page}", written(*names, folder=book.layout.pages))
+        below = listed((f"generated/{page}-{paper.name}" for paper in papers), layout.pages)
+        return {"file": f"generated/{page}"} | ({"sections": below} if below else {})
 
-    found = [_page("generated/scoreboard"), with_papers("errata")]
-    found += [_page(f"generated/{name}") for name in ("certificates", "gallery", "full-size")]
+    chapters: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+    for paper in papers:
+        names = book.notebooks_of(paper)
+        pages = [{"file": f"notebooks/{name}", "title": Notebook(name, layout).title} for name in names]
+        sections = {"sections": pages} if pages else {}
+        chapters[paper.is_article].append({"file": f"papers/{paper.name}"} | sections)
+    others = [{"file": f"generated/{name}"} for name in ("certificates", "gallery", "full-size")]
     parts = {
-        "Start here": written("reading", "deciding"),
-        "What we found": found,
-        "The papers": articles,
-        "Across the papers": others,
-        "Instruments": [_page(f"instruments/{path.stem}") for path in instrument_pages(book.layout)],
-        "Use it": [*written("rerun"), with_papers("package"), *written("contributing")],
-        "Look it up": written("glossary", "notation", "references"),
+        "Start here": listed(["reading", "deciding"]),
+        "What we found": [{"file": "generated/scoreboard"}, with_papers("errata"), *others],
+        "The papers": chapters[True],
+        "Across the papers": chapters[False],
+        "Instruments": listed(f"instruments/{path.stem}" for path in instrument_pages(layout)),
+        "Use it": [*listed(["rerun"]), with_papers("package"), *listed(["contributing"])],
+        "Look it up": listed(["glossary", "notation", "references"]),
     }
-    listed = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
-    contents = {"format": "jb-book", "root": "index", "parts": listed}
-    return str(yaml.safe_dump(contents, sort_keys=False, allow_unicode=True))
-
-
-def _page(file: str, sections: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """An entry of the contents, with the pages below it where there are some."""
-    return {"file": file} | ({"sections": list(sections)} if sections else {})
+    captioned = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
+    whole = {"format": "jb-book", "root": "index", "parts": captioned}
+    return str(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True))

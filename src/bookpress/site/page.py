@@ -26,10 +26,6 @@ from bookpress.site.book import Book
 from bookpress.site.markdown import figure_block, render, without_html
 from bookpress.site.package import folded_cells, libraries
 
-#: The section whose evidence is folded; its first paragraph stays open.
-CHECKED = "## How we checked"
-_FOLD = '<details class="how-we-checked"><summary>Checks, controls and method notes</summary>'
-
 #: Words that a reader takes in within a minute, and pages that a strip names.
 _WORDS_A_MINUTE, _PAGES_NAMED = 200, 3
 
@@ -48,7 +44,7 @@ def write_page(book: Book, name: str, small_map: str) -> None:
     """
     record, layout = book.records[name], book.layout
     page = _Page(record, layout)
-    cells = list(_with_folded_evidence(page.cells()))
+    cells = list(page.cells())
     first = cells[0].source
     title = _TITLE.match(first)
     if title is None:
@@ -144,29 +140,6 @@ class _Page:
 
 def _is_figure(output: dict[str, Any]) -> bool:
     return FIGURE_MIME in output.get("data", {})
-
-
-def _with_folded_evidence(cells: Iterator[NotebookNode]) -> Iterator[NotebookNode]:
-    """Cells of a page, those of :data:`CHECKED` behind its first paragraph in a fold."""
-    folded = False
-    for cell in cells:
-        for part in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE) if cell.cell_type == "markdown" else []:
-            if folded and part.startswith("## "):
-                yield new_markdown_cell("</details>")
-                folded = False
-            opening, *rest = part.strip().split("\n\n", 1)
-            if part.startswith(CHECKED) and "\n" not in opening and rest:  # a blank line below the heading
-                paragraph, *rest = rest[0].split("\n\n", 1)
-                opening += f"\n\n{paragraph}"
-            if part.startswith(CHECKED):
-                yield from (new_markdown_cell(text) for text in (opening, _FOLD, *rest))
-                folded = True
-            elif part.strip():
-                yield new_markdown_cell(part)
-        if cell.cell_type != "markdown":
-            yield cell
-    if folded:
-        yield new_markdown_cell("</details>")
 
 
 def origin_block(record: Record, defaults: dict[str, Any]) -> str:
