@@ -156,11 +156,9 @@ def _falls_short(item: Item) -> str:
 
 
 def _passing(passed: int, count: int) -> str:
-    if count == 1:
-        return "The check passes." if passed else "The check does not pass."
-    if passed == count:
-        return "Both checks pass." if count == 2 else f"All {count} checks pass."
-    return f"Of {count} checks {passed} pass{'es' if passed == 1 else ''}."
+    if passed < count:
+        return f"{passed} of {count} checks pass."
+    return {1: "The check passes.", 2: "Both checks pass."}.get(count, f"All {count} checks pass.")
 
 
 def outcome(item: Item, verdict: Verdict) -> str:

@@ -1,7 +1,7 @@
 """The pages of verdicts, corrections and certificates: every claim, every error, and every proof by a machine."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bookpress.claims.evidence import Certified, Item, Part, Role, Settled, format_bound, format_number
 from bookpress.claims.panel import IN_WORDS, breaking, markdown_table, set_label, set_number
@@ -32,9 +32,7 @@ GRAVITY = (
         "corrected on its page",
     ),
     Grave(
-        "The proof fails",
-        "The statement is true, but its proof or construction does not work.",
-        "whose proof fails",
+        "The proof fails", "The statement is true, but its proof or construction does not work.", "whose proof fails"
     ),
     Grave(
         "The proof is repaired",
@@ -47,18 +45,6 @@ GRAVITY = (
 
 #: As many failing runs of the statement, and of its proof, as an entry of the errata names; its page has them all.
 _NAMED = 3
-
-
-class Erratum(NamedTuple):
-    """One claim in which the paper is wrong; ``states`` and ``right`` are texts with their headings."""
-
-    grave: int
-    claim: str
-    entry: Entry
-    notes: list[str]
-    states: list[tuple[str, str]]
-    failing: list[str]
-    right: list[tuple[str, str]]
 
 
 def summary_page(book: Book) -> str:
@@ -160,7 +146,7 @@ def errata_pages(book: Book) -> dict[str, str]:
     wrong = [(paper, errata) for paper in book.registry.articles if (errata := _errata(book, paper))]
     rows = []
     for number, (name, meaning, _) in enumerate(GRAVITY):
-        counts = [sum(erratum.grave == number for erratum in errata) for _, errata in wrong]
+        counts = [sum(erratum["grave"] == number for erratum in errata) for _, errata in wrong]
         rows += [[f"**{name}.** {meaning}", *(str(count or "") for count in counts)]] if any(counts) else []
     links = [f"[{paper.short_title}](errata-{paper.name}.md)" for paper, _ in wrong]
     sheets = {
@@ -170,9 +156,9 @@ def errata_pages(book: Book) -> dict[str, str]:
     return {"errata": render("errata", heads=["", *links], rows=rows, numbers=range(1, len(links) + 1))} | sheets
 
 
-def _errata(book: Book, paper: Paper) -> list[Erratum]:
-    """What is wrong in a paper, in the paper's order."""
-    errata = []
+def _errata(book: Book, paper: Paper) -> list[dict[str, Any]]:
+    """What is wrong in a paper, in the paper's order, as the template of its sheet takes it."""
+    errata: list[dict[str, Any]] = []
     for claim, entry in paper.by_name.items():
         if not (entry.is_wrong and entry.notebook in book.records):
             continue
@@ -184,8 +170,9 @@ def _errata(book: Book, paper: Paper) -> list[Erratum]:
         else:
             states = [("The paper states", (entry.printed or "").strip())]
             right = [("What is right", (entry.corrected or "").strip())]
-        grave = gravity(book.verdict(claim), book.proof(claim))
-        errata.append(Erratum(grave, claim, entry, notes, states, failing_runs(book.settled[claim]), right))
+        grave, failing = gravity(book.verdict(claim), book.proof(claim)), failing_runs(book.settled[claim])
+        told = {"states": states, "failing": failing, "right": right}
+        errata.append({"grave": grave, "claim": claim, "entry": entry, "notes": notes, **told})
     return errata
 
 
