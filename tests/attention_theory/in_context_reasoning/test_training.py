@@ -22,7 +22,6 @@ from attention_theory.in_context_reasoning.task import (
 from attention_theory.in_context_reasoning.training import train, train_on_sample
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 TASK = Task(14, 2, 3, 16, noisy=True)
 
@@ -134,5 +133,3 @@ def test_runs_in_both_arithmetics_are_the_runs_of_each() -> None:
                 for measure in MEASURES:
                     which = (measure, run.variant.name, noise, run.rate)
                     assert (mine.of(*which) - alone.of(*which)).abs().max() < 1e-8, which
-        with pytest.raises(ParameterError, match="run"):
-            together.of("population", "Origin-Linear-FA", noise, 0.1)

@@ -11,7 +11,6 @@ from attention_theory.linear_attention.experiments.convergence import (
     first_below,
     rounding_floor,
 )
-from attention_theory.validation import ParameterError
 
 
 def test_the_final_error_is_the_median_of_the_last_passes() -> None:
@@ -72,8 +71,3 @@ def test_the_floor_holds_what_rounding_makes_of_sums_of_products_of_random_signs
     assert 2.0**-50 < error < rounding_floor(heads)
     assert rounding_floor(heads) == pytest.approx((heads**0.5 * (heads + 2) * 2.0**-24) ** 2)
     assert rounding_floor(heads, torch.float64) == pytest.approx(rounding_floor(heads) * 2.0**-58)
-
-
-def test_no_floor_is_refused() -> None:
-    with pytest.raises(ParameterError):
-        best_settings(torch.ones(1, 1, 1), 0.0)

@@ -12,7 +12,6 @@ from attention_theory.linear_attention.model.features import pairs
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
@@ -37,8 +36,3 @@ def test_a_model_by_its_terms() -> None:
     j, k = pairs(3)
     places = torch.stack([out, j[entry // 3], k[entry // 3], entry % 3])
     assert torch.allclose(sparse_step(p[out, entry], places, tokens), mhla(teacher, tokens), rtol=0, atol=1e-12)
-
-
-def test_bad_input_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="labels"):
-        interpolate(torch.zeros(6, 2, dtype=torch.float64), 3, 0)

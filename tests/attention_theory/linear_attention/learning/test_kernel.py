@@ -10,7 +10,6 @@ from attention_theory.linear_attention.model.features import certificate_feature
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def gaussian(count: int, tokens: int, width: int, seed: int) -> Tensor:
@@ -101,14 +100,3 @@ def test_the_rank_is_that_of_the_second_moment() -> None:
     assert fit.rank == torch.linalg.matrix_rank(certificate_features(inputs)) == psi(2)
     assert fit.smallest > 1e-6
     assert fit.dropped < 1e-12
-
-
-def test_bad_input_is_refused_by_name() -> None:
-    gram = torch.eye(3, dtype=torch.float64)
-    with pytest.raises(ParameterError, match="gram"):
-        kernel_fit(gram * torch.nan, gram)
-    runs = gaussian(2, 3, 2, 0)
-    with pytest.raises(ParameterError, match="lengths"):
-        _prefix_kernel(runs, runs, [2, 1], [1])
-    with pytest.raises(ParameterError, match="runs"):
-        learn_runs(runs[:0], 1)

@@ -14,7 +14,6 @@ from attention_theory.linear_attention.machines.programs import (
     Token,
 )
 from attention_theory.linear_attention.model.mhla import mhla
-from attention_theory.validation import ParameterError
 
 ALPHABETS = {"source": 3, "key": 4, "value": 5, "destination": 2}
 
@@ -84,8 +83,3 @@ def test_dense_heads_are_an_mhla() -> None:
     prompt = program.embed([{"key": 3, "value": 1}, {"source": 0}], dtype=torch.float64)
     output = mhla(dense(program.heads(), program.rows.size), prompt)
     assert output[program.rows["destination"]].tolist() == [0.0, 1.0]
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="attribute"):
-        LookupProgram({"a": 2}, [Lookup("a", "a", "b", "a")])

@@ -15,7 +15,6 @@ from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.subleq.language import interpret, program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
-from attention_theory.validation import ParameterError
 
 DEPTHS: tuple[Depth, ...] = (4, 6, 10)
 MACHINES = {depth: SubleqMachine(3, 2, depth) for depth in DEPTHS}
@@ -90,8 +89,3 @@ def a_weight(depth: Depth, matrix: str, draws: random.Random) -> tuple[SubleqMac
 def weights_of(layer: DenseLayer, matrix: str) -> list[torch.Tensor]:
     parts: Sequence[object] = layer.heads if matrix in ("key", "query", "value") else [layer]
     return [weights for part in parts if (weights := getattr(part, matrix)).any()]
-
-
-def test_a_machine_of_another_kind_is_refused() -> None:
-    with pytest.raises(ParameterError, match="machine must keep bits"):
-        certify_cycle(SubleqMachine(3, 3, 4, real=True))

@@ -7,7 +7,6 @@ from attention_theory.looped_transformers.machine.adder import add
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
 from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Rows
-from attention_theory.validation import ParameterError
 
 
 def add_in_a_layer(
@@ -59,9 +58,3 @@ def test_any_constant_to_one_term(constant: int) -> None:
     add(layer, [(rows["a"], 1)], rows["a"], constant)
     numbers = torch.arange(16)
     assert torch.equal(from_bits(layer.dense.feed_forward(to_bits(numbers, 4))), (numbers + constant) % 16)
-
-
-def test_three_terms_are_refused() -> None:
-    rows = Rows(a=2)
-    with pytest.raises(ParameterError, match="terms"):
-        add(Layer(rows, "bad"), [(rows["a"], 1)] * 3, rows["a"])
