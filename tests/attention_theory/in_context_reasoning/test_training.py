@@ -1,7 +1,5 @@
 """Training side by side: a run is the same by itself, measures are what they say, batches go where they should."""
 
-import gc
-import weakref
 from dataclasses import replace
 
 import pytest
@@ -74,20 +72,6 @@ def test_what_is_known_of_a_sample_is_known_of_the_sentences_picked() -> None:
     for shared in (picked, alone):
         parts = zip(shared.places, values.split([len(place) for place in shared.places], dim=1), strict=True)
         assert torch.equal(torch.cat([place.write(part) for place, part in parts], dim=1), sums)
-
-
-@pytest.mark.parametrize("picked", [False, True])
-def test_what_is_looked_up_is_freed_with_its_batch(picked: bool) -> None:
-    """At once, and not when Python next looks for cycles: a step's look-ups are megabytes."""
-    shared = Shared(sample_sentences(TASK, 8, seed=0).tokens, TASK, torch.float32)
-    batch = shared.pick(torch.arange(8)) if picked else shared
-    batch.places[0].write(torch.ones(_ABREAST, 8, TASK.length))
-    held = weakref.ref(batch.places[0])
-    gc.disable()
-    del batch, shared
-    freed = held() is None
-    gc.enable()
-    assert freed
 
 
 def test_fresh_batches_are_new_sentences_at_every_step() -> None:

@@ -50,21 +50,6 @@ def test_a_cycle_is_learned(name: str) -> None:
     assert bigram_loss(CYCLE) < 0.01
 
 
-def test_only_attention_sees_what_lies_before() -> None:
-    # the token two before tells the next one
-    draws = torch.randint(2, (600,), generator=generator(0)).tolist()
-    tokens = [0, 1]
-    for place, draw in enumerate(draws):
-        tokens.append(tokens[-2] if place % 7 else draw)
-    shards = Tokens([np.array(tokens, dtype=np.uint16)], 5)
-    corpus = Corpus(shards, shards, "a token tells the next but one")
-    training = dataclasses.replace(SMALL, steps=300, warm_up=30, evaluate_every=300)
-    blind, seeing = (
-        pretrain_kind(models(name), corpus, training, [0])[0] for name in ("no attention", "Self-Attention")
-    )
-    assert seeing.losses[-1] < blind.losses[-1] - 0.2
-
-
 def test_micro_batches_change_nothing_but_rounding_and_seeds_repeat() -> None:
     brief = dataclasses.replace(SMALL, steps=20)
     (whole,) = pretrain_kind(models(), CYCLE, brief, [0])

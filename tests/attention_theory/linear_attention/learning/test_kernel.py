@@ -39,12 +39,6 @@ def test_every_prefix_is_an_input_of_its_own() -> None:
             assert relative_error(found[:, i, :, j], kernel(left[:, :length], right[:, :other])) < 1e-13
 
 
-def test_runs_of_whole_numbers_have_an_exact_kernel() -> None:
-    _, runs = automata(7, 0)
-    found = _prefix_kernel(runs, runs, [5, 7], [5, 7]).unflatten(1, (7, 2)).unflatten(0, (7, 2))
-    assert torch.equal(found[:, 0, :, 1], kernel(runs[:, :5], runs[:, :7]))
-
-
 def test_sectors_do_not_meet() -> None:
     task, runs = automata(12, 1)
     parts = _sectors(runs, task.prompt_tokens)

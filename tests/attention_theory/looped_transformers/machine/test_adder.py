@@ -44,13 +44,6 @@ def test_where_the_indicator_is_0_nothing_comes_out() -> None:
     assert layer.dense.feed_forward(state).count_nonzero() == 0
 
 
-def test_eight_units_a_bit() -> None:
-    rows = Rows(a=7, b=7)
-    layer = Layer(rows, "add")
-    add(layer, [(rows["a"], 1), (rows["b"], 1)], rows["a"])
-    assert len(layer.units) == 8 * 7
-
-
 @pytest.mark.parametrize("constant", range(16))
 def test_any_constant_to_one_term(constant: int) -> None:
     rows = Rows(a=4)
