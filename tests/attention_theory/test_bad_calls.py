@@ -5,12 +5,11 @@ for a user of the package.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -443,14 +442,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def without_shape_checks() -> Iterator[None]:
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
-
-
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(("name", "call"), CALLS)
 def test_a_bad_call_is_refused_by_name(name: str, call: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{name} must"):

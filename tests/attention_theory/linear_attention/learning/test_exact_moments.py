@@ -3,9 +3,8 @@ from itertools import product
 import pytest
 import torch
 
-from attention_theory.linear_attention.learning.certificate import certificate_of
 from attention_theory.linear_attention.learning.exact_moments import EntryDistribution
-from attention_theory.linear_attention.model.features import certificate_features, pairs, psi
+from attention_theory.linear_attention.model.features import certificate_features, pairs
 from attention_theory.numerics import relative_error
 
 SKEW = EntryDistribution((-1.0, 2.0), (2 / 3, 1 / 3))
@@ -36,21 +35,6 @@ def test_token_moments_give_the_sum_over_all_outcomes(width: int, tokens: int, c
 def test_the_gaussian_nodes_have_gaussian_moments() -> None:
     moments = [EntryDistribution.gaussian().moment(degree) for degree in range(8)]
     assert torch.allclose(torch.tensor(moments), torch.tensor([1.0, 0, 1, 0, 3, 0, 15, 0]), atol=1e-12)
-
-
-def test_gaussian_entries_in_closed_form() -> None:
-    for tokens in (2, 3, 5):
-        assert (
-            abs(certificate_of(EntryDistribution.gaussian().second_moment(3, tokens)).smallest - (tokens - 1)) < 1e-12
-        )
-
-
-def test_signs_and_single_tokens_are_singular() -> None:
-    for width in (2, 3, 4):
-        assert certificate_of(EntryDistribution.uniform(-1.0, 1.0).second_moment(width, 3)).nullity == width * (
-            width - 1
-        )
-    assert certificate_of(EntryDistribution.gaussian().second_moment(2, 1)).nullity == psi(2) - 4
 
 
 def test_linear_feature_by_hand() -> None:

@@ -36,13 +36,6 @@ def test_a_jump_to_the_halt_takes_no_longer() -> None:
     assert long.labels["end"] == long.halt == 8
 
 
-def test_the_size_itself_changes_nothing() -> None:
-    program = newton_program(MATRIX, 3)
-    same = program.padded(len(program.memory), len(program.code))
-    assert same.code == program.code
-    assert torch.equal(same.memory, program.memory)
-
-
 def test_programs_run_side_by_side_as_one_by_one() -> None:
     first, second = programs()
     machine = FleqMachine(first, BLOCKS)

@@ -80,11 +80,6 @@ def test_a_padded_program_does_the_same_and_ends_in_the_new_last_instruction() -
             assert ours.counters[-1] == 11
 
 
-def test_its_own_size_leaves_a_program_as_it_is() -> None:
-    source = random_program(3, 5, 6, 0)
-    assert source.padded(5, 6) == source
-
-
 def test_operands_stand_in_the_order_of_algorithm_1() -> None:
     source = assemble("x = 3\nlist = 1 2\nloop: x -= list[1] if <= 0 goto loop\ngoto loop\nhalt")
     lines = [
