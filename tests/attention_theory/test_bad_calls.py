@@ -156,8 +156,8 @@ def filled(value: float, *shape: int) -> torch.Tensor:
     return torch.full(shape, value, dtype=torch.float64)
 
 
-def language_model(**options: bool) -> LanguageModel:
-    return LanguageModel(11, 7, 24, lambda width: HyperAttention(width, **options))
+def language_model(separate_output: bool = False) -> LanguageModel:
+    return LanguageModel(11, 7, 24, lambda width: HyperAttention(width, separate_output=separate_output))
 
 
 NAN, EYE = math.nan, torch.eye(3, dtype=torch.float64)

@@ -56,4 +56,5 @@ def test_two_samples_by_hand() -> None:
     assert separation_time(0.25, 0.0, 0.1) == pytest.approx(10 * math.log(3))
     assert separation_time(0.75, 0.125, 0.1) == pytest.approx(10 * math.log(5 / 3))
     assert separation_time(0.75, 0.0, 2.0, form="printed") == pytest.approx(math.log(3))
+    assert separation_time(0.75, 0.0, 0.5, form="printed") == pytest.approx(2 * math.log(3))
     assert separation_time(0.75, 0.0, 2.0) == 1
