@@ -5,16 +5,28 @@ from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import Term, z3
+from attention_theory.certificates.smt import z3
 from attention_theory.looped_transformers.certified.fleq_layers import (
     after,
+    column_of,
     layer_of,
     number,
     run_layer,
     signs,
+    variables_of,
 )
-from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.certified.heads import (
+    ask_blind,
+    fetched,
+    is_column,
+    processed,
+    whole_column,
+)
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
+
+#: What a column of the scratchpad knows of the instruction, and of its own place.
+_FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
+_MASKS = ("mask a", "mask b", "mask c")
 
 
 def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
@@ -26,7 +38,7 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
     """
     layout = machine.layout
     rows = layout.rows
-    question, _ = _ask_write(printed, layout)
+    question = _ask_write(printed)
 
     def run(values: Counterexample) -> tuple[str, bool]:
         kept, new = (
@@ -40,12 +52,12 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
         return f"{new.tolist()} over {kept.tolist()} gives {seen.tolist()}", not torch.equal(seen, new)
 
     return certify(
-        "The column of memory at address c meets the column of its result and takes it over; the others meet "
-        "themselves alone, by their scores. Where half the sum is fetched, the units put the result in the place of "
-        "the cell; the columns of the scratchpad keep their memory rows and are emptied of data.",
-        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart; all real data up to 10^8, in the "
-        "rows of data",
-        [_ask_meeting(machine), _ask_write(machine, layout)[0]],
+        "The column of memory at address c and the column of its result see each other, and the cell takes the result "
+        "over; every other column of memory or program sees itself and stays as it was. The scratchpad's columns are "
+        "emptied of data and of what the blocks hold. All other rows of all columns stay as they were.",
+        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart; all real data up to 10^8; a hard "
+        "maximum",
+        [_ask_meeting(machine), _ask_blind(machine), _ask_write(machine)],
         Control.of("the second unit is added, as in the proof of Lemma 4", question, run),
     )
 
@@ -72,22 +84,42 @@ def _ask_meeting(machine: FleqMachine) -> Answer:
     return exhaust.every({"code": 2**bits, "kind": 2}, holds, "a cell or a result of this address, and all columns")
 
 
-def _ask_write(machine: FleqMachine, layout: FleqLayout) -> tuple[Answer, dict[int, Term]]:
-    """The write's units in a column of memory, where half of old and new was fetched, and in one of the scratchpad."""
-    layer, rows, size = layer_of(machine, "6"), layout.rows, layout.size
-    memory, buffer = rows["memory"][:size], rows["buffer"][:size]
-    old, new = ([z3.Real(f"{name} {place}") for place in range(size)] for name in ("old", "result"))
-    state = dict(zip(memory, old, strict=True))
-    state |= {row: (before + to) / 2 for row, before, to in zip(buffer, old, new, strict=True)}
-    cell = state | {rows["scratch"][0]: z3.RealVal(0)}
-    found = after(layer, [*memory, *buffer], cell)
-    claims = [found[row] == to for row, to in zip(memory, new, strict=True)] + [found[row] == 0 for row in buffer]
-    scratch = state | {rows["scratch"][0]: z3.RealVal(1)}
-    emptied = [*buffer, *rows["data"], *(row for block in layout.blocks for row in rows[block.name])]
-    found = after(layer, [*memory, *emptied], scratch)
-    claims += [found[row] == before for row, before in zip(memory, old, strict=True)] + [found[r] == 0 for r in emptied]
-    given = [smt.within(value, -1e8, 1e8) for value in (*old, *new)]
-    return smt.prove(given, z3.And(claims), "step 6, a cell and a column of the scratchpad"), state
+def _ask_blind(machine: FleqMachine) -> Answer:
+    addresses = [*machine.layout.rows["to c"], *machine.layout.rows["address"]]
+    return ask_blind(layer_of(machine, "6").heads, addresses, addresses)
+
+
+def _ask_write(machine: FleqMachine) -> Answer:
+    """All rows of four columns: the cell of address c and c's column, which see each other; and two others.
+
+    Another column that is not the scratchpad's sees itself. Another one of the scratchpad has no address in its
+    pointer, and may fetch anything.
+    """
+    layer, layout, most = layer_of(machine, "6"), machine.layout, 1e8
+    rows, size, head = layout.rows, layout.size, layer.heads[0]
+    old, new = (variables_of(name, rows[block][:size]) for name, block in (("old", "memory"), ("result", "data")))
+    held = [row for name in ("data", *(block.name for block in layout.blocks)) for row in rows[name]]
+    fields = [row for name in (*_FIELDS, *_MASKS) for row in rows[name]]
+    emptied = {row: z3.RealVal(0) for row in held}
+    result = variables_of("field", fields) | variables_of("held", held) | new
+    rest = {row: z3.RealVal(0) for row in rows["memory"][size:]}
+    cell = column_of(machine, "cell", rest | old)
+    target = column_of(machine, "scratchpad column of c", result)
+    other = column_of(machine, "another", variables_of("kept", rows["memory"]))
+    elsewhere = column_of(machine, "scratchpad elsewhere", result | {row: z3.RealVal(0) for row in rows["to c"]})
+    anything = whole_column("anything", rows.size, variables_of("fetched", rows["memory"]))
+    claims = []
+    for column, seen, changed in (
+        (cell, [cell, target], dict(zip(old, new.values(), strict=True))),
+        (target, [cell, target], emptied),
+        (other, [other], {}),
+        (elsewhere, [anything], emptied),
+    ):
+        claims += is_column(processed(layer, fetched(column, [(head, seen)])), column, changed)
+    bounded = [*result.values(), *old.values()]
+    bounded += [column[row] for column in (other, anything) for row in (*rows["memory"], *rows["data"])]
+    given = [smt.within(term, -most, most) for term in bounded]
+    return smt.prove(given, z3.And(claims), "step 6: all rows of the cell, of c's column and of two others")
 
 
 def certify_branch(machine: FleqMachine) -> Certificate:

@@ -38,6 +38,21 @@ def test_an_output_weight_that_is_wrong_in_its_last_bit_is_noticed(step: str) ->
     assert certify(machine).outcome != "proved"
 
 
+@pytest.mark.parametrize("step", ["3", "6"])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_an_entry_of_a_value_matrix_that_is_wrong_is_noticed(step: str, weight: float) -> None:
+    """Whether it is in its place or fetches something into a row that is to stay."""
+    machine = small_machine()
+    rows = machine.layout.rows
+    matrix = layer_of(machine, {"3": "2", "6": "6"}[step]).heads[0].value
+    entries = matrix.eq(weight).nonzero().tolist()
+    row, column = random.Random(3).choice(
+        [entry for entry in entries if entry[1] in rows["memory"][: len(rows["to a"])]]
+    )
+    matrix[row, column] = torch.nextafter(matrix[row, column], torch.tensor(99.0, dtype=matrix.dtype))
+    assert STEPS[step][2](machine).outcome != "proved"
+
+
 def test_a_network_of_terms_has_the_values_of_the_network() -> None:
     machine = small_machine()
     layer, counter = layer_of(machine, "7c"), list(machine.layout.rows["counter"])
