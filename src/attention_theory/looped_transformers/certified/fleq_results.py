@@ -38,7 +38,7 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
     """
     layout = machine.layout
     rows = layout.rows
-    question = _ask_write(printed)
+    question = _ask_write(printed)[0]
 
     def run(values: Counterexample) -> tuple[str, bool]:
         kept, new = (
@@ -57,7 +57,7 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
         "emptied of data and of what the blocks hold. All other rows of all columns stay as they were.",
         f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart; all real data up to 10^8; a hard "
         "maximum",
-        [_ask_meeting(machine), _ask_blind(machine), _ask_write(machine)],
+        [_ask_meeting(machine), _ask_blind(machine), *_ask_write(machine)],
         Control.of("the second unit is added, as in the proof of Lemma 4", question, run),
     )
 
@@ -89,7 +89,7 @@ def _ask_blind(machine: FleqMachine) -> Answer:
     return ask_blind(layer_of(machine, "6").heads, addresses, addresses)
 
 
-def _ask_write(machine: FleqMachine) -> Answer:
+def _ask_write(machine: FleqMachine) -> list[Answer]:
     """All rows of four columns: the cell of address c and c's column, which see each other; and two others.
 
     Another column that is not the scratchpad's sees itself. Another one of the scratchpad has no address in its
@@ -98,28 +98,28 @@ def _ask_write(machine: FleqMachine) -> Answer:
     layer, layout, most = layer_of(machine, "6"), machine.layout, 1e8
     rows, size, head = layout.rows, layout.size, layer.heads[0]
     old, new = (variables_of(name, rows[block][:size]) for name, block in (("old", "memory"), ("result", "data")))
-    held = [row for name in ("data", *(block.name for block in layout.blocks)) for row in rows[name]]
-    fields = [row for name in (*_FIELDS, *_MASKS) for row in rows[name]]
+    held = variables_of("held", [row for name in ("data", *(b.name for b in layout.blocks)) for row in rows[name]])
+    fields = variables_of("field", [row for name in (*_FIELDS, *_MASKS) for row in rows[name]])
     emptied = {row: z3.RealVal(0) for row in held}
-    result = variables_of("field", fields) | variables_of("held", held) | new
     rest = {row: z3.RealVal(0) for row in rows["memory"][size:]}
     cell = column_of(machine, "cell", rest | old)
-    target = column_of(machine, "scratchpad column of c", result)
+    target = column_of(machine, "scratchpad column of c", fields | held | new)
     other = column_of(machine, "another", variables_of("kept", rows["memory"]))
-    elsewhere = column_of(machine, "scratchpad elsewhere", result | {row: z3.RealVal(0) for row in rows["to c"]})
+    no_address = {row: z3.RealVal(0) for row in rows["to c"]}
+    elsewhere = column_of(machine, "scratchpad elsewhere", fields | held | new | no_address)
     anything = whole_column("anything", rows.size, variables_of("fetched", rows["memory"]))
-    claims = []
-    for column, seen, changed in (
-        (cell, [cell, target], dict(zip(old, new.values(), strict=True))),
-        (target, [cell, target], emptied),
-        (other, [other], {}),
-        (elsewhere, [anything], emptied),
+    answers = []
+    for title, column, seen, changed in (
+        ("the cell of address c", cell, [cell, target], dict(zip(old, new.values(), strict=True))),
+        ("c's column of the scratchpad", target, [cell, target], emptied),
+        ("another column", other, [other], {}),
+        ("another column of the scratchpad", elsewhere, [anything], emptied),
     ):
-        claims += is_column(processed(layer, fetched(column, [(head, seen)])), column, changed)
-    bounded = [*result.values(), *old.values()]
-    bounded += [column[row] for column in (other, anything) for row in (*rows["memory"], *rows["data"])]
-    given = [smt.within(term, -most, most) for term in bounded]
-    return smt.prove(given, z3.And(claims), "step 6: all rows of the cell, of c's column and of two others")
+        claims = is_column(processed(layer, fetched(column, [(head, seen)])), column, changed)
+        read = [part[row] for part in (column, *seen) for row in (*rows["memory"], *held)]
+        given = [smt.within(term, -most, most) for term in dict.fromkeys(read) if not z3.is_rational_value(term)]
+        answers.append(smt.prove(given, z3.And(claims), f"step 6: all rows of {title}"))
+    return answers
 
 
 def certify_branch(machine: FleqMachine) -> Certificate:

@@ -165,16 +165,20 @@ def certify_cycle(machine: SubleqMachine) -> Certificate:
 
 
 def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool]:
-    """Run a cycle of the machine's own layers on the columns of a scene; what it made of mem[b], and if it is wrong."""
+    """Run a cycle of the machine's own layers on the columns of a scene: the memory, and whether it is wrong."""
     now = scene(machine, same=False)
     words = now.words.at({name: int(value) for name, value in values.items() if name in now.words.sizes})
     before, after = (_state(machine, columns, words) for columns in (now.before, now.after))
     left = machine.cycle(before, 1.0, "hardmax")
-    place = list(now.before).index("b")
-    seen, wanted = (from_bits(machine.rows.of(state, "memory")[place], signed=True).item() for state in (left, after))
+    memories = [from_bits(machine.rows.of(state, "memory"), signed=True).tolist() for state in (left, after)]
+    wrong = [
+        f"{name} holds {seen} and not {wanted}"
+        for name, seen, wanted in zip(now.before, *memories, strict=True)
+        if seen != wanted
+    ]
     exact = torch.equal(machine.rows.of(left, "memory"), machine.rows.of(after, "memory"))
-    a, b = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]"))
-    return f"mem[b] = {seen} and not {wanted}, from mem[a] = {a} and mem[b] = {b}", not exact
+    a, b, cell = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]", "mem[cell]"))
+    return f"from mem[a] = {a}, mem[b] = {b}, mem[cell] = {cell}: {', '.join(wrong) or 'all is right'}", not exact
 
 
 def _state(machine: SubleqMachine, columns: dict[str, Column], words: Words) -> Tensor:
