@@ -236,12 +236,20 @@ def stages(machine: SubleqMachine, now: Scene, answers: list[Answer]) -> Iterato
     """
     columns = now.before
     for layer, built in zip(machine.dense, machine.layers, strict=True):
-        attended, seen = attend(layer, built.name, columns, now.words, answers)
-        after = {
-            name: _fold(layer, f"{built.name}, {name}", column, now.words, answers) for name, column in attended.items()
-        }
-        yield Stage(built.name, columns, seen, attended, after)
-        columns = after
+        stage = stage_of(layer, built.name, columns, now.words, answers)
+        yield stage
+        columns = stage.after
+
+
+def stage_of(layer: DenseLayer, name: str, columns: dict[str, Column], words: Words, answers: list[Answer]) -> Stage:
+    """One layer on these columns; what is proved on the way is added to the answers.
+
+    Raises:
+        Undecided: a row or a score for which the proof does not go through.
+    """
+    attended, seen = attend(layer, name, columns, words, answers)
+    after = {column: _fold(layer, f"{name}, {column}", rows, words, answers) for column, rows in attended.items()}
+    return Stage(name, columns, seen, attended, after)
 
 
 def attend(
