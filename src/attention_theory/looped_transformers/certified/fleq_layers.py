@@ -37,11 +37,12 @@ def small_machine(form: Forms = "correct", pointers: bool = False) -> FleqMachin
         form: of the places where Appendix K is wrong.
         pointers: with blocks that move pointers.
     """
-    return FleqMachine(_small_program(), heads="several", form=form, pointers=pointers)
+    return FleqMachine(small_program(), heads="several", form=form, pointers=pointers)
 
 
-def _small_program() -> FleqProgram:
-    variables: dict[str, float | Tensor] = dict.fromkeys("abc", torch.eye(2, dtype=torch.float64)) | {"flag": 1.0}
+def small_program(flag: float = 1.0) -> FleqProgram:
+    """The program from which the small machine has its size, with this number in the cell of its flag."""
+    variables: dict[str, float | Tensor] = dict.fromkeys("abc", torch.eye(2, dtype=torch.float64)) | {"flag": flag}
     return assemble(_LISTING, variables, 2)
 
 
@@ -57,7 +58,7 @@ def column_of(machine: FleqMachine, name: str, known: dict[int, Term]) -> WholeC
         known: terms by row.
     """
     layout, scratchpad = machine.layout, name.startswith("scratchpad")
-    state = layout.pack(_small_program())
+    state = layout.pack(small_program())
     kind = state[: layout.scratch] if scratchpad else state[layout.scratch :]
     free = {*layout.rows["counter"]} if scratchpad else {*layout.rows["memory"]}
     same = {row for row in kind.eq(kind[0]).all(dim=0).nonzero().flatten().tolist() if row not in free}

@@ -33,14 +33,9 @@ def certify_pointers(machine: FleqMachine, printed: FleqMachine) -> Certificate:
         machine: with ``heads="several"``.
         printed: the same with the ``first mask`` of the paper, for the control.
     """
-    layout, layer = machine.layout, layer_of(machine, "1")
-    answers = [
-        answer
-        for place, name in enumerate(("to a", "to b", "to c"))
-        for answer in _ask_pointer(layer, layout, name, -place * layout.size)
-    ]
-    answers.append(_ask_masks(machine)[0])
-    question, state = _ask_masks(printed)
+    layout = machine.layout
+    answers = [*ask_pointers(machine), ask_masks(machine)[0], *ask_instruction(machine)]
+    question, state = ask_masks(printed)
 
     def run(values: Counterexample) -> tuple[str, bool]:
         column = int(sum(2**place * (float(values.get(f"i {place}", -1)) > 0) for place in range(layout.bits)))
@@ -49,15 +44,50 @@ def certify_pointers(machine: FleqMachine, printed: FleqMachine) -> Certificate:
         return f"column {column} has the mask {seen} for an operand of width {width}", seen != float(column < width)
 
     return certify(
-        "Step 1 gives column i of the scratchpad the addresses a + i, b + i - d and c + i - 2d, counted from 0 and "
-        "modulo 2^L, and masks that mark the columns of each operand.",
-        f"L = {layout.bits}, d = {layout.size}; all addresses, columns and widths up to d, after the read",
+        "Step 1 reads the instruction at the counter. It gives column i of the scratchpad the addresses a + i, "
+        "b + i - d and c + i - 2d, counted from 0 and modulo 2^L, and masks that mark the columns of each operand. All "
+        "other rows, and all rows of columns outside the scratchpad, stay as they were.",
+        f"L = {layout.bits}, d = {layout.size}; all addresses, columns and widths up to d, numbers up to 10^6 in other "
+        "columns; addresses with scores 2 apart, and a hard maximum",
         answers,
         Control.of("the first mask as in the paper", question, run),
     )
 
 
-def _ask_pointer(layer: DenseLayer, layout: FleqLayout, name: str, offset: int) -> list[Answer]:
+def ask_pointers(machine: FleqMachine) -> list[Answer]:
+    """Whether each pointer becomes the sum of its address, the column's number and an offset."""
+    layout, layer = machine.layout, layer_of(machine, "1")
+    return [
+        answer
+        for place, name in enumerate(("to a", "to b", "to c"))
+        for answer in ask_pointer(layer, layout, name, -place * layout.size)
+    ]
+
+
+def ask_instruction(machine: FleqMachine) -> list[Answer]:
+    """Step 1: the counter finds the instruction, whose fields are read; all rows but pointers and masks, and others.
+
+    Another column has no counter, and may fetch anything.
+    """
+    layout, layer, most = machine.layout, layer_of(machine, "1"), 1e6
+    rows, head = layout.rows, layer.heads[0]
+    memory = variables_of("fetched", rows["memory"])
+    instruction = whole_column("instruction", rows.size, memory)
+    column, other = column_of(machine, "scratchpad", {}), column_of(machine, "another", {})
+    fields = [memory[rows["memory"][place]] for place in layout.column_rows]
+    read = dict(zip(layout.instruction_rows, fields, strict=True))
+    arrived = fetched(column, [(head, [instruction])])
+    claims = is_column(arrived, column, read)
+    made = [row for name in ("to a", "to b", "to c", "mask a", "mask b", "mask c") for row in rows[name]]
+    left = processed(layer, column | read)
+    claims += is_column(left, column, read | {row: left[row] for row in made})
+    claims += is_column(processed(layer, fetched(other, [(head, [instruction])])), other, {})
+    given = [smt.within(term, -most, most) for term in memory.values()]
+    answer = smt.prove(given, z3.And(claims), "step 1: all rows but pointers and masks, and another column")
+    return [*ask_found(layout, head, "counter"), answer]
+
+
+def ask_pointer(layer: DenseLayer, layout: FleqLayout, name: str, offset: int) -> list[Answer]:
     """Whether a pointer's rows hold the bits of ``address + column + offset``."""
     rows, words = layout.rows, Words()
     for word in ("address", "i"):
@@ -74,7 +104,7 @@ def _ask_pointer(layer: DenseLayer, layout: FleqLayout, name: str, offset: int) 
     ]
 
 
-def _ask_masks(machine: FleqMachine) -> tuple[Answer, dict[int, Term]]:
+def ask_masks(machine: FleqMachine) -> tuple[Answer, dict[int, Term]]:
     """Whether the masks of a scratchpad column are right, and the state that is asked about."""
     layout, layer, width = machine.layout, layer_of(machine, "1"), z3.Real("width")
     rows, bits = layout.rows, signs("i", layout.bits)
@@ -98,8 +128,8 @@ def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
         machine: with ``heads="several"`` and this gate.
         gate: the paper's C.
     """
-    to_block, _ = _ask_route(machine, gate / 2)
-    leaks, far = _ask_route(machine, 8 * gate)
+    to_block, _ = ask_route(machine, gate / 2)
+    leaks, far = ask_route(machine, 8 * gate)
     layout = machine.layout
 
     def run(values: Counterexample) -> tuple[str, bool]:
@@ -124,7 +154,7 @@ def certify_routes(machine: FleqMachine, gate: float = 1e3) -> Certificate:
         f"{len(layout.blocks)} blocks, L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart, and "
         f"a hard maximum; without the blocks' own layers; data and results up to half the gate of {gate:g}, masks of "
         "which at most one is 1",
-        [*_ask_own_columns(machine, gate), to_block, _ask_return(machine, gate / 2)],
+        [*ask_own_columns(machine, gate), to_block, ask_return(machine, gate / 2)],
         Control.of(f"data may be up to {8 * gate:g}", leaks, run),
     )
 
@@ -147,7 +177,7 @@ def _named(layout: FleqLayout, number: int) -> Term:
     return z3.And([bit == sign for bit, sign in zip(signs("function", layout.function_bits), code, strict=True)])
 
 
-def _ask_own_columns(machine: FleqMachine, most: float) -> list[Answer]:
+def ask_own_columns(machine: FleqMachine, most: float) -> list[Answer]:
     """Step 2: each pointer finds its cell, and of what the three heads fetch a column keeps its own."""
     layout, layer = machine.layout, layer_of(machine, "2")
     rows, size = layout.rows, layout.size
@@ -172,7 +202,7 @@ def _ask_own_columns(machine: FleqMachine, most: float) -> list[Answer]:
     return answers
 
 
-def _ask_route(machine: FleqMachine, most: float) -> tuple[Answer, dict[int, Term]]:
+def ask_route(machine: FleqMachine, most: float) -> tuple[Answer, dict[int, Term]]:
     """Step 3: the operands are added to the rows of the block that is named; all others are as before."""
     layout, layer = machine.layout, layer_of(machine, "3")
     rows, size = layout.rows, layout.size
@@ -195,7 +225,7 @@ def _ask_route(machine: FleqMachine, most: float) -> tuple[Answer, dict[int, Ter
     return smt.prove(given, z3.And(claims), "step 3, to the block that is named: all rows"), column
 
 
-def _ask_return(machine: FleqMachine, most: float) -> Answer:
+def ask_return(machine: FleqMachine, most: float) -> Answer:
     """Step 5: in c's columns the data are those of the block that is named; all else is as before."""
     layout, layer = machine.layout, layer_of(machine, "5")
     rows, size = layout.rows, layout.size
@@ -210,7 +240,7 @@ def _ask_return(machine: FleqMachine, most: float) -> Answer:
             here = z3.And(z3.Real("mask c") == 1, _named(layout, order))
             changed[row] = z3.If(here, column[rows[block.name][place]], changed[row])
     claims = is_column(processed(layer, column), column, changed)
-    other = column_of(machine, "another", {})
+    other = column_of(machine, "another", held)
     claims += is_column(processed(layer, other), other, {})
     given.append(z3.Or([_named(layout, order) for order in range(len(layout.blocks))]))
     given += [smt.within(value, -most, most) for value in held.values()]

@@ -8,7 +8,7 @@ words of bits that may have any value. So the number of columns is not fixed.
 import hashlib
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -221,11 +221,16 @@ def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True, watched
                 answers += _is_sign(end, title) if row in left else _compare(end, wanted, now.words, title)
     except Undecided as fault:
         return replace(fault.answer, seconds=clock.seconds)
+    return replace(together(answers), engine=name_of("z3-solver"), seconds=clock.seconds)
+
+
+def together(answers: Sequence[Answer]) -> Answer:
+    """Many proved answers as one, whose question is the longest of theirs and fixes all of them."""
     longest = max(answers, key=lambda answer: len(answer.question))
-    everything = "\n".join(answer.question for answer in answers)
-    digest = hashlib.sha256(everything.encode()).hexdigest()
+    digest = hashlib.sha256("\n".join(answer.question for answer in answers).encode()).hexdigest()
     question = f"; {len(answers)} questions, SHA-256 {digest}, of which the longest is\n{longest.question}"
-    return Answer(question, "proved", name_of("z3-solver"), clock.seconds)
+    engines = ", ".join(dict.fromkeys(answer.engine for answer in answers))
+    return Answer(question, "proved", engines, sum(answer.seconds for answer in answers))
 
 
 def stages(machine: SubleqMachine, now: Scene, answers: list[Answer]) -> Iterator[Stage]:

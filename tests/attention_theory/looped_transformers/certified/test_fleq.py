@@ -6,6 +6,11 @@ import torch
 
 from attention_theory.certificates import Certificate
 from attention_theory.certificates.smt import z3
+from attention_theory.looped_transformers.certified.fleq_cycle import (
+    ask_rows_of_blocks,
+    ask_work_is_cleared,
+    certify_fleq_cycle,
+)
 from attention_theory.looped_transformers.certified.fleq_layers import after, layer_of, number, signs, small_machine
 from attention_theory.looped_transformers.certified.fleq_operands import certify_pointers, certify_routes
 from attention_theory.looped_transformers.certified.fleq_results import certify_branch, certify_write
@@ -25,6 +30,23 @@ STEPS: dict[str, tuple[str, str, Callable[[FleqMachine], Certificate]]] = {
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_right_for_all_that_it_may_find(step: str) -> None:
     assert STEPS[step][2](small_machine(pointers=step == "moves")).settled
+
+
+def test_a_whole_cycle_leaves_exact_pointers_whatever_the_blocks_return() -> None:
+    assert certify_fleq_cycle(small_machine()).settled
+
+
+def test_a_block_that_writes_where_it_must_not_is_noticed() -> None:
+    machine = small_machine()
+    layer_of(machine, "4.1").w2[machine.layout.rows["counter"][0], 0] = 1.0
+    assert ask_rows_of_blocks(machine).outcome == "refuted"
+
+
+def test_a_block_that_leaves_its_work_behind_is_noticed() -> None:
+    machine = small_machine()
+    weights = layer_of(machine, "4.2").w2[machine.layout.rows["mul moved"][0]]
+    weights[weights.nonzero()[0]] *= 2
+    assert ask_work_is_cleared(machine).outcome == "refuted"
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -4,11 +4,23 @@ Not every weight is tight. Gates and scores have room, and some entries meet not
 """
 
 import random
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
 
+from attention_theory.certificates import Answer
+from attention_theory.looped_transformers.certified.fleq_layers import layer_of, small_machine, small_program
+from attention_theory.looped_transformers.certified.fleq_operands import (
+    ask_instruction,
+    ask_masks,
+    ask_own_columns,
+    ask_pointers,
+    ask_return,
+    ask_route,
+)
+from attention_theory.looped_transformers.certified.fleq_results import ask_branch, ask_flag, ask_meeting, ask_write
 from attention_theory.looped_transformers.certified.subleq_cycle import (
     Stage,
     Undecided,
@@ -18,8 +30,10 @@ from attention_theory.looped_transformers.certified.subleq_cycle import (
     stages,
 )
 from attention_theory.looped_transformers.certified.words import Words
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
+from attention_theory.validation import ParameterError
 
 SEEDS = 20
 
@@ -68,3 +82,38 @@ def is_proved(moved: SubleqMachine, place: int, exact: list[Stage], words: Words
     except Undecided:
         return False
     return False
+
+
+#: By the step's name what is asked of it.
+FLEQ_STEPS: dict[str, Callable[[FleqMachine], list[Answer]]] = {
+    "1": lambda machine: [*ask_instruction(machine), *ask_pointers(machine), ask_masks(machine)[0]],
+    "2": lambda machine: ask_own_columns(machine, 500.0),
+    "3": lambda machine: [ask_route(machine, 500.0)[0]],
+    "5": lambda machine: [ask_return(machine, 500.0)],
+    "6": lambda machine: [*ask_meeting(machine), *ask_write(machine)],
+    "7a": ask_flag,
+    "7b": lambda machine: [ask_branch(machine, between=False)[0]],
+    "7c": lambda machine: [ask_branch(machine, between=False)[0]],
+    "7d": lambda machine: [ask_branch(machine, between=False)[0]],
+}
+
+
+def test_the_proof_of_a_fleq_cycle_breaks_or_the_machine_is_right() -> None:
+    """Of all steps but the function blocks, of which the proof does not ask what they compute."""
+    exact, source = small_machine(), small_program()
+    wanted = exact.transformer.cycle(exact.layout.pack(source), 1.0, "hardmax")
+    noticed = 0
+    for seed in range(SEEDS):
+        moved, draws = small_machine(), random.Random(seed)
+        step = draws.choice(list(FLEQ_STEPS))
+        move_an_entry(layer_of(moved, step), draws)
+        try:
+            proved = all(answer.outcome == "proved" for answer in FLEQ_STEPS[step](moved))
+        except ParameterError:  # a row that leads to the pointers and must not
+            proved = False
+        if proved:
+            seen = moved.transformer.cycle(moved.layout.pack(source), 1.0, "hardmax")
+            assert torch.equal(seen, wanted), f"seed {seed}, step {step}"
+        else:
+            noticed += 1
+    assert noticed >= SEEDS // 2
