@@ -53,7 +53,7 @@ def move_an_entry(layer: DenseLayer, draws: random.Random) -> None:
     matrix[place] = torch.nextafter(matrix[place], far) if matrix[place] else 1.0
 
 
-@pytest.mark.parametrize("depth", [4, 6, 10])
+@pytest.mark.parametrize("depth", [4, pytest.param(6, marks=pytest.mark.slow), 10])
 def test_the_proof_of_a_subleq_cycle_breaks_or_the_machine_is_right(depth: Depth) -> None:
     machine = SubleqMachine(3, 2, depth)
     now = scene(machine, same=False)
