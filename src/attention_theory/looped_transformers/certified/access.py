@@ -6,6 +6,14 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers.certified.heads import (
+    WholeColumn,
+    ask_blind,
+    fetched,
+    is_column,
+    processed,
+    whole_column,
+)
 from attention_theory.looped_transformers.machine.access import GATE, accept_read, accept_write, fetch
 from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.machine.layers import Layer
@@ -16,8 +24,8 @@ _HEIGHT = 2  # of the data; every row has its own units
 
 
 def access_layer(kind: str, bits: int, form: Form = "correct") -> Layer:
-    """A layer that reads (``read``) or writes (``write``) with the address in its pointer."""
-    rows = Rows(memory=_HEIGHT, scratch=_HEIGHT, pointer=bits, encoding=bits, buffer=_HEIGHT, indicator=1)
+    """A layer that reads (``read``) or writes (``write``) with the address in its pointer; ``rest`` is for others."""
+    rows = Rows(memory=_HEIGHT, scratch=_HEIGHT, pointer=bits, encoding=bits, buffer=_HEIGHT, indicator=1, rest=1)
     layer = Layer(rows, kind)
     fetch(layer, kind, *(rows[name] for name in ("pointer", "encoding", "memory", "scratch", "buffer")))
     (indicator,) = rows["indicator"]
@@ -57,12 +65,12 @@ def _certify(layer: Layer, bits: int, kind: str, other: Layer, broken: str, most
         return f"a {kind} of data up to {largest:.3g} is off by {off:.3g}", off > 0
 
     return certify(
-        f"In a {kind} with a hard maximum scratchpad and target have their largest scores for each other and "
-        f"themselves, and where the mean of the two is fetched {takes}, exactly; another column, which sees itself, "
-        "stays.",
-        f"L = {bits}, up to {2**bits} columns; every pointer, all real data up to {GATE / 4:g}",
-        [_ask_scores(layer, bits), _ask_units(layer, kind, GATE / 4)],
-        Control.of(broken, _ask_units(other, kind, most), run),
+        f"In a {kind} with a hard maximum scratchpad and target see each other and themselves, every other column "
+        f"itself, and {takes}, exactly; all other rows of all columns are as before, whatever they hold.",
+        f"L = {bits}, up to {2**bits} columns; every pointer, all real data up to {GATE / 4:g}; the buffer, the "
+        "scratchpad's memory rows and the pointer and scratch rows of all other columns are 0",
+        [_ask_scores(layer, bits), _ask_blind(layer), _ask_data(layer, kind, GATE / 4)],
+        Control.of(broken, _ask_data(other, kind, most), run),
     )
 
 
@@ -71,43 +79,53 @@ def _ask_scores(layer: Layer, bits: int) -> Answer:
     head, codes = layer.dense.heads[0], position_codes(2**bits, bits)
     cells = torch.zeros(len(codes), layer.rows.size, dtype=torch.float64)
     layer.rows.of(cells, "encoding")[:] = codes
+    scratchpads = torch.zeros_like(cells)
+    layer.rows.of(scratchpads, "pointer")[:] = codes
+    columns = torch.cat([cells, scratchpads])
+    products = (columns @ head.query.mT) @ (columns @ head.key.mT).mT
 
     def holds(batch: exhaust.Batch) -> Tensor:
-        scratch = torch.zeros(len(batch["pointer"]), layer.rows.size, dtype=torch.float64)
-        layer.rows.of(scratch, "pointer")[:] = codes[batch["pointer"]]
-        asking = torch.where(batch["from"][:, None].bool(), cells[batch["pointer"]], scratch)
-        itself = ((scratch @ head.key.mT) * (asking @ head.query.mT)).sum(-1)
-        scores = (asking @ head.query.mT) @ (cells @ head.key.mT).mT
-        met = torch.arange(len(codes)) == batch["pointer"][:, None]
-        best = (scores == bits).eq(met).all(-1) & itself.eq(bits)
-        return best & scores.where(~met, -9.0).le(bits - 2).all(-1)
+        pointer, scratchpad = batch["pointer"], 2**bits + batch["pointer"]
+        from_scratchpad = batch["cell"] == 2**bits
+        asking = torch.where(from_scratchpad, scratchpad, batch["cell"])
+        scores = torch.cat([products[asking, : 2**bits], products[asking, scratchpad][:, None]], dim=1)
+        of_pair = from_scratchpad | (batch["cell"] == pointer)
+        met = torch.arange(2**bits + 1) == torch.where(of_pair, pointer, batch["cell"])[:, None]
+        met[:, -1] = of_pair
+        return torch.where(met, scores == bits, scores <= bits - 2).all(dim=1)
 
-    words = "the scores of the scratchpad (from = 0), and of a cell with its address, towards all columns"
-    return exhaust.every({"pointer": 2**bits, "from": 2}, holds, words)
+    words = "the scores of each cell, and of the scratchpad as the last one, towards all columns and the scratchpad"
+    return exhaust.every({"pointer": 2**bits, "cell": 2**bits + 1}, holds, words)
 
 
-def _ask_units(layer: Layer, kind: str, most: float) -> Answer:
-    """Whether the units finish what the head has fetched: half of scratchpad and target, or a column itself."""
-    rows, built = layer.rows, layer.dense
+def _ask_blind(layer: Layer) -> Answer:
+    addresses = [*layer.rows["pointer"], *layer.rows["encoding"]]
+    return ask_blind(layer.dense.heads, addresses, addresses)
+
+
+def _ask_data(layer: Layer, kind: str, most: float) -> Answer:
+    """What the head fetches and the units make of it: the scratchpad, its target and another column, all rows."""
+    rows, head = layer.rows, layer.dense.heads[0]
     kept, scratch, other = (_data(name) for name in ("memory", "scratch", "other"))
-    half = [(a + b) / 2 for a, b in zip(kept, scratch, strict=True)]
-    zero = [z3.RealVal(0)] * _HEIGHT
+    empty = {"scratchpad": ("memory", "encoding", "buffer"), "target": ("scratch", "pointer", "buffer", "indicator")}
+    empty["other"] = empty["target"]
+    known = {name: {row: z3.RealVal(0) for block in blocks for row in rows[block]} for name, blocks in empty.items()}
+    known["scratchpad"] |= dict(zip(rows["scratch"], scratch, strict=True)) | {rows["indicator"][0]: z3.RealVal(1)}
+    known["target"] |= dict(zip(rows["memory"], kept, strict=True))
+    known["other"] |= dict(zip(rows["memory"], other, strict=True))
+    columns = {name: whole_column(name, rows.size, values) for name, values in known.items()}
+    pair = [columns["scratchpad"], columns["target"]]
+    changed: dict[str, WholeColumn] = {name: {} for name in columns}
+    if kind == "read":
+        changed["scratchpad"] = dict(zip(rows["scratch"], kept, strict=True))
+    else:
+        changed["target"] = dict(zip(rows["memory"], scratch, strict=True))
     claims = []
-    for memory, own, fetched, indicator in (
-        (zero, scratch, half, 1),  # the scratchpad
-        (kept, zero, half, 0),  # the column with the pointer's address
-        (other, zero, other, 0),  # another, which sees itself
-    ):
-        state = {rows["indicator"][0]: z3.RealVal(indicator)}
-        for name, content in (("memory", memory), ("scratch", own), ("buffer", fetched)):
-            state |= dict(zip(rows[name], content, strict=True))
-        after = smt.feed_forward(built.w1, built.b1, built.w2, built.b2, state)
-        new_scratch = kept if kind == "read" and indicator else own
-        new_memory = scratch if kind == "write" and memory is kept else memory
-        for name, content in (("memory", new_memory), ("scratch", new_scratch), ("buffer", zero)):
-            claims += [after[row] == value for row, value in zip(rows[name], content, strict=True)]
+    for name, column in columns.items():
+        seen = fetched(column, [(head, [column] if name == "other" else pair)])
+        claims += is_column(processed(layer.dense, seen), column, changed[name])
     given = [smt.within(value, -most, most) for value in (*kept, *scratch, *other)]
-    return smt.prove(given, z3.And(claims), f"the units of a {kind}: scratchpad, target and another column")
+    return smt.prove(given, z3.And(claims), f"a {kind}: all rows of the scratchpad, its target and another column")
 
 
 def _data(name: str) -> list[Term]:

@@ -9,13 +9,16 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from attention_theory.certificates import smt
+from attention_theory.certificates import Answer, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
+from attention_theory.looped_transformers.certified.heads import WholeColumn, ask_blind, whole_column
 from attention_theory.looped_transformers.fleq.assembler import assemble
+from attention_theory.looped_transformers.fleq.language import FleqProgram
+from attention_theory.looped_transformers.fleq.layout import FleqLayout
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.looped_transformers.forms import Forms
-from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.machine.layers import DenseHead, DenseLayer
 from attention_theory.validation import refuse_unless
 
 #: A sum, a product and a difference of 2 by 2 matrices, and a jump: three blocks, and addresses of 5 bits.
@@ -34,8 +37,58 @@ def small_machine(form: Forms = "correct", pointers: bool = False) -> FleqMachin
         form: of the places where Appendix K is wrong.
         pointers: with blocks that move pointers.
     """
-    variables: dict[str, float | Tensor] = dict.fromkeys("abc", torch.eye(2, dtype=torch.float64)) | {"flag": 1.0}
-    return FleqMachine(assemble(_LISTING, variables, 2), heads="several", form=form, pointers=pointers)
+    return FleqMachine(small_program(), heads="several", form=form, pointers=pointers)
+
+
+def small_program(flag: float = 1.0) -> FleqProgram:
+    """The program from which the small machine has its size, with this number in the cell of its flag."""
+    variables: dict[str, float | Tensor] = dict.fromkeys("abc", torch.eye(2, dtype=torch.float64)) | {"flag": flag}
+    return assemble(_LISTING, variables, 2)
+
+
+def column_of(machine: FleqMachine, name: str, known: dict[int, Term]) -> WholeColumn:
+    """A column of the small machine between two steps, in which these rows are known.
+
+    Of the others those are known that hold one number in all columns of its kind, as a program is packed, except for
+    the counter. All else are variables.
+
+    Args:
+        machine: of :func:`small_machine`.
+        name: of the column; one of the scratchpad's has a name that begins with ``scratchpad``.
+        known: terms by row.
+    """
+    layout, scratchpad = machine.layout, name.startswith("scratchpad")
+    state = layout.pack(small_program())
+    kind = state[: layout.scratch] if scratchpad else state[layout.scratch :]
+    free = {*layout.rows["counter"]} if scratchpad else {*layout.rows["memory"]}
+    same = {row for row in kind.eq(kind[0]).all(dim=0).nonzero().flatten().tolist() if row not in free}
+    fixed = {row: z3.RealVal(int(kind[0, row])) for row in same}
+    return whole_column(name, layout.rows.size, fixed | known)
+
+
+def variables_of(name: str, rows: Sequence[int]) -> dict[int, Term]:
+    """A variable for each of some rows, numbered from 0."""
+    return {row: z3.Real(f"{name} {place}") for place, row in enumerate(rows)}
+
+
+def ask_found(layout: FleqLayout, head: DenseHead, pointer: str) -> list[Answer]:
+    """Whether a pointer finds the cell of its address by scores 2 apart, which depend on nothing but addresses."""
+    rows, size = layout.rows, len(layout.codes)
+    asking, cells = (torch.zeros(size, rows.size, dtype=torch.float64) for _ in range(2))
+    rows.of(asking, pointer)[:], rows.of(cells, "address")[:] = layout.codes, layout.codes
+    others = torch.cat([cells, torch.zeros(1, rows.size, dtype=torch.float64)])  # the scratchpad has no address
+    scores = (asking @ head.query.mT) @ (others @ head.key.mT).mT
+
+    def holds(batch: exhaust.Batch) -> Tensor:
+        met = batch["pointer"] == batch["cell"]
+        seen = scores[batch["pointer"], batch["cell"]]
+        return torch.where(met, seen == layout.bits, seen <= layout.bits - 2)
+
+    words = f"the scores of {pointer} towards all cells and, as the last one, the scratchpad's columns"
+    return [
+        exhaust.every({"pointer": size, "cell": size + 1}, holds, words),
+        ask_blind([head], rows[pointer], rows["address"]),
+    ]
 
 
 def layer_of(machine: FleqMachine, step: str) -> DenseLayer:

@@ -7,14 +7,26 @@ from attention_theory.certificates import Answer, Certificate, Control, certify,
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import Term, z3
 from attention_theory.looped_transformers.certified.fleq_layers import (
-    after,
+    ask_found,
+    column_of,
     layer_of,
     number,
     run_layer,
     signs,
+    variables_of,
 )
-from attention_theory.looped_transformers.fleq.layout import FleqLayout
+from attention_theory.looped_transformers.certified.heads import (
+    ask_blind,
+    fetched,
+    is_column,
+    processed,
+    whole_column,
+)
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
+
+#: What a column of the scratchpad knows of the instruction, and of its own place.
+_FIELDS = ("to a", "to b", "to c", "function", "to flag", "to target", "height", "width")
+_MASKS = ("mask a", "mask b", "mask c")
 
 
 def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
@@ -26,7 +38,7 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
     """
     layout = machine.layout
     rows = layout.rows
-    question, _ = _ask_write(printed, layout)
+    question = ask_write(printed)[0]
 
     def run(values: Counterexample) -> tuple[str, bool]:
         kept, new = (
@@ -40,18 +52,21 @@ def certify_write(machine: FleqMachine, printed: FleqMachine) -> Certificate:
         return f"{new.tolist()} over {kept.tolist()} gives {seen.tolist()}", not torch.equal(seen, new)
 
     return certify(
-        "The column of memory at address c meets the column of its result and takes it over; the others meet "
-        "themselves alone, by their scores. Where half the sum is fetched, the units put the result in the place of "
-        "the cell; the columns of the scratchpad keep their memory rows and are emptied of data.",
-        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart; all real data up to 10^8, in the "
-        "rows of data",
-        [_ask_meeting(machine), _ask_write(machine, layout)[0]],
+        "The column of memory at address c and the column of its result see each other, and the cell takes the result "
+        "over; every other column of memory or program sees itself and stays as it was. The scratchpad's columns are "
+        "emptied of data and of what the blocks hold. All other rows of all columns stay as they were.",
+        f"L = {layout.bits}, d = {layout.size}; all addresses, with scores 2 apart; all real data up to 10^8; a hard "
+        "maximum",
+        [*ask_meeting(machine), *ask_write(machine)],
         Control.of("the second unit is added, as in the proof of Lemma 4", question, run),
     )
 
 
-def _ask_meeting(machine: FleqMachine) -> Answer:
-    """Whether a cell and a result with its address have the largest score for each other, and all else 2 less."""
+def ask_meeting(machine: FleqMachine) -> list[Answer]:
+    """Whether a cell and a result with its address have the largest score for each other, and all else 2 less.
+
+    Scores depend on nothing but these addresses.
+    """
     layout, head = machine.layout, layer_of(machine, "6").heads[0]
     bits, rows = layout.bits, layout.rows
 
@@ -69,25 +84,46 @@ def _ask_meeting(machine: FleqMachine) -> Answer:
         met[:, -1] = False
         return ((scores == bits) == met).all(1) & (scores.where(~met, -9.0) <= bits - 2).all(1)
 
-    return exhaust.every({"code": 2**bits, "kind": 2}, holds, "a cell or a result of this address, and all columns")
+    addresses = [*rows["to c"], *rows["address"]]
+    return [
+        exhaust.every({"code": 2**bits, "kind": 2}, holds, "a cell or a result of this address, and all columns"),
+        ask_blind([head], addresses, addresses),
+    ]
 
 
-def _ask_write(machine: FleqMachine, layout: FleqLayout) -> tuple[Answer, dict[int, Term]]:
-    """The write's units in a column of memory, where half of old and new was fetched, and in one of the scratchpad."""
-    layer, rows, size = layer_of(machine, "6"), layout.rows, layout.size
-    memory, buffer = rows["memory"][:size], rows["buffer"][:size]
-    old, new = ([z3.Real(f"{name} {place}") for place in range(size)] for name in ("old", "result"))
-    state = dict(zip(memory, old, strict=True))
-    state |= {row: (before + to) / 2 for row, before, to in zip(buffer, old, new, strict=True)}
-    cell = state | {rows["scratch"][0]: z3.RealVal(0)}
-    found = after(layer, [*memory, *buffer], cell)
-    claims = [found[row] == to for row, to in zip(memory, new, strict=True)] + [found[row] == 0 for row in buffer]
-    scratch = state | {rows["scratch"][0]: z3.RealVal(1)}
-    emptied = [*buffer, *rows["data"], *(row for block in layout.blocks for row in rows[block.name])]
-    found = after(layer, [*memory, *emptied], scratch)
-    claims += [found[row] == before for row, before in zip(memory, old, strict=True)] + [found[r] == 0 for r in emptied]
-    given = [smt.within(value, -1e8, 1e8) for value in (*old, *new)]
-    return smt.prove(given, z3.And(claims), "step 6, a cell and a column of the scratchpad"), state
+def ask_write(machine: FleqMachine) -> list[Answer]:
+    """All rows of four columns: the cell of address c and c's column, which see each other; and two others.
+
+    Another column that is not the scratchpad's sees itself. Another one of the scratchpad has no address in its
+    pointer, and may fetch anything.
+    """
+    layer, layout, most = layer_of(machine, "6"), machine.layout, 1e8
+    rows, size, head = layout.rows, layout.size, layer.heads[0]
+    old, new = (variables_of(name, rows[block][:size]) for name, block in (("old", "memory"), ("result", "data")))
+    held = variables_of("held", [row for name in ("data", *(b.name for b in layout.blocks)) for row in rows[name]])
+    fields = variables_of("field", [row for name in (*_FIELDS, *_MASKS) for row in rows[name]])
+    emptied = {row: z3.RealVal(0) for row in held}
+    rest = {row: z3.RealVal(0) for row in rows["memory"][size:]}
+    blocks = variables_of("left", [row for block in layout.blocks for row in rows[block.name]])
+    left = {row: z3.RealVal(0) for row in blocks}
+    cell = column_of(machine, "cell", rest | blocks | old)
+    target = column_of(machine, "scratchpad column of c", fields | held | new)
+    other = column_of(machine, "another", blocks | variables_of("kept", rows["memory"]))
+    no_address = {row: z3.RealVal(0) for row in rows["to c"]}
+    elsewhere = column_of(machine, "scratchpad elsewhere", fields | held | new | no_address)
+    anything = whole_column("anything", rows.size, variables_of("fetched", rows["memory"]))
+    answers = []
+    for title, column, seen, changed in (
+        ("the cell of address c", cell, [cell, target], left | dict(zip(old, new.values(), strict=True))),
+        ("c's column of the scratchpad", target, [cell, target], emptied),
+        ("another column", other, [other], left),
+        ("another column of the scratchpad", elsewhere, [anything], emptied),
+    ):
+        claims = is_column(processed(layer, fetched(column, [(head, seen)])), column, changed)
+        read = [part[row] for part in (column, *seen) for row in (*rows["memory"], *held)]
+        given = [smt.within(term, -most, most) for term in dict.fromkeys(read) if not z3.is_rational_value(term)]
+        answers.append(smt.prove(given, z3.And(claims), f"step 6: all rows of {title}"))
+    return answers
 
 
 def certify_branch(machine: FleqMachine) -> Certificate:
@@ -96,37 +132,72 @@ def certify_branch(machine: FleqMachine) -> Certificate:
     Args:
         machine: with ``heads="several"``.
     """
+    layout = machine.layout
+    answer, column = ask_branch(machine, between=False)
+    noisy, _ = ask_branch(machine, between=True)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        seen = run_layer(layer_of(machine, "7b"), column, values)[None]
+        for step in ("7c", "7d"):
+            seen = layer_of(machine, step).feed_forward(seen)
+        bits = layout.rows.of(seen, "counter")[0].tolist()
+        return f"with the flag {float(values.get('x', 0))} the counter is {bits}", any(abs(bit) != 1 for bit in bits)
+
+    return certify(
+        "Step 7 reads the flag's cell. Then the counter is the target's address if the flag is at most 0, and the "
+        "following one if it is at least 1; the copy of the instruction, the masks and the flag are cleared. All other "
+        "rows, and all rows of columns outside the scratchpad, stay as they were.",
+        f"L = {layout.bits}; all counters, targets and flags but those between 0 and 1; all addresses, with scores 2 "
+        "apart, and a hard maximum",
+        [*ask_flag(machine), answer],
+        Control.of("the flag need not be whole", noisy, run),
+    )
+
+
+def _instructed(machine: FleqMachine, known: dict[int, Term]) -> dict[int, Term]:
+    """A column of the scratchpad after step 6: the instruction and the masks are anything, within bounds."""
+    rows = machine.layout.rows
+    fields = variables_of("field", [row for name in (*_FIELDS, *_MASKS) for row in rows[name]])
+    return column_of(machine, "scratchpad", fields | known)
+
+
+def ask_flag(machine: FleqMachine) -> list[Answer]:
+    """Step 7, the read: all rows of a column of the scratchpad, and of another, which may fetch anything."""
+    layer, rows, most = layer_of(machine, "7a"), machine.layout.rows, 1e8
+    head, (flag,) = layer.heads[0], rows["flag"]
+    cell = whole_column("cell", rows.size, variables_of("fetched", rows["memory"]))
+    column, other = _instructed(machine, {}), column_of(machine, "another", {})
+    claims = is_column(
+        processed(layer, fetched(column, [(head, [cell])])), column, {flag: column[flag] + cell[rows["memory"][0]]}
+    )
+    claims += is_column(processed(layer, fetched(other, [(head, [cell])])), other, {})
+    given = [smt.within(cell[row], -most, most) for row in rows["memory"]]
+    found = ask_found(machine.layout, head, "to flag")
+    return [*found, smt.prove(given, z3.And(claims), "step 7, the read: all rows")]
+
+
+def ask_branch(machine: FleqMachine, between: bool) -> tuple[Answer, dict[int, Term]]:
+    """The last three layers: all rows of a column of the scratchpad, and of another."""
     layout, x = machine.layout, z3.Real("x")
     rows, bits = layout.rows, layout.bits
     counter, target = signs("counter", bits), signs("target", bits)
-    state = dict(zip(rows["counter"], counter, strict=True)) | dict(zip(rows["to target"], target, strict=True))
-    state |= {rows["flag"][0]: x, rows["scratch"][0]: z3.RealVal(1), rows["not scratch"][0]: z3.RealVal(0)}
-    kept = [*rows["counter"], rows["flag"][0]]
-    now = dict(state)
-    for step in ("7b", "7c"):
-        now |= after(layer_of(machine, step), kept, now)
-    cleared = [*layout.instruction_rows, rows["flag"][0]]
-    end = after(layer_of(machine, "7d"), [*rows["counter"], *cleared], now)
+    known = dict(zip(rows["counter"], counter, strict=True)) | dict(zip(rows["to target"], target, strict=True))
+    empty = {row: z3.RealVal(0) for row in layout.instruction_rows} if between else {}  # so that little is printed
+    column = before = _instructed(machine, empty | known | {rows["flag"][0]: x})
+    other = another = column_of(machine, "another", {})
+    for step in ("7b", "7c", "7d"):
+        column, other = (processed(layer_of(machine, step), state) for state in (column, other))
     following = z3.If(number(counter) == 2**bits - 1, 0, number(counter) + 1)
-    reached = [end[row] for row in rows["counter"]]
+    reached = [column[row] for row in rows["counter"]]
+    cleared = [*layout.instruction_rows, rows["flag"][0], *(rows[name][0] for name in _MASKS)]
+    changed = dict(zip(rows["counter"], reached, strict=True)) | {row: z3.RealVal(0) for row in cleared}
     wanted = [
         *(smt.among(bit, (-1, 1)) for bit in reached),
         number(reached) == z3.If(x <= 0, number(target), following),
-        *(end[row] == 0 for row in cleared),
+        *is_column(column, before, changed),
+        *is_column(other, another, {}),
     ]
     given = [smt.among(bit, (-1, 1)) for bit in (*counter, *target)]
-
-    def run(values: Counterexample) -> tuple[str, bool]:
-        column = run_layer(layer_of(machine, "7b"), state, values)[None]
-        for step in ("7c", "7d"):
-            column = layer_of(machine, step).feed_forward(column)
-        seen = rows.of(column, "counter")[0].tolist()
-        return f"with the flag {float(values.get('x', 0))} the counter is {seen}", any(abs(bit) != 1 for bit in seen)
-
-    return certify(
-        "After the last three layers of step 7 the counter is the target's address if the flag, an integer, is at most "
-        "0, and else the following one; the copy of the instruction is cleared.",
-        f"L = {bits}; all counters, targets and integers in the flag's cell, once it is read",
-        smt.prove([*given, z3.IsInt(x)], z3.And(wanted), "step 7 after the read"),
-        Control.of("the flag need not be whole", smt.prove(given, z3.And(wanted)), run),
-    )
+    if not between:
+        given.append(z3.Or(x <= 0, x >= 1))
+    return smt.prove(given, z3.And(wanted), "step 7 after the read: all rows"), before

@@ -24,13 +24,16 @@ def certify_newton(size: int = 2) -> Certificate:
     contracts = smt.prove(
         [value > 0, value <= largest, scale * largest == 1],
         z3.And(1 - scale * value >= 0, 1 - scale * value < 1),
-        "an eigenvalue of the first residual, for one of A Aᵀ; scale is 1 / ||A||²",
+        "an eigenvalue of the first residual, for one of A Aᵀ, value; scale is 1 / ||A||²",
     )
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        rotation = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
-        last = newton_residuals(rotation, 6, "printed")[-1].item()
-        return f"from ε A with a rotation A the residual is {last:.3g} after 6 steps", last > 1
+        of_square, most = float(values["value"]), float(values["largest"])
+        turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)  # its square is -1
+        matrix = torch.block_diag(abs(of_square) ** 0.5 * turn, torch.tensor([[most**0.5]], dtype=torch.float64))
+        last = newton_residuals(matrix, 6, "printed", float(values["scale"]))[-1].item()
+        words = f"from ε A with an A whose square has the eigenvalues {of_square:g} and {most:g}"
+        return f"{words} the residual is {last:.3g} after 6 steps", of_square < 0 and last > 1
 
     printed = smt.prove(
         [value != 0, largest > 0, -largest <= value, value <= largest, scale * largest == 1],

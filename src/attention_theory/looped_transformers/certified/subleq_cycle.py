@@ -8,6 +8,7 @@ words of bits that may have any value. So the number of columns is not fixed.
 import hashlib
 import math
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -34,6 +35,17 @@ from attention_theory.validation import refuse_unless
 #: The columns that stand for all other memory cells and instructions, and a second one of each, which is only read.
 OTHERS = {"cell": "another cell", "instruction": "another instruction"}
 SCRATCH = "scratchpad"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One layer on all columns: what enters it, what its heads see, and what leaves attention and the layer."""
+
+    name: str
+    before: dict[str, Column]
+    seen: list[dict[str, list[str]]]  # by head and column: those with the largest score
+    attended: dict[str, Column]
+    after: dict[str, Column]
 
 
 class Undecided(Exception):
@@ -153,16 +165,20 @@ def certify_cycle(machine: SubleqMachine) -> Certificate:
 
 
 def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool]:
-    """Run a cycle of the machine's own layers on the columns of a scene; what it made of mem[b], and if it is wrong."""
+    """Run a cycle of the machine's own layers on the columns of a scene: the memory, and whether it is wrong."""
     now = scene(machine, same=False)
     words = now.words.at({name: int(value) for name, value in values.items() if name in now.words.sizes})
     before, after = (_state(machine, columns, words) for columns in (now.before, now.after))
     left = machine.cycle(before, 1.0, "hardmax")
-    place = list(now.before).index("b")
-    seen, wanted = (from_bits(machine.rows.of(state, "memory")[place], signed=True).item() for state in (left, after))
+    memories = [from_bits(machine.rows.of(state, "memory"), signed=True).tolist() for state in (left, after)]
+    wrong = [
+        f"{name} holds {seen} and not {wanted}"
+        for name, seen, wanted in zip(now.before, *memories, strict=True)
+        if seen != wanted
+    ]
     exact = torch.equal(machine.rows.of(left, "memory"), machine.rows.of(after, "memory"))
-    a, b = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]"))
-    return f"mem[b] = {seen} and not {wanted}, from mem[a] = {a} and mem[b] = {b}", not exact
+    a, b, cell = (int(words.samples[name][0]) for name in ("mem[a]", "mem[b]", "mem[cell]"))
+    return f"from mem[a] = {a}, mem[b] = {b}, mem[cell] = {cell}: {', '.join(wrong) or 'all is right'}", not exact
 
 
 def _state(machine: SubleqMachine, columns: dict[str, Column], words: Words) -> Tensor:
@@ -180,17 +196,20 @@ def leftovers(machine: SubleqMachine) -> list[int]:
     return [row for block in blocks for row in machine.rows[block]]
 
 
-def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True) -> Answer:
-    """Whether one cycle makes of the columns before an instruction those after it."""
+def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True, watched: list[Stage] | None = None) -> Answer:
+    """Whether one cycle makes of the columns before an instruction those after it.
+
+    Args:
+        machine, same, distinct: as in :func:`scene`.
+        watched: takes up the layers as they are followed.
+    """
     clock, now = Clock(), scene(machine, same, distinct)
     columns, answers = now.before, list[Answer]()
     try:
-        for layer, built in zip(machine.dense, machine.layers, strict=True):
-            columns = attend(layer, built.name, columns, now.words, answers)
-            columns = {
-                name: _fold(layer, f"{built.name}, {name}", column, now.words, answers)
-                for name, column in columns.items()
-            }
+        for stage in stages(machine, now, answers):
+            columns = stage.after
+            if watched is not None:
+                watched.append(stage)
         for name, column in now.after.items():
             left = leftovers(machine) if name == SCRATCH else range(0)
             for row in sorted({*column, *columns[name]}):
@@ -202,19 +221,50 @@ def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True) -> Answ
                 answers += _is_sign(end, title) if row in left else _compare(end, wanted, now.words, title)
     except Undecided as fault:
         return replace(fault.answer, seconds=clock.seconds)
+    return replace(together(answers), engine=name_of("z3-solver"), seconds=clock.seconds)
+
+
+def together(answers: Sequence[Answer]) -> Answer:
+    """Many proved answers as one, whose question is the longest of theirs and fixes all of them."""
     longest = max(answers, key=lambda answer: len(answer.question))
-    everything = "\n".join(answer.question for answer in answers)
-    digest = hashlib.sha256(everything.encode()).hexdigest()
+    digest = hashlib.sha256("\n".join(answer.question for answer in answers).encode()).hexdigest()
     question = f"; {len(answers)} questions, SHA-256 {digest}, of which the longest is\n{longest.question}"
-    return Answer(question, "proved", name_of("z3-solver"), clock.seconds)
+    engines = ", ".join(dict.fromkeys(answer.engine for answer in answers))
+    return Answer(question, "proved", engines, sum(answer.seconds for answer in answers))
+
+
+def stages(machine: SubleqMachine, now: Scene, answers: list[Answer]) -> Iterator[Stage]:
+    """A cycle layer by layer, with a hard maximum; what is proved on the way is added to the answers.
+
+    Raises:
+        Undecided: a row or a score for which the proof does not go through.
+    """
+    columns = now.before
+    for layer, built in zip(machine.dense, machine.layers, strict=True):
+        stage = stage_of(layer, built.name, columns, now.words, answers)
+        yield stage
+        columns = stage.after
+
+
+def stage_of(layer: DenseLayer, name: str, columns: dict[str, Column], words: Words, answers: list[Answer]) -> Stage:
+    """One layer on these columns; what is proved on the way is added to the answers.
+
+    Raises:
+        Undecided: a row or a score for which the proof does not go through.
+    """
+    attended, seen = attend(layer, name, columns, words, answers)
+    after = {column: _fold(layer, f"{name}, {column}", rows, words, answers) for column, rows in attended.items()}
+    return Stage(name, columns, seen, attended, after)
 
 
 def attend(
     layer: DenseLayer, name: str, columns: dict[str, Column], words: Words, answers: list[Answer]
-) -> dict[str, Column]:
-    """Eq. (1a) with a hard maximum: the mean over the columns that are proved to have the largest score."""
+) -> tuple[dict[str, Column], list[dict[str, list[str]]]]:
+    """Eq. (1a) with a hard maximum: the mean over the columns that are proved to have the largest score; and these."""
     result = {name: dict(column) for name, column in columns.items()}
+    seen: list[dict[str, list[str]]] = []
     for number, head in enumerate(layer.heads):
+        seen.append({})
         queries = {column: apply(head.query, rows) for column, rows in columns.items()}
         keys = {column: apply(head.key, rows) for column, rows in columns.items()}
         values = {column: apply(head.value, rows) for column, rows in columns.items()}
@@ -222,12 +272,12 @@ def attend(
             keys[other] = {row: _renamed(entry, kind, other) for row, entry in keys[kind].items()}
         for column, query in queries.items():
             title = f"{name}, head {number + 1}, {column}"
-            best = _best(query, keys, words, title, answers)
-            for seen in best:
-                for row, entry in values[seen].items():
+            best = seen[number][column] = _best(query, keys, words, title, answers)
+            for other in best:
+                for row, entry in values[other].items():
                     before = result[column].get(row, {})
                     result[column][row] = combine([(Fraction(1), before), (Fraction(1, len(best)), entry)])
-    return result
+    return result, seen
 
 
 def _renamed(row: Row, word: str, other: str) -> Row:

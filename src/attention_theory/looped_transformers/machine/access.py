@@ -35,13 +35,23 @@ def accept_read(
     indicator: int,
     gate: float = GATE,
     clear: bool = True,
+    rounded: bool = False,
 ) -> None:
     """The units of Lemma 3: in scratchpad columns ``scratch += 2 (buffer - scratch)``; ``buffer`` is cleared.
 
     Args:
         gate: the constant C of ``C (b - 1)``, which closes the units outside the scratchpad.
         clear: leave ``False`` for a control.
+        rounded: put the ramps of Step 6 into these units, so that -1, 0 or 1 is read, whichever is within 1/4. That is
+            for bits, and for scratchpad rows that are 0 in all other columns.
     """
+    if rounded:
+        for row, new in zip(scratch, buffer, strict=True):
+            for bias, gain in ((0.75, 2.0), (0.25, -2.0), (-0.25, 2.0), (-0.75, -2.0)):
+                layer.unit("read", {indicator: gate, new: 2.0, row: -1.0}, {row: gain}, bias=bias - gate)
+            layer.unit("read", {indicator: 1.0}, {row: -1.0})
+        layer.clear([*scratch, *buffer])
+        return
     for row, new in zip(scratch, buffer, strict=True):
         for sign in (1.0, -1.0):
             layer.unit("read", {indicator: gate, new: 2 * sign, row: -2 * sign}, {row: sign}, bias=-gate)

@@ -22,6 +22,7 @@ def subleq_layers(
     printed: Collection[str] = (),
     gate: float = GATE,
     rounded: bool = True,
+    rounded_reads: bool = False,
 ) -> list[Layer]:
     """The layers of a machine, on rows of the size that they need.
 
@@ -33,13 +34,15 @@ def subleq_layers(
         printed: the places that follow the paper, at depth 10.
         gate: the constant C of reads and write, at depth 10.
         rounded: ``False`` leaves the last layer without its error correction, at depth 10.
+        rounded_reads: the two reads correct errors too, at depths 10 and 6.
     """
     if stages is not None:
         return _real_layers(_real_rows(address_bits), bits, stages)
     if depth == 4:
         return _four_layers(_four_rows(address_bits, bits))
     rows = _ten_rows(address_bits, bits)
-    return _six_layers(rows) if depth == 6 else _ten_layers(rows, printed, gate, rounded)
+    reads = [_read_instruction(rows, gate, rounded_reads), _read_operands(rows, gate, rounded_reads)]
+    return [*reads, *(_six_layers(rows) if depth == 6 else _ten_layers(rows, printed, gate, rounded))]
 
 
 def _ten_rows(address_bits: int, bits: int) -> Rows:
@@ -58,7 +61,7 @@ def _ten_rows(address_bits: int, bits: int) -> Rows:
 
 
 def _ten_layers(rows: Rows, printed: Collection[str], gate: float, rounded: bool) -> list[Layer]:
-    """The construction of Appendix G, with its slips repaired except for the places that are named.
+    """The construction of Appendix G after its reads, with its slips repaired except for the places that are named.
 
     ``gate`` is the constant C of reads and write; without ``rounded`` the last layer does not correct errors (Step 6).
     """
@@ -91,12 +94,11 @@ def _ten_layers(rows: Rows, printed: Collection[str], gate: float, rounded: bool
     rounding = Layer(rows, "correct errors")
     if rounded:
         correct(rounding, range(rows.size))
-    reads = [_read_instruction(rows, gate), _read_operands(rows, gate)]
-    return [*reads, flip, negate, subtract, write, flag, following, select, rounding]
+    return [flip, negate, subtract, write, flag, following, select, rounding]
 
 
 def _six_layers(rows: Rows) -> list[Layer]:
-    """Six layers with the paper's own reads, merged where nothing is in the way.
+    """The four after the paper's own reads, merged where nothing is in the way.
 
     Flipping the bits of mem[a] is negating rows, so ``mem[b] - mem[a]`` is one adder with constant 1; the counter is
     incremented beside it; the flag is taken in the layer that writes.
@@ -115,7 +117,7 @@ def _six_layers(rows: Rows) -> list[Layer]:
     select_counter(select, counter, _pointer(rows, 2), counter, first[0], indicator)
     rounding = Layer(rows, "correct errors")
     correct(rounding, range(rows.size))
-    return [_read_instruction(rows, GATE), _read_operands(rows, GATE), subtract, write, select, rounding]
+    return [subtract, write, select, rounding]
 
 
 def _four_rows(address_bits: int, bits: int) -> Rows:
@@ -234,22 +236,22 @@ def _pointer(rows: Rows, operand: int) -> range:
     return rows["instruction"][operand * length : (operand + 1) * length]
 
 
-def _read_instruction(rows: Rows, gate: float) -> Layer:
+def _read_instruction(rows: Rows, gate: float, rounded: bool) -> Layer:
     layer = Layer(rows, "read the instruction")
     target = rows["instruction"]
     buffer = rows["buffer"][: len(target)]
     fetch(layer, "instruction", rows["counter"], rows["encoding"], rows["command"], target, buffer)
-    accept_read(layer, target, buffer, rows["indicator"][0], gate)
+    accept_read(layer, target, buffer, rows["indicator"][0], gate, rounded=rounded)
     return layer
 
 
-def _read_operands(rows: Rows, gate: float) -> Layer:
+def _read_operands(rows: Rows, gate: float, rounded: bool) -> Layer:
     layer = Layer(rows, "read mem[a] and mem[b]")
     bits = len(rows["memory"])
     for operand, name in enumerate(("first", "second")):
         _fetch_operand(layer, rows, operand)
         buffer = rows["buffer"][operand * bits : (operand + 1) * bits]
-        accept_read(layer, rows[name], buffer, rows["indicator"][0], gate)
+        accept_read(layer, rows[name], buffer, rows["indicator"][0], gate, rounded=rounded)
     return layer
 
 

@@ -44,6 +44,8 @@ class SubleqMachine(LoopedTransformer):
         gate: the constant C of reads and write; below 2 it is too small (for a control).
         rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
             memory without its staircase, at depth 4.
+        rounded_reads: the two reads correct errors too, at depths 10 and 6 with bits in rows: then nothing noisy
+            reaches an adder, and the inverse temperature need not grow with N.
         dtype: float64 unless an experiment says otherwise.
         device: of matrices and states.
 
@@ -61,6 +63,7 @@ class SubleqMachine(LoopedTransformer):
         gate: float = GATE,
         rounded: bool = True,
         real: bool = False,
+        rounded_reads: bool = False,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ) -> None:
@@ -75,12 +78,18 @@ class SubleqMachine(LoopedTransformer):
                 "form, gate, rounded and idle scratchpad columns are for bits in rows and depth 10 only"
             )
         require(depth=(depth, ({4, 5, 6, 7, 8, 9, 10} if rounded else {4}) if real else {10, 6, 4}))
+        refuse_unless(
+            not rounded_reads or (not real and depth != 4),
+            f"rounded_reads must be False with real rows and at depth 4, got real={real}, depth={depth}",
+        )
         stages = depth - 3 if real and rounded else 0
         if stages:
             require(depth=(depth, 4, bits + 3), bits=(bits, 2, stages * _LONGEST_DIGIT))
         self.address_bits, self.bits, self.scratch, self.real = address_bits, bits, scratch, real
         self.dtype, self.device = dtype, torch.device(device)
-        layers = subleq_layers(address_bits, bits, depth, stages if real else None, printed, gate, rounded)
+        layers = subleq_layers(
+            address_bits, bits, depth, stages if real else None, printed, gate, rounded, rounded_reads
+        )
         #: The layer that writes to the memory, counted from 0.
         self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
         super().__init__(layers[0].rows, layers, dtype, device)

@@ -6,6 +6,11 @@ import torch
 
 from attention_theory.certificates import Certificate
 from attention_theory.certificates.smt import z3
+from attention_theory.looped_transformers.certified.fleq_cycle import (
+    ask_rows_of_blocks,
+    ask_work_is_cleared,
+    certify_fleq_cycle,
+)
 from attention_theory.looped_transformers.certified.fleq_layers import after, layer_of, number, signs, small_machine
 from attention_theory.looped_transformers.certified.fleq_operands import certify_pointers, certify_routes
 from attention_theory.looped_transformers.certified.fleq_results import certify_branch, certify_write
@@ -27,6 +32,23 @@ def test_a_step_is_right_for_all_that_it_may_find(step: str) -> None:
     assert STEPS[step][2](small_machine(pointers=step == "moves")).settled
 
 
+def test_a_whole_cycle_leaves_exact_pointers_whatever_the_blocks_return() -> None:
+    assert certify_fleq_cycle(small_machine()).settled
+
+
+def test_a_block_that_writes_where_it_must_not_is_noticed() -> None:
+    machine = small_machine()
+    layer_of(machine, "4.1").w2[machine.layout.rows["counter"][0], 0] = 1.0
+    assert ask_rows_of_blocks(machine).outcome == "refuted"
+
+
+def test_a_block_that_leaves_its_work_behind_is_noticed() -> None:
+    machine = small_machine()
+    weights = layer_of(machine, "4.2").w2[machine.layout.rows["mul moved"][0]]
+    weights[weights.nonzero()[0]] *= 2
+    assert ask_work_is_cleared(machine).outcome == "refuted"
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_an_output_weight_that_is_wrong_in_its_last_bit_is_noticed(step: str) -> None:
     name, block, certify = STEPS[step]
@@ -36,6 +58,21 @@ def test_an_output_weight_that_is_wrong_in_its_last_bit_is_noticed(step: str) ->
     place = tuple(random.Random(2).choice([place for place in matrix.nonzero().tolist() if place[0] in rows]))
     matrix[place] = torch.nextafter(matrix[place], torch.tensor(99.0, dtype=matrix.dtype))
     assert certify(machine).outcome != "proved"
+
+
+@pytest.mark.parametrize("step", ["3", "6"])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_an_entry_of_a_value_matrix_that_is_wrong_is_noticed(step: str, weight: float) -> None:
+    """Whether it is in its place or fetches something into a row that is to stay."""
+    machine = small_machine()
+    rows = machine.layout.rows
+    matrix = layer_of(machine, {"3": "2", "6": "6"}[step]).heads[0].value
+    entries = matrix.eq(weight).nonzero().tolist()
+    row, column = random.Random(3).choice(
+        [entry for entry in entries if entry[1] in rows["memory"][: len(rows["to a"])]]
+    )
+    matrix[row, column] = torch.nextafter(matrix[row, column], torch.tensor(99.0, dtype=matrix.dtype))
+    assert STEPS[step][2](machine).outcome != "proved"
 
 
 def test_a_network_of_terms_has_the_values_of_the_network() -> None:

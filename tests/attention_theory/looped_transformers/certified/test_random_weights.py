@@ -1,0 +1,119 @@
+"""A random entry of a machine's matrices is moved: its proof breaks, or the machine that is run is right all the same.
+
+Not every weight is tight. Gates and scores have room, and some entries meet nothing but zeros.
+"""
+
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from attention_theory.certificates import Answer
+from attention_theory.looped_transformers.certified.fleq_layers import layer_of, small_machine, small_program
+from attention_theory.looped_transformers.certified.fleq_operands import (
+    ask_instruction,
+    ask_masks,
+    ask_own_columns,
+    ask_pointers,
+    ask_return,
+    ask_route,
+)
+from attention_theory.looped_transformers.certified.fleq_results import ask_branch, ask_flag, ask_meeting, ask_write
+from attention_theory.looped_transformers.certified.subleq_cycle import (
+    Stage,
+    Undecided,
+    run_cycle,
+    scene,
+    stage_of,
+    stages,
+)
+from attention_theory.looped_transformers.certified.words import Words
+from attention_theory.looped_transformers.fleq.machine import FleqMachine
+from attention_theory.looped_transformers.machine.layers import DenseLayer
+from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
+from attention_theory.validation import ParameterError
+
+SEEDS = 20
+
+
+def matrices(layer: DenseLayer) -> list[Tensor]:
+    """All that a layer consists of."""
+    heads = [matrix for head in layer.heads for matrix in (head.key, head.query, head.value)]
+    return [*heads, layer.w1, layer.b1, layer.w2, layer.b2]
+
+
+def move_an_entry(layer: DenseLayer, draws: random.Random) -> None:
+    """Move a weight to the next float, or a zero to 1; each matrix and both kinds are equally likely."""
+    matrix = draws.choice([matrix for matrix in matrices(layer) if matrix.numel()])
+    weights = matrix.ne(0) if draws.random() < 0.5 and matrix.any() else matrix.eq(0)
+    place = tuple(draws.choice(weights.nonzero().tolist() or [[0] * matrix.dim()]))
+    far = torch.tensor(draws.choice([-99.0, 99.0]), dtype=matrix.dtype)
+    matrix[place] = torch.nextafter(matrix[place], far) if matrix[place] else 1.0
+
+
+@pytest.mark.parametrize("depth", [4, pytest.param(6, marks=pytest.mark.slow), 10])
+def test_the_proof_of_a_subleq_cycle_breaks_or_the_machine_is_right(depth: Depth) -> None:
+    machine = SubleqMachine(3, 2, depth)
+    now = scene(machine, same=False)
+    exact = list(stages(machine, now, []))
+    noticed = 0
+    for seed in range(SEEDS):
+        moved, draws = SubleqMachine(3, 2, depth), random.Random(seed)
+        place = draws.randrange(len(moved.dense))
+        move_an_entry(moved.dense[place], draws)
+        if is_proved(moved, place, exact, now.words):
+            observed, wrong = run_cycle(moved, {"mem[a]": seed % 4, "mem[b]": seed // 4})
+            assert not wrong, observed
+        else:
+            noticed += 1
+    assert noticed >= SEEDS // 2
+
+
+def is_proved(moved: SubleqMachine, place: int, exact: list[Stage], words: Words) -> bool:
+    """Whether the cycle is proved right from the layer that was moved on; before it nothing has changed."""
+    columns = exact[place].before
+    try:
+        for layer, stage in zip(moved.dense[place:], exact[place:], strict=True):
+            columns = stage_of(layer, stage.name, columns, words, []).after
+            if columns == stage.after:
+                return True
+    except Undecided:
+        return False
+    return False
+
+
+#: By the step's name what is asked of it.
+FLEQ_STEPS: dict[str, Callable[[FleqMachine], list[Answer]]] = {
+    "1": lambda machine: [*ask_instruction(machine), *ask_pointers(machine), ask_masks(machine)[0]],
+    "2": lambda machine: ask_own_columns(machine, 500.0),
+    "3": lambda machine: [ask_route(machine, 500.0)[0]],
+    "5": lambda machine: [ask_return(machine, 500.0)],
+    "6": lambda machine: [*ask_meeting(machine), *ask_write(machine)],
+    "7a": ask_flag,
+    "7b": lambda machine: [ask_branch(machine, between=False)[0]],
+    "7c": lambda machine: [ask_branch(machine, between=False)[0]],
+    "7d": lambda machine: [ask_branch(machine, between=False)[0]],
+}
+
+
+def test_the_proof_of_a_fleq_cycle_breaks_or_the_machine_is_right() -> None:
+    """Of all steps but the function blocks, of which the proof does not ask what they compute."""
+    exact, source = small_machine(), small_program()
+    wanted = exact.transformer.cycle(exact.layout.pack(source), 1.0, "hardmax")
+    noticed = 0
+    for seed in range(SEEDS):
+        moved, draws = small_machine(), random.Random(seed)
+        step = draws.choice(list(FLEQ_STEPS))
+        move_an_entry(layer_of(moved, step), draws)
+        try:
+            proved = all(answer.outcome == "proved" for answer in FLEQ_STEPS[step](moved))
+        except ParameterError:  # a row that leads to the pointers and must not
+            proved = False
+        if proved:
+            seen = moved.transformer.cycle(moved.layout.pack(source), 1.0, "hardmax")
+            assert torch.equal(seen, wanted), f"seed {seed}, step {step}"
+        else:
+            noticed += 1
+    assert noticed >= SEEDS // 2
