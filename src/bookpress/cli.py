@@ -7,12 +7,11 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from bookpress.claims.panel import panel_text
 from bookpress.claims.record import Record
-from bookpress.exits import Exit, expected
+from bookpress.exits import Exit, Failure
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.profile import load_profile, settings_for
 from bookpress.notebooks.source import Notebook
@@ -36,7 +35,8 @@ app = typer.Typer(
 def _console(*, stderr: bool) -> Console:
     """A console that is a terminal where there is one, whatever the environment says; else no line is cut or folded."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, highlight=False, force_terminal=terminal, width=None if terminal else 10_000)
+    width = None if terminal else 10_000
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True, force_terminal=terminal, width=width)
 
 
 console, errors = _console(stderr=False), _console(stderr=True)
@@ -100,18 +100,18 @@ def run(
 
     end_with_builder()
     layout = Layout.here()
-    source = Notebook.find(notebook, layout)
     load_profile(profile, layout)
-    if parameter and output is None:
+    values = values_of(parameter or [], Notebook(notebook, layout))
+    if values and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
     with errors.status(f"running {notebook} ..."):
-        record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
+        record = run_notebook(notebook, values, profile, layout, output)
     for settled in record.claims:
-        console.print(panel_text(settled), markup=False, soft_wrap=True)
+        console.print(panel_text(settled))
     for name, value in record.numbers.items():
-        console.print(f"{name}: {value}", markup=False, soft_wrap=True)
+        console.print(f"{name}: {value}")
     target = output or layout.executed(notebook, profile).relative_to(layout.root)
-    console.print(f"{notebook}: done in {record.seconds:.1f} s -> {target}", markup=False, soft_wrap=True)
+    console.print(f"{notebook}: done in {record.seconds:.1f} s -> {target}")
 
 
 @app.command()
@@ -120,11 +120,11 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     layout = Layout.here()
     source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
-    console.print(f"[bold]{escape(source.title)}[/bold]  ({notebook})", soft_wrap=True)
+    console.print(f"{source.title}  ({notebook})", style="bold")
     table = _table("parameter", "value", "meaning", "range")
-    for one in source.parameters:
-        value = repr(settings.parameters.get(one.name, one.default))
-        table.add_row(one.name, *map(escape, (value, one.comment, one.rule.text if one.rule else "")))
+    for parameter in source.parameters:
+        value = repr(settings.parameters.get(parameter.name, parameter.default))
+        table.add_row(parameter.name, value, parameter.comment, parameter.rule.text if parameter.rule else "")
     console.print(table)
     record = Record.of(layout, notebook, profile)
     if record is None:
@@ -132,7 +132,7 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
         console.print(f"not run yet at profile '{profile}': `book run {notebook}{option}`")
         return
     for settled in record.claims:
-        console.print(panel_text(settled), markup=False, soft_wrap=True)
+        console.print(panel_text(settled))
     console.print(f"{record.seconds:.1f} s, commit {record.commit or 'unknown'}, fingerprint {record.fingerprint}")
 
 
@@ -263,15 +263,15 @@ def export(
 
     layout = Layout.here()
     if not name:
-        for one in find_exports(layout).values():
-            options = "  ".join(f"--{key} {value}" for key, value in one.options.items())
-            console.print(f"{one.name}: {one.about}\n  {options}", markup=False, soft_wrap=True)
+        for offered, command in find_exports(layout).items():
+            options = "  ".join(f"{option.opts[0]} {option.default}" for option in command.params)
+            console.print(f"{offered}: {command.help}\n  {options}")
         return
     if output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
     content = make_export(layout, name, context.args, output.suffix)
     write_whole(output, content)
-    console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
+    console.print(f"wrote {output}: {len(content)} bytes")
 
 
 @app.command()
@@ -290,15 +290,16 @@ def main() -> None:
     """Run the command line and turn every expected failure into one message and its exit code."""
     try:
         app()
-    except Exception as error:
-        failure = expected(error)
-        if failure is None:
-            raise
-        _fail(*failure)
+    except Failure as failure:
+        _fail(failure.code, str(failure))
+    except OSError as error:
+        _fail(Exit.BAD_FILE, (f"{error.filename}: " if error.filename else "") + (error.strerror or str(error)))
+    except UnicodeDecodeError as error:
+        _fail(Exit.BAD_FILE, str(error))
 
 
 def _fail(code: Exit, message: str) -> NoReturn:
-    errors.print(f"{code.name.lower().replace('_', ' ')}: {message}", style="red", markup=False, soft_wrap=True)
+    errors.print(f"{code.name.lower().replace('_', ' ')}: {message}", style="red")
     sys.exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Where things are in the house. Every path of the press is named here and nowhere else."""
+"""The folders and files of a book: what people write, what runs make, and what is kept of it in git."""
 
 import os
 from dataclasses import dataclass

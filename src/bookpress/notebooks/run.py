@@ -1,5 +1,6 @@
 """Running one notebook: from its source to an executed copy and a record, or to a named failure and neither."""
 
+import copy
 import os
 import re
 import tempfile
@@ -9,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import papermill
 import psutil
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellControlSignal, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from papermill.clientwrap import PapermillNotebookClient
-from papermill.engines import NotebookExecutionManager
 
 from bookpress.claims.record import Record, claims_in, commit_of, environment_in, figures_in, numbers_in, stray_claims
 from bookpress.claims.registry import Registry
@@ -24,11 +23,8 @@ from bookpress.layout import LAPTOP, OWN_VARIABLE, PROFILE_VARIABLE, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.kernels import ENVIRONMENT, KernelManager
 from bookpress.notebooks.profile import Limits, settings_for
-from bookpress.notebooks.source import Notebook
+from bookpress.notebooks.source import INJECTED_TAG, PARAMETERS_TAG, Notebook
 from bookpress.notebooks.values import checked
-
-#: The name of the engine by which papermill runs the cells.
-ENGINE = "bookpress"
 
 #: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
 #: whatever ran beside it.
@@ -142,90 +138,75 @@ def check_target(output: Path, layout: Layout) -> None:
 def execute(
     notebook: Notebook, values: dict[str, Any], limits: Limits, profile: str, target: Path, own: list[str]
 ) -> NotebookNode:
-    """Have papermill execute a notebook in a fresh kernel, with ``values`` for its parameters, ``own`` the reader's.
+    """Execute a notebook in a fresh kernel, with ``values`` for its parameters, of which ``own`` are the reader's.
 
     A kernel that dies is given one more try. The kernel starts in the repository's root.
 
     Raises:
         RunFailed: the notebook ended early; the executed part is next to ``target`` as ``.failed.ipynb``.
     """
-    environment = ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
-    options = {"notebook": notebook, "limits": limits, "environment": environment}
+    environment = os.environ | ENVIRONMENT | {PROFILE_VARIABLE: profile, OWN_VARIABLE: ",".join(own)}
     for tries_left in (1, 0):
-        try:
-            executed = papermill.execute_notebook(
-                notebook.source, None, parameters=values, engine_name=ENGINE, progress_bar=False, **options
-            )
-        except RunFailed as failure:
-            if failure.code is Exit.DEAD_KERNEL and tries_left:
-                continue
+        with scratch_folder() as folder:
+            client = Client(_with_values(notebook.source, values), KernelManager(Path(folder)), limits)
+            folders = _folders(notebook.layout, Path(folder))
+            failure = client.run(notebook, environment | folders)
+        if failure is None:
+            target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
+            break
+        if failure.code is not Exit.DEAD_KERNEL or not tries_left:
             _keep_failed(target, failure.executed)
-            raise
-        break
-    target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
-    return executed
-
-
-class Engine(papermill.engines.Engine):
-    """Runs the cells of a notebook for papermill, each in a kernel of the press."""
-
-    @classmethod
-    def execute_managed_notebook(
-        cls,
-        nb_man: NotebookExecutionManager,
-        kernel_name: str,
-        *,
-        notebook: Notebook,
-        limits: Limits,
-        environment: dict[str, str],
-        **_: Any,
-    ) -> None:
-        """Run all cells, up to the first that fails.
-
-        Raises:
-            RunFailed: a cell failed, ran out of time or put out too much, or the kernel died.
-        """
-        with scratch_folder() as name:
-            folder = Path(name)
-            client = Client(nb_man, KernelManager(folder), limits)
-            environment = os.environ | environment | _folders(notebook.layout, folder)
-            try:
-                client.execute(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root))
-            except (CellTimeoutError, RuntimeError) as error:
-                raise _error_in(notebook.name, nb_man.nb) or client.explained(notebook.name, error) from error
-        if failure := _error_in(notebook.name, nb_man.nb):
             raise failure
+    return client.nb
 
 
-papermill.engines.papermill_engines.register(ENGINE, Engine)
+def _with_values(source: NotebookNode, values: dict[str, Any]) -> NotebookNode:
+    """A copy in which a cell behind the parameters sets them to ``values``, as papermill does it."""
+    notebook = copy.deepcopy(source)
+    if values:
+        lines = ["# Parameters", *(f"{name} = {value!r}" for name, value in values.items())]
+        given = nbformat.v4.new_code_cell("\n".join(lines) + "\n", metadata={"tags": [INJECTED_TAG]})
+        tagged = [PARAMETERS_TAG in cell.metadata.get("tags", []) for cell in notebook.cells]
+        notebook.cells.insert(tagged.index(True) + 1, given)
+    return notebook
 
 
-class Client(PapermillNotebookClient):
+class Client(NotebookClient):
     """Runs cells and gives up on one whose output has no end, before it fills memory and disk."""
 
     km: Any
+    kc: Any
     task_poll_for_reply: Any
 
-    def __init__(self, nb_man: NotebookExecutionManager, km: KernelManager, limits: Limits) -> None:
+    def __init__(self, notebook: NotebookNode, km: KernelManager, limits: Limits) -> None:
         deadline = time.monotonic() + 60 * limits.minutes
         super().__init__(
-            nb_man,
+            notebook,
             km,
-            raise_on_iopub_timeout=False,
             timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
+            record_timing=False,
         )
         self._place, self._spent = "cell 0", 0
 
-    def execute_cell(self, cell: NotebookNode, cell_index: int, **kwargs: Any) -> NotebookNode:
-        """Run a cell, and count what it puts out and what its kernel uses."""
-        self._place, self._spent = _place(cell_index + 1, cell), 0
-        executed = super().execute_cell(cell, cell_index, **kwargs)
-        self._note_use()
-        return executed
+    def run(self, notebook: Notebook, environment: dict[str, str]) -> RunFailed | None:
+        """Run all cells up to the first that fails; its failure, or None."""
+        failure = None
+        try:
+            # Not ``execute``, under which a SIGTERM would end the kernel and leave this process.
+            with self.setup_kernel(cleanup_kc=True, env=environment, cwd=str(notebook.layout.root)):
+                for index, cell in enumerate(self.nb.cells):
+                    self._place, self._spent = _place(index + 1, cell), 0
+                    self.execute_cell(cell, index)
+                    self._note_use()
+                reply: Any = self.wait_for_reply(self.kc.kernel_info())
+                self.nb.metadata["language_info"] = reply["content"]["language_info"]
+        except (CellControlSignal, RuntimeError) as error:
+            failure = self._explained(notebook.name, error)
+        return _error_in(notebook.name, self.nb) or failure
 
-    def explained(self, name: str, error: Exception) -> RunFailed:
+    def _explained(self, name: str, error: Exception) -> RunFailed:
         """The failure of a run that an error of the client ended."""
         code, cause = Exit.DEAD_KERNEL, str(error)
         if isinstance(error, CellTimeoutError):
@@ -284,13 +265,11 @@ def _keep_failed(target: Path, executed: NotebookNode) -> None:
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
-    """Strip run-specific metadata: times, names of cells, what was used of the machine."""
-    for key in ("papermill", USE, "jupytext"):
+    """Strip run-specific metadata: names of cells, what was used of the machine."""
+    for key in (USE, "jupytext"):
         notebook.metadata.pop(key, None)
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
-        for key in ("execution", "papermill"):
-            cell.metadata.pop(key, None)
     return notebook
 
 

@@ -8,9 +8,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
-
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+from typing import Any
 
 from bookpress.exits import Exit, Failure
 from bookpress.notebooks.ranges import Rule, value_of
@@ -22,10 +20,13 @@ MOST_VALUES = 100_000
 #: Whole numbers from one to another, both included; none begins with a zero, as in Python.
 _SPAN = re.compile(r"\s*(-?(?:0|[1-9][0-9]{0,17}))\.\.(-?(?:0|[1-9][0-9]{0,17}))\s*")
 
-#: What is between two commas that are outside of brackets and quotes.
-_PART = re.compile(r"""(?:^|,)((?:\[[^]]*\]|\([^)]*\)|'[^']*'|"[^"]*"|[^,])*)""")
-
-_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
+#: What a value must be, by the type of its parameter's default.
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number without point or exponent, of at most 64 bits",
+    float: "a finite number",
+    str: "a text",
+}
 
 
 class ValueRefused(Failure, ValueError, code=Exit.BAD_PARAMETER):
@@ -52,7 +53,7 @@ def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
     axes: dict[str, list[Any]] = {}
     for key, text in _assignments(texts, notebook).items():
         span = None if isinstance(defaults[key], str) else span_of(text)
-        parts = _PART.findall(text) if span is None else map(str, span)
+        parts = _parts(text) if span is None else map(str, span)
         axes[key] = [fitted(notebook, {key: _read(part, defaults[key])})[key] for part in parts]
     return axes
 
@@ -92,15 +93,14 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueRefused: an unknown parameter, or a value of another kind.
     """
-    defaults, typed = notebook.defaults, {}
+    typed = {}
     for name, value in values.items():
         _refuse_unknown(name, notebook)
-        kind, words = _kind(defaults[name])
+        default = notebook.defaults[name]
         try:
-            fitting = TypeAdapter(kind).validate_python(value, strict=True)
-        except ValidationError:
-            raise ValueRefused(f"{name} must be {words}, got {value!r}") from None
-        typed[name] = [*fitting] if isinstance(fitting, tuple) else fitting
+            typed[name] = _fitted(value, default)
+        except TypeError:
+            raise ValueRefused(f"{name} must be {_kind(default)}, got {value!r}") from None
     return typed
 
 
@@ -122,17 +122,32 @@ def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
     return assigned
 
 
+def _parts(text: str) -> list[str]:
+    """The parts of a text between the commas that are outside of brackets and quotes."""
+    parts: list[str] = []
+    for piece in text.split(","):
+        last = parts[-1].strip() if parts else ""
+        opened = last.startswith(("[", "(", "'", '"')) and _literal(last) == last
+        parts[-1:] = [f"{last},{piece}"] if opened else [*parts[-1:], piece]
+    return parts
+
+
 def _read(text: str, default: Any) -> Any:
-    """A typed text as a value: a Python literal, or else the text as it is."""
-    try:
-        value = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        value = text.strip()
+    """A typed text as a value for a parameter with this default."""
+    value = _literal(text)
     if isinstance(default, str):
         return value if isinstance(value, str) else text
     if isinstance(default, bool):
-        return _BOOLEANS.get(text.strip(), text)
+        return {"true": True, "false": False}.get(text.strip().lower(), text)
     return [value] if isinstance(default, list) and not isinstance(value, list | tuple) else value
+
+
+def _literal(text: str) -> Any:
+    """The value of a Python literal, or else the text as it is."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text.strip()
 
 
 def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
@@ -148,20 +163,27 @@ def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
     )
 
 
-def _kind(default: Any) -> tuple[Any, str]:
-    """The type of a parameter's values by its default, and its name; None and an empty list take any values."""
+def _kind(default: Any) -> str:
+    """What a value must be where this is the default, in words."""
+    if isinstance(default, list):
+        return f"a list of values, each {_kind(default[0] if default else None)}"
+    return _KINDS.get(type(default), "a plain value")
+
+
+def _fitted(value: Any, default: Any) -> Any:
+    """A value in the kind of a default; None and an empty list take any values.
+
+    Raises:
+        TypeError: it is of another kind.
+    """
     match default:
-        case bool():
-            return bool, "true or false"
-        case int():
-            bits = Field(ge=-sys.maxsize, le=sys.maxsize)
-            return Annotated[int, bits], "a whole number without point or exponent, of at most 64 bits"
-        case float():
-            return FiniteFloat, "a finite number"
-        case str():
-            return str, "a text"
-        case list():
-            kind, words = _kind(default[0] if default else None)
-            many: Any = list[kind] | tuple[kind, ...]  # type: ignore[valid-type]  # a type that is made as it runs
-            return Annotated[many, Field(min_length=1)], f"a list of values, each {words}"
-    return Any, "a plain value"
+        case bool() | int() | str() if type(value) is type(default):
+            if isinstance(value, str) or abs(value) <= sys.maxsize:
+                return value
+        case float() if type(value) in (int, float) and abs(value) <= sys.float_info.max:
+            return float(value) + 0.0  # which is 0.0 for -0.0
+        case list() if isinstance(value, list | tuple) and value:
+            return [_fitted(each, default[0] if default else None) for each in value]
+        case None:
+            return value
+    raise TypeError
