@@ -108,6 +108,13 @@ class Notebook:
         return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
 
     @property
+    def reported(self) -> list[str]:
+        """The names of the numbers that ``report`` is called with."""
+        calls = [node for node in ast.walk(ast.parse(self.code)) if isinstance(node, ast.Call)]
+        reports = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "report"]
+        return [keyword.arg for call in reports for keyword in call.keywords if keyword.arg]
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """The laptop values of the parameters."""
         return {parameter.name: parameter.default for parameter in self.parameters}

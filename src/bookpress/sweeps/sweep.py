@@ -19,6 +19,7 @@ from rich.console import Console
 
 from bookpress.claims.evidence import Role
 from bookpress.claims.record import claims_in
+from bookpress.claims.registry import Registry
 from bookpress.exits import Exit
 from bookpress.files import digest, held, remove_leftovers, write_whole
 from bookpress.graph.build import BuildError, Unfinished, run_graph, show_failures
@@ -69,7 +70,7 @@ def run_sweep(
     ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`.
 
     Raises:
-        ValueRefused: the axes or the values do not fit the notebook; nothing was begun.
+        ValueRefused: an axis, a value or a number that the notebook does not have; nothing was begun.
         OSError: the folder cannot be written; nothing was begun.
         BuildError: points failed, and the table has the others; or another run is making points of this sweep.
     """
@@ -81,8 +82,12 @@ def run_sweep(
     axes = axes_of(texts, notebook)
     points = points_of(notebook, axes, {key: value for key, value in limits.parameters.items() if key not in axes})
     across, number, apart = shown
-    if unknown := [axis for axis in (across, apart) if axis is not None and axis not in axes]:
-        raise ValueRefused(f"there is no axis {unknown[0]!r}; there are: {', '.join(axes)}")
+    if unknown := {across, apart} - {None, *axes}:
+        raise ValueRefused(f"there is no axis {unknown.pop()!r}; there are: {', '.join(axes)}")
+    claims = Registry.load(layout).of_notebook(name)
+    if number and number not in notebook.reported and number.partition(": ")[0] not in claims:
+        given = [*notebook.reported, *(f"{claim}: LABEL" for claim in claims)]
+        raise ValueRefused(f"there is no number {number!r} to draw; there are: {', '.join(given) or 'none'}")
     folder = (folder or layout.sweep(name)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()  # what cannot be written is found before the run
@@ -96,10 +101,10 @@ def run_sweep(
         if done:
             table, picture = table_of(points, done), folder / "picture.svg"
             write_whole(folder / "table.csv", table.write_csv())
-            console.print(f"{len(table)} rows: {folder / 'table.csv'}", markup=False, soft_wrap=True)
+            console.print(f"{len(table)} rows: {folder / 'table.csv'}")
             across, number, apart = choose_columns(table, [*axes], across, number, apart)
             write_whole(picture, svg_of(picture_of(table, across, number, apart)))
-            console.print(f"{number} against {across}: {picture}", markup=False, soft_wrap=True)
+            console.print(f"{number} against {across}: {picture}")
     report_work(made, left, failed, console)
 
 
@@ -194,7 +199,10 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
 
 
 def _begin_no_more() -> None:
-    """Let Snakemake end after the jobs that it has begun, as it does at a first SIGTERM."""
+    """Let Snakemake end after the jobs that it has begun, as it does at a first SIGTERM.
+
+    Its handler takes a lock that the main thread may hold: a signal would stop both, a call from a thread waits.
+    """
     while not callable(handler := signal.getsignal(signal.SIGTERM)):
         time.sleep(0.1)  # it does not listen yet
     handler(signal.SIGTERM, None)

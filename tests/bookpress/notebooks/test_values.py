@@ -84,8 +84,9 @@ def test_a_range_may_depend_on_another_parameter(toy: Any, edit: Any) -> None:
 
 def test_axes_are_lists_of_values_or_spans(notebook: Notebook) -> None:
     texts = ["n=1,2,4", "seed=0..3", "heads=1,[2,3]", "kind=a,'b'", "wait=0..1", "flag=true,false"]
-    axes = axes_of(texts, notebook)
-    assert list(axes.values()) == [[1, 2, 4], [0, 1, 2, 3], [[1], [2, 3]], ["a", "b"], [0.0, 1.0], [True, False]]
+    axes = axes_of([*texts, "pairs=[[1,2],[3,4]],[[5]]"], notebook)
+    assert list(axes.values())[:3] == [[1, 2, 4], [0, 1, 2, 3], [[1], [2, 3]]]
+    assert list(axes.values())[3:] == [["a", "b"], [0.0, 1.0], [True, False], [[[1, 2], [3, 4]], [[5]]]]
     with pytest.raises(ValueRefused, match="n must be a whole number"):
         axes_of(["n=2.0,3.0"], notebook)
 
