@@ -1,7 +1,6 @@
-"""Values for the parameters of a notebook: read from typed text, and refused before anything is run where they misfit.
+"""Values for the parameters of a notebook: read from typed text, and refused where they misfit, before a run.
 
-A value has the kind of its parameter's default. A whole number is written without point and exponent; nothing is
-rounded, no text is taken for a number, and no number is infinite.
+A value has the kind of its parameter's default: nothing is rounded, and no text is taken for a number.
 """
 
 import ast
@@ -37,24 +36,22 @@ def values_of(texts: Iterable[str], notebook: Notebook) -> dict[str, Any]:
     """Read ``key=value`` texts as values of a notebook's parameters; a plain value for a list is a list of it.
 
     Raises:
-        ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or out of its range.
+        ValueRefused: not of this form, a key twice, or one of the reasons of :func:`checked`.
     """
-    defaults = notebook.defaults
-    return checked(notebook, {key: _read(text, defaults[key]) for key, text in _assignments(texts, notebook).items()})
+    return checked(notebook, {key: _read(text, _default(key, notebook)) for key, text in _assignments(texts).items()})
 
 
 def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
-    """Read ``key=value,value`` and ``key=0..5`` texts as axes: the values that parameters are to have in turn.
+    """Read ``key=value,value`` and ``key=0..5`` texts as axes: the values, not yet fitted, of parameters in turn.
 
     Raises:
-        ValueRefused: not of this form, a key twice, an unknown parameter, another kind of value, or too many values.
+        ValueRefused: not of this form, a key twice, an unknown parameter, or too many values.
     """
-    defaults = notebook.defaults
-    axes: dict[str, list[Any]] = {}
-    for key, text in _assignments(texts, notebook).items():
-        span = None if isinstance(defaults[key], str) else span_of(text)
-        parts = _parts(text) if span is None else map(str, span)
-        axes[key] = [fitted(notebook, {key: _read(part, defaults[key])})[key] for part in parts]
+    axes = {}
+    for key, text in _assignments(texts).items():
+        default = _default(key, notebook)
+        span = None if isinstance(default, str) else span_of(text)
+        axes[key] = [_read(part, default) for part in _parts(text)] if span is None else [*span]
     return axes
 
 
@@ -95,8 +92,7 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     """
     typed = {}
     for name, value in values.items():
-        _refuse_unknown(name, notebook)
-        default = notebook.defaults[name]
+        default = _default(name, notebook)
         try:
             typed[name] = _fitted(value, default)
         except TypeError:
@@ -104,12 +100,13 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _refuse_unknown(name: str, notebook: Notebook) -> None:
+def _default(name: str, notebook: Notebook) -> Any:
     if name not in notebook.defaults:
         raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(notebook.defaults)}")
+    return notebook.defaults[name]
 
 
-def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
+def _assignments(texts: Iterable[str]) -> dict[str, str]:
     assigned: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -117,7 +114,6 @@ def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
             raise ValueRefused(f"-p takes key=value, got {text!r}")
         if key in assigned:
             raise ValueRefused(f"the parameter {key} is given twice: {assigned[key]} and {value}")
-        _refuse_unknown(key, notebook)
         assigned[key] = value
     return assigned
 
@@ -157,10 +153,10 @@ def _allowed(rule: Rule, value: Any, parameters: Mapping[str, Any]) -> bool:
         least, most = (None if end is None else value_of(end, parameters) for end in (rule.least, rule.most))
     except (ArithmeticError, ValueError):
         return True
-    return all(
-        item in choices if choices is not None else (least is None or item >= least) and (most is None or item <= most)
-        for item in (value if rule.each else [value])
-    )
+    items = value if rule.each else [value]
+    if choices is not None:
+        return all(item in choices for item in items)
+    return all((least is None or item >= least) and (most is None or item <= most) for item in items)
 
 
 def _kind(default: Any) -> str:

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,8 +116,7 @@ def report_work(made: int, left: int, failed: dict[str, str], console: Console) 
     """
     if failed:
         show_failures(failed, console)
-        names = "1 point" if len(failed) == 1 else f"{len(failed)} points"
-        raise BuildError(f"{names} failed, the others are kept: {', '.join(failed)}")
+        raise BuildError(f"{len(failed)} failed, the other points are kept: {', '.join(failed)}")
     console.print(f"{made} points made" + (f", {left} left; the same command goes on from here" if left else ""))
 
 
@@ -130,13 +129,11 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
     """
     folder = layout.plan(name)
     refusal = BuildError("another run is making these points; this one did nothing")
-    with held(folder.with_suffix(".lock"), refusal):
+    with held(folder.with_suffix(".lock"), refusal), ExitStack() as at_the_end:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        at_the_end.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield folder
 
 
 def work_off(

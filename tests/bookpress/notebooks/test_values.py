@@ -87,8 +87,6 @@ def test_axes_are_lists_of_values_or_spans(notebook: Notebook) -> None:
     axes = axes_of([*texts, "pairs=[[1,2],[3,4]],[[5]]"], notebook)
     assert list(axes.values())[:3] == [[1, 2, 4], [0, 1, 2, 3], [[1], [2, 3]]]
     assert list(axes.values())[3:] == [["a", "b"], [0.0, 1.0], [True, False], [[[1, 2], [3, 4]], [[5]]]]
-    with pytest.raises(ValueRefused, match="n must be a whole number"):
-        axes_of(["n=2.0,3.0"], notebook)
 
 
 def test_a_span_is_bounded_before_it_is_listed(notebook: Notebook) -> None:

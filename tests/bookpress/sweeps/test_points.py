@@ -26,6 +26,7 @@ def notebook(toy: Any) -> Notebook:
     [
         ([], "needs an axis"),
         (["n="], "n must be a whole number .*, got ''"),
+        (["n=2.0,3.0"], "n must be a whole number .*, got 2.0"),
         (["device=cpu,cuda"], "device is no axis: a point is the same on every device"),
         (["wait=1,1.0"], "the axis wait has the value 1.0 twice"),
         (["wait=0.0,-0.0"], "the axis wait has the value 0.0 twice"),

@@ -89,7 +89,7 @@ def test_points_that_fail_are_named_and_the_others_kept(book: Book, folder: Path
     code, printed = book(*SWEEP, "-p", "ill=no,fails,killed")
     assert (code, len(times(folder))) == (1, 1)
     last = printed.strip().splitlines()[-1]
-    assert "2 points failed, the others are kept" in last
+    assert "2 failed, the other points are kept" in last
     assert all(f"ill={ill}" in last for ill in ("fails", "killed"))
     assert "ValueError: it fails" in " ".join(printed.split())
     assert "the kernel died" in " ".join(printed.split())
