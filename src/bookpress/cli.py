@@ -76,9 +76,12 @@ def list_notebooks(profile: ProfileName = LAPTOP) -> None:
     load_profile(profile, layout)
     table = _table("notebook", "title", "last run", "seconds")
     for name in layout.notebooks():
-        record = Record.of(layout, name, profile)
-        verdicts = _verdicts(record) if record else "failed" if layout.failed(name, profile).is_file() else "not run"
-        table.add_row(name, Notebook(name, layout).title, verdicts, f"{record.seconds:.1f}" if record else "")
+        last, seconds = "failed" if layout.failed(name, profile).is_file() else "not run", ""
+        if record := Record.of(layout, name, profile):
+            counts = Counter(settled.verdict for settled in record.claims)
+            last = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            seconds = f"{record.seconds:.1f}"
+        table.add_row(name, Notebook(name, layout).title, last, seconds)
     console.print(table)
 
 
@@ -106,10 +109,7 @@ def run(
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
     with errors.status(f"running {notebook} ..."):
         record = run_notebook(notebook, values, profile, layout, output)
-    for settled in record.claims:
-        console.print(panel_text(settled))
-    for name, value in record.numbers.items():
-        console.print(f"{name}: {value}")
+    _print_results(record)
     target = output or layout.executed(notebook, profile).relative_to(layout.root)
     console.print(f"{notebook}: done in {record.seconds:.1f} s -> {target}")
 
@@ -130,10 +130,9 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     if record is None:
         option = "" if profile == LAPTOP else f" --profile {profile}"
         console.print(f"not run yet at profile '{profile}': `book run {notebook}{option}`")
-        return
-    for settled in record.claims:
-        console.print(panel_text(settled))
-    console.print(f"{record.seconds:.1f} s, commit {record.commit or 'unknown'}, fingerprint {record.fingerprint}")
+    else:
+        _print_results(record)
+        console.print(f"{record.seconds:.1f} s, commit {record.commit or 'unknown'}, fingerprint {record.fingerprint}")
 
 
 @app.command()
@@ -167,7 +166,7 @@ def pair(
 
 @app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
-    """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
+    """Make the book's pages from the records."""
     from bookpress.graph.build import the_only_build
     from bookpress.site.bind import bind_book
 
@@ -179,10 +178,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
 
 
 @app.command()
-def build(
-    profile: ProfileName = LAPTOP,
-    cores: CoreCount = "all",
-) -> None:
+def build(profile: ProfileName = LAPTOP, cores: CoreCount = "all") -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
     from bookpress.graph.build import build_book
 
@@ -210,18 +206,8 @@ def sweep(
     """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
     from bookpress.sweeps.sweep import run_sweep
 
-    run_sweep(
-        Layout.here(),
-        notebook,
-        parameter or [],
-        console,
-        shown=(across, number, apart),
-        profile=profile,
-        cores=cores,
-        hours=hours,
-        folder=output,
-        workflow_profile=workflow_profile,
-    )
+    work = {"cores": cores, "hours": hours, "profile": workflow_profile}
+    run_sweep(Layout.here(), notebook, parameter or [], console, (across, number, apart), profile, output, **work)
 
 
 @app.command()
@@ -266,24 +252,24 @@ def export(
         for offered, command in find_exports(layout).items():
             options = "  ".join(f"{option.opts[0]} {option.default}" for option in command.params)
             console.print(f"{offered}: {command.help}\n  {options}")
-        return
-    if output is None:
+    elif output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
-    content = make_export(layout, name, context.args, output.suffix)
-    write_whole(output, content)
-    console.print(f"wrote {output}: {len(content)} bytes")
+    else:
+        content = make_export(layout, name, context.args, output.suffix)
+        write_whole(output, content)
+        console.print(f"wrote {output}: {len(content)} bytes")
 
 
 @app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
-    Notebook.find(notebook, layout)
-    record = Record.of(layout, notebook, FULL)
+    record = Record.of(layout, Notebook.find(notebook, layout).name, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
-    record.write(layout.full_size_record(notebook))
-    console.print(f"kept {layout.full_size_record(notebook).relative_to(layout.root)}")
+    kept = layout.full_size_record(notebook)
+    record.write(kept)
+    console.print(f"kept {kept.relative_to(layout.root)}")
 
 
 def main() -> None:
@@ -303,17 +289,19 @@ def _fail(code: Exit, message: str) -> NoReturn:
     sys.exit(code)
 
 
+def _print_results(record: Record) -> None:
+    for settled in record.claims:
+        console.print(panel_text(settled))
+    for name, value in record.numbers.items():
+        console.print(f"{name}: {value}")
+
+
 def _table(*heads: str) -> Table:
     """A table whose cells are folded, and never cut, on a narrow terminal."""
     table = Table()
     for head in heads:
         table.add_column(head, overflow="fold")
     return table
-
-
-def _verdicts(record: Record) -> str:
-    """How many of each verdict: ``3 holds, 1 refuted``."""
-    return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ FULL = "full"
 #: Tells a notebook's kernel which profile it runs under.
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
-#: Tells a notebook's kernel which parameters, comma by comma, a reader has set; empty for the book's own, not set where
-#: something else than the press runs the notebook.
+#: Tells it which parameters a reader has set, comma by comma; not set where something else than the press runs it.
 OWN_VARIABLE = "BOOK_OWN_PARAMETERS"
 
 
@@ -98,7 +97,7 @@ class Layout:
         return self.build / profile / f"{notebook}.json"
 
     def plan(self, name: str) -> Path:
-        """What a run of many points keeps while it lasts."""
+        """The folder of a run of many points while it lasts."""
         return self.build / "plans" / name
 
     def sweep(self, notebook: str) -> Path:

@@ -132,10 +132,10 @@ def parsed(text: str, name: str) -> NotebookNode:
     """
     try:
         return nbformat.from_dict(remembered(_cells, text))
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise SourceError(f"{name}{f', line {line}' if line else ''}: {reason}") from error
+    except SyntaxError as error:
+        raise SourceError(f"{name}, line {error.lineno}: {error.msg}") from error
+    except ValueError as error:
+        raise SourceError(f"{name}: {error}") from error
 
 
 def text_of(path: Path) -> str:

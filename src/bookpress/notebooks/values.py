@@ -38,7 +38,8 @@ def values_of(texts: Iterable[str], notebook: Notebook) -> dict[str, Any]:
     Raises:
         ValueRefused: not of this form, a key twice, or one of the reasons of :func:`checked`.
     """
-    return checked(notebook, {key: _read(text, _default(key, notebook)) for key, text in _assignments(texts).items()})
+    assigned = _assignments(texts, notebook)
+    return checked(notebook, {key: _read(text, notebook.defaults[key]) for key, text in assigned.items()})
 
 
 def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
@@ -48,8 +49,8 @@ def axes_of(texts: Iterable[str], notebook: Notebook) -> dict[str, list[Any]]:
         ValueRefused: not of this form, a key twice, an unknown parameter, or too many values.
     """
     axes = {}
-    for key, text in _assignments(texts).items():
-        default = _default(key, notebook)
+    for key, text in _assignments(texts, notebook).items():
+        default = notebook.defaults[key]
         span = None if isinstance(default, str) else span_of(text)
         axes[key] = [_read(part, default) for part in _parts(text)] if span is None else [*span]
     return axes
@@ -77,9 +78,8 @@ def checked(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
         ValueRefused: an unknown parameter, another kind of value, or a value out of its range.
     """
     typed = fitted(notebook, values)
-    rules = {parameter.name: parameter.rule for parameter in notebook.parameters if parameter.name in typed}
-    for name, rule in rules.items():
-        if rule and not _allowed(rule, typed[name], notebook.defaults | typed):
+    for name, rule in [(parameter.name, parameter.rule) for parameter in notebook.parameters]:
+        if rule and name in typed and not _allowed(rule, typed[name], notebook.defaults | typed):
             raise ValueRefused(f"{name}={values[name]!r} is out of its range: {rule.text}")
     return typed
 
@@ -90,23 +90,18 @@ def fitted(notebook: Notebook, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueRefused: an unknown parameter, or a value of another kind.
     """
-    typed = {}
+    defaults, typed = notebook.defaults, {}
     for name, value in values.items():
-        default = _default(name, notebook)
+        if name not in defaults:
+            raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(defaults)}")
         try:
-            typed[name] = _fitted(value, default)
+            typed[name] = _fitted(value, defaults[name])
         except TypeError:
-            raise ValueRefused(f"{name} must be {_kind(default)}, got {value!r}") from None
+            raise ValueRefused(f"{name} must be {_kind(defaults[name])}, got {value!r}") from None
     return typed
 
 
-def _default(name: str, notebook: Notebook) -> Any:
-    if name not in notebook.defaults:
-        raise ValueRefused(f"{notebook.name} has no parameter {name!r}; it has: {', '.join(notebook.defaults)}")
-    return notebook.defaults[name]
-
-
-def _assignments(texts: Iterable[str]) -> dict[str, str]:
+def _assignments(texts: Iterable[str], notebook: Notebook) -> dict[str, str]:
     assigned: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -115,6 +110,7 @@ def _assignments(texts: Iterable[str]) -> dict[str, str]:
         if key in assigned:
             raise ValueRefused(f"the parameter {key} is given twice: {assigned[key]} and {value}")
         assigned[key] = value
+    fitted(notebook, {key: None for key in assigned if key not in notebook.defaults})  # refuses what is unknown
     return assigned
 
 

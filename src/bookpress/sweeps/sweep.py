@@ -1,7 +1,7 @@
 """Running a sweep: its missing points are made by the graph, one job each, and all of them gathered.
 
-The records alone say which points are done, whatever was killed. The graph sees a token per job in place of them:
-Snakemake knows a point by the name of its file, and here a record is found by its parameters.
+The records alone say which points are done, whatever was killed. The graph sees a token per job in place of them,
+because a record is found by its parameters and not by its name.
 """
 
 import shutil
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
@@ -57,17 +58,15 @@ def run_sweep(
     name: str,
     texts: list[str],
     console: Console,
-    *,
-    shown: tuple[str | None, str | None, str | None] = (None, None, None),
+    shown: tuple[str | None, str | None, str | None],
     profile: str,
-    cores: str,
-    hours: float,
-    folder: Path | None = None,
-    workflow_profile: Path | None = None,
+    folder: Path | None,
+    **work: Any,
 ) -> None:
     """Make the points of a reader's sweep that are missing, and gather all of them into a table and a picture.
 
-    ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`.
+    ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`; ``work``
+    are the options of :func:`work_off`.
 
     Raises:
         ValueRefused: an axis, a value or a number that the notebook does not have; nothing was begun.
@@ -96,7 +95,7 @@ def run_sweep(
         done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
         tasks = [task_of(point, folder / "points", limits) for point in in_order(missing)]
-        made, left, failed = work_off(layout, plan, tasks, cores, hours, workflow_profile)
+        made, left, failed = work_off(layout, plan, tasks, **work)
         done, _ = recorded(points, folder / "points", fingerprint)
         if done:
             table, picture = table_of(points, done), folder / "picture.svg"
@@ -161,11 +160,10 @@ def work_off(
     finally:
         timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
-    failed = {
-        numbered[number].record.stem: last_words(layout.root, "point", f"{plan.name}_{number}")
-        or reason_in(plan / f"{number}.log")
-        for number in sorted(begun - made)
-    }
+    failed = {}
+    for number in sorted(begun - made):
+        why = last_words(layout.root, "point", f"{plan.name}_{number}") or reason_in(plan / f"{number}.log")
+        failed[numbered[number].record.stem] = why
     return len(made), len(tasks) - len(made) - len(failed), failed
 
 

@@ -13,28 +13,29 @@ def notebook(toy: Any) -> Notebook:
     """A notebook whose parameters have every kind of value."""
     name = toy.add_point()
     source = toy.layout.source(name)
-    source.write_text(source.read_text().replace("seed = 0", "flag = True\npairs = [[1, 2]]\nseed = 0"))
+    source.write_text(source.read_text().replace("seed = 0", "flag = True\npairs = [[1, 2]]\nword = '10'\nseed = 0"))
     return Notebook(name, toy.layout)
 
 
 def test_a_text_becomes_a_value_of_the_parameter_s_kind(notebook: Notebook) -> None:
-    texts = ["n=4", "wait=1", "kind=b", "flag=false", "heads=[1,2]", "pairs=[[3, 4], [5, 6]]", "seed= 7 "]
+    texts = ["n=4", "wait=1", "kind=b", "flag=false", "heads=[1,2]", "pairs=[[3, 4], [5, 6]]", "seed= 7 ", "word=010"]
     values = values_of(texts, notebook)
     assert values == {
-        "n": 4, "wait": 1.0, "kind": "b", "flag": False, "heads": [1, 2], "pairs": [[3, 4], [5, 6]], "seed": 7
+        "n": 4, "wait": 1.0, "kind": "b", "flag": False, "heads": [1, 2], "pairs": [[3, 4], [5, 6]], "seed": 7,
+        "word": "010",
     }  # fmt: skip
     assert isinstance(values["wait"], float)
     assert values_of(["wait=1e-3", "heads=3", "kind='a'"], notebook) == {"wait": 0.001, "heads": [3], "kind": "a"}
 
 
 REFUSED = [
-    ("n=2.0", "n must be a whole number without point or exponent, of at most 64 bits, got 2.0"),
-    ("seed=1e3", "seed must be a whole number without point or exponent, of at most 64 bits, got 1000.0"),
-    ("n=010", "n must be a whole number without point or exponent, of at most 64 bits, got '010'"),
-    ("n=True", "n must be a whole number without point or exponent, of at most 64 bits, got True"),
-    ("n=[1,2]", r"n must be a whole number without point or exponent, of at most 64 bits, got \[1, 2\]"),
-    ("n=1" + 20 * "0", "n must be a whole number without point or exponent, of at most 64 bits, got 1000"),
-    ("n=many", "n must be a whole number without point or exponent, of at most 64 bits, got 'many'"),
+    ("n=2.0", "n must be a whole number .*, got 2.0"),
+    ("seed=1e3", "seed must be a whole number .*, got 1000.0"),
+    ("n=010", "n must be a whole number .*, got '010'"),
+    ("n=True", "n must be a whole number .*, got True"),
+    ("n=[1,2]", r"n must be a whole number .*, got \[1, 2\]"),
+    ("n=1" + 20 * "0", "n must be a whole number .*, got 1000"),
+    ("n=many", "n must be a whole number .*, got 'many'"),
     ("wait=1e400", "wait must be a finite number, got inf"),
     ("wait=nan", "wait must be a finite number, got 'nan'"),
     ("wait=1" + 400 * "0", "wait must be a finite number"),
