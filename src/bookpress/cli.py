@@ -7,12 +7,11 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from bookpress.claims.panel import panel_text
 from bookpress.claims.record import Record
-from bookpress.exits import Exit, expected
+from bookpress.exits import Exit, Failure
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.profile import load_profile, settings_for
 from bookpress.notebooks.source import Notebook
@@ -36,7 +35,8 @@ app = typer.Typer(
 def _console(*, stderr: bool) -> Console:
     """A console that is a terminal where there is one, whatever the environment says; else no line is cut or folded."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, highlight=False, force_terminal=terminal, width=None if terminal else 10_000)
+    width = None if terminal else 10_000
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True, force_terminal=terminal, width=width)
 
 
 console, errors = _console(stderr=False), _console(stderr=True)
@@ -76,9 +76,12 @@ def list_notebooks(profile: ProfileName = LAPTOP) -> None:
     load_profile(profile, layout)
     table = _table("notebook", "title", "last run", "seconds")
     for name in layout.notebooks():
-        record = Record.of(layout, name, profile)
-        verdicts = _verdicts(record) if record else "failed" if layout.failed(name, profile).is_file() else "not run"
-        table.add_row(name, Notebook(name, layout).title, verdicts, f"{record.seconds:.1f}" if record else "")
+        last, seconds = "failed" if layout.failed(name, profile).is_file() else "not run", ""
+        if record := Record.of(layout, name, profile):
+            counts = Counter(settled.verdict for settled in record.claims)
+            last = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            seconds = f"{record.seconds:.1f}"
+        table.add_row(name, Notebook(name, layout).title, last, seconds)
     console.print(table)
 
 
@@ -100,18 +103,15 @@ def run(
 
     end_with_builder()
     layout = Layout.here()
-    source = Notebook.find(notebook, layout)
     load_profile(profile, layout)
-    if parameter and output is None:
+    values = values_of(parameter or [], Notebook(notebook, layout))
+    if values and output is None:
         output = Path(f"{notebook.rpartition('/')[2]}.out.ipynb")
     with errors.status(f"running {notebook} ..."):
-        record = run_notebook(notebook, values_of(parameter or [], source), profile, layout, output)
-    for settled in record.claims:
-        console.print(panel_text(settled), markup=False, soft_wrap=True)
-    for name, value in record.numbers.items():
-        console.print(f"{name}: {value}", markup=False, soft_wrap=True)
+        record = run_notebook(notebook, values, profile, layout, output)
+    _print_results(record)
     target = output or layout.executed(notebook, profile).relative_to(layout.root)
-    console.print(f"{notebook}: done in {record.seconds:.1f} s -> {target}", markup=False, soft_wrap=True)
+    console.print(f"{notebook}: done in {record.seconds:.1f} s -> {target}")
 
 
 @app.command()
@@ -120,20 +120,19 @@ def show(notebook: NotebookName, profile: ProfileName = LAPTOP) -> None:
     layout = Layout.here()
     source = Notebook.find(notebook, layout)
     settings = settings_for(notebook, profile, layout)
-    console.print(f"[bold]{escape(source.title)}[/bold]  ({notebook})", soft_wrap=True)
+    console.print(f"{source.title}  ({notebook})", style="bold")
     table = _table("parameter", "value", "meaning", "range")
-    for one in source.parameters:
-        value = repr(settings.parameters.get(one.name, one.default))
-        table.add_row(one.name, *map(escape, (value, one.comment, one.rule.text if one.rule else "")))
+    for parameter in source.parameters:
+        value = repr(settings.parameters.get(parameter.name, parameter.default))
+        table.add_row(parameter.name, value, parameter.comment, parameter.rule.text if parameter.rule else "")
     console.print(table)
     record = Record.of(layout, notebook, profile)
     if record is None:
         option = "" if profile == LAPTOP else f" --profile {profile}"
         console.print(f"not run yet at profile '{profile}': `book run {notebook}{option}`")
-        return
-    for settled in record.claims:
-        console.print(panel_text(settled), markup=False, soft_wrap=True)
-    console.print(f"{record.seconds:.1f} s, commit {record.commit or 'unknown'}, fingerprint {record.fingerprint}")
+    else:
+        _print_results(record)
+        console.print(f"{record.seconds:.1f} s, commit {record.commit or 'unknown'}, fingerprint {record.fingerprint}")
 
 
 @app.command()
@@ -167,7 +166,7 @@ def pair(
 
 @app.command()
 def bind(profile: ProfileName = LAPTOP) -> None:
-    """Make the book's pages from the records: notebooks, scoreboard, errata, gallery, status, contents."""
+    """Make the book's pages from the records."""
     from bookpress.graph.build import the_only_build
     from bookpress.site.bind import bind_book
 
@@ -179,10 +178,7 @@ def bind(profile: ProfileName = LAPTOP) -> None:
 
 
 @app.command()
-def build(
-    profile: ProfileName = LAPTOP,
-    cores: CoreCount = "all",
-) -> None:
+def build(profile: ProfileName = LAPTOP, cores: CoreCount = "all") -> None:
     """Run what has changed, bind the pages and build the site: what `make book` does."""
     from bookpress.graph.build import build_book
 
@@ -210,18 +206,8 @@ def sweep(
     """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
     from bookpress.sweeps.sweep import run_sweep
 
-    run_sweep(
-        Layout.here(),
-        notebook,
-        parameter or [],
-        console,
-        shown=(across, number, apart),
-        profile=profile,
-        cores=cores,
-        hours=hours,
-        folder=output,
-        workflow_profile=workflow_profile,
-    )
+    work = {"cores": cores, "hours": hours, "profile": workflow_profile}
+    run_sweep(Layout.here(), notebook, parameter or [], console, (across, number, apart), profile, output, **work)
 
 
 @app.command()
@@ -263,43 +249,51 @@ def export(
 
     layout = Layout.here()
     if not name:
-        for one in find_exports(layout).values():
-            options = "  ".join(f"--{key} {value}" for key, value in one.options.items())
-            console.print(f"{one.name}: {one.about}\n  {options}", markup=False, soft_wrap=True)
-        return
-    if output is None:
+        for offered, command in find_exports(layout).items():
+            options = "  ".join(f"{option.opts[0]} {option.default}" for option in command.params)
+            console.print(f"{offered}: {command.help}\n  {options}")
+    elif output is None:
         _fail(Exit.USAGE, "-o FILE says where it is to be written")
-    content = make_export(layout, name, context.args, output.suffix)
-    write_whole(output, content)
-    console.print(f"wrote {output}: {len(content)} bytes", markup=False, soft_wrap=True)
+    else:
+        content = make_export(layout, name, context.args, output.suffix)
+        write_whole(output, content)
+        console.print(f"wrote {output}: {len(content)} bytes")
 
 
 @app.command()
 def keep(notebook: NotebookName) -> None:
     """Keep the full-size record of a notebook in results/, where the book finds it."""
     layout = Layout.here()
-    Notebook.find(notebook, layout)
-    record = Record.of(layout, notebook, FULL)
+    record = Record.of(layout, Notebook.find(notebook, layout).name, FULL)
     if record is None:
         _fail(Exit.USAGE, f"no full-size record of {notebook}: `book run {notebook} --profile {FULL}` makes one")
-    record.write(layout.full_size_record(notebook))
-    console.print(f"kept {layout.full_size_record(notebook).relative_to(layout.root)}")
+    kept = layout.full_size_record(notebook)
+    record.write(kept)
+    console.print(f"kept {kept.relative_to(layout.root)}")
 
 
 def main() -> None:
     """Run the command line and turn every expected failure into one message and its exit code."""
     try:
         app()
-    except Exception as error:
-        failure = expected(error)
-        if failure is None:
-            raise
-        _fail(*failure)
+    except Failure as failure:
+        _fail(failure.code, str(failure))
+    except OSError as error:
+        _fail(Exit.BAD_FILE, (f"{error.filename}: " if error.filename else "") + (error.strerror or str(error)))
+    except UnicodeDecodeError as error:
+        _fail(Exit.BAD_FILE, str(error))
 
 
 def _fail(code: Exit, message: str) -> NoReturn:
-    errors.print(f"{code.name.lower().replace('_', ' ')}: {message}", style="red", markup=False, soft_wrap=True)
+    errors.print(f"{code.name.lower().replace('_', ' ')}: {message}", style="red")
     sys.exit(code)
+
+
+def _print_results(record: Record) -> None:
+    for settled in record.claims:
+        console.print(panel_text(settled))
+    for name, value in record.numbers.items():
+        console.print(f"{name}: {value}")
 
 
 def _table(*heads: str) -> Table:
@@ -308,11 +302,6 @@ def _table(*heads: str) -> Table:
     for head in heads:
         table.add_column(head, overflow="fold")
     return table
-
-
-def _verdicts(record: Record) -> str:
-    """How many of each verdict: ``3 holds, 1 refuted``."""
-    return ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in record.claims).items())
 
 
 if __name__ == "__main__":

@@ -35,16 +35,3 @@ OF_NOTEBOOK = {
     "EvidenceError": Exit.FAILED_CHECK,
     "RegistryError": Exit.BAD_REGISTRY,
 }
-
-
-def expected(error: Exception) -> tuple[Exit, str] | None:
-    """The exit code and the words for a failure that is to be expected; None for a fault of the press itself."""
-    match error:
-        case Failure():
-            return error.code, str(error)
-        case OSError():
-            place = f"{error.filename}: " if error.filename else ""
-            return Exit.BAD_FILE, f"{place}{error.strerror or error}"
-        case UnicodeDecodeError():
-            return Exit.BAD_FILE, str(error)
-    return None

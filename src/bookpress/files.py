@@ -61,12 +61,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def aside_of(path: Path) -> Path:
-    """Where a file or folder is written before it takes its place; :func:`remove_leftovers` knows the name."""
-    return path.with_name(f".{path.name}{_mark()}")
-
-
-def _mark() -> str:
-    return f".{HOST}-{os.getpid()}{_ASIDE}"
+    """The path under which a file or folder is written first; :func:`remove_leftovers` knows the name."""
+    return path.with_name(f".{path.name}.{HOST}-{os.getpid()}{_ASIDE}")
 
 
 @contextmanager
@@ -111,7 +107,7 @@ def remove_leftovers(folders: Iterable[Path]) -> list[Path]:
 
 def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
     """A folder for one run, named by its process, and short enough for the sockets in it."""
-    return tempfile.TemporaryDirectory(prefix="book-", suffix=_mark(), dir=SCRATCH)
+    return tempfile.TemporaryDirectory(prefix="book-", suffix=f".{HOST}-{os.getpid()}{_ASIDE}", dir=SCRATCH)
 
 
 class _Strict(yaml.CSafeLoader):

@@ -1,4 +1,4 @@
-"""The paths of a book: its sources, what is made from them, and the built site."""
+"""The folders and files of a book: what people write, what runs make, and what is kept of it in git."""
 
 import os
 from dataclasses import dataclass
@@ -13,8 +13,7 @@ FULL = "full"
 #: Tells a notebook's kernel which profile it runs under.
 PROFILE_VARIABLE = "BOOK_PROFILE"
 
-#: Tells a notebook's kernel which parameters, comma by comma, a reader has set; empty for the book's own, not set where
-#: something else than the press runs the notebook.
+#: Tells it which parameters a reader has set, comma by comma; not set where something else than the press runs it.
 OWN_VARIABLE = "BOOK_OWN_PARAMETERS"
 
 
@@ -93,7 +92,7 @@ class Layout:
         return self.build / profile / f"{notebook}.json"
 
     def plan(self, name: str) -> Path:
-        """What a run of many points keeps while it lasts."""
+        """The folder of a run of many points while it lasts."""
         return self.build / "plans" / name
 
     def sweep(self, notebook: str) -> Path:

@@ -106,7 +106,6 @@ from attention_theory.looped_transformers.blocks.barron import fourier_constant,
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import OwnColumns
-from attention_theory.looped_transformers.certified.look_up import certify_look_up
 from attention_theory.looped_transformers.certified.subleq_cycle import certify_cycle
 from attention_theory.looped_transformers.fleq.conformance import random_fleq_program
 from attention_theory.looped_transformers.machine.adder import add
@@ -301,7 +300,6 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("machine", lambda: SubleqRunner(SubleqMachine(4, 8, depth=4, real=True), [random_program(2, 3, 4, 0)])),
     ("the machine", lambda: SubleqRunner(SubleqMachine(5, 4, dtype=torch.float32), [random_program(3, 3, 4, 0)])),
     ("the machine", lambda: SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)),
-    ("machine", lambda: certify_look_up(SubleqMachine(3, 3, 6), 3.0)),
     ("machine", lambda: certify_cycle(SubleqMachine(3, 3, 4, real=True))),
     ("functions", lambda: random_fleq_program((), 8, 3, 0)),
     ("setting", lambda: run_block(ColumnSumBlock("root", root_sigmoids(0.1, 4.0)), *ones(2, 1, 2, 2))),

@@ -83,32 +83,13 @@ def test_a_damaged_file_is_named_in_one_line(toy: Any, book: Book) -> None:
     assert book("show", "demo/good") == (2, "usage: good.py, line 1: not UTF-8 (byte 0xff)\n")
 
 
-def test_digits_for_a_parameter_that_is_text_are_text(toy: Any, edit: Any, book: Book) -> None:
-    source = toy.layout.source(toy.add("good"))
-    edit(source, "n = 3  # n, at least 1", 'n = 3  # n, at least 1\nword = "101"  # digits')
-    edit(source, "require(n=(n, 1, None))", 'require(n=(n, 1, None), digits=(set(word) <= {"0", "1"}, [True]))')
-    out = toy.layout.root / "own.ipynb"
-    assert book("run", "demo/good", "-p", "word=0110", "-o", str(out))[0] == 0
-    assert json.loads(out.with_suffix(".json").read_text())["parameters"]["word"] == "0110"
-
-
-def test_new_writes_a_notebook_that_says_what_is_missing(toy: Any, book: Book) -> None:
+def test_a_new_notebook_is_paired_and_drift_is_named(toy: Any, book: Book) -> None:
     assert book("new", "demo", "lemma-5")[0] == 0
-    assert toy.layout.source("demo/lemma_5").with_suffix(".ipynb").is_file()
-    code, printed = book("new", "demo", "lemma-5")
-    assert (code, "there already" in printed) == (2, True)
     assert book("pair", "--check")[0] == 0
-    code, printed = book("run", "demo/lemma_5")
-    assert (code, "a control did not fail" in printed) == (4, True)
-
-
-def test_pairs_are_written_without_outputs_and_drift_is_told(toy: Any, book: Book) -> None:
     toy.add("good")
     code, printed = book("pair", "--check")
     assert (code, "demo/good" in printed) == (4, True)
     assert [book("pair")[0], book("pair", "--check")[0]] == [0, 0]
-    pair = json.loads(toy.layout.source("demo/good").with_suffix(".ipynb").read_text())
-    assert all(not cell.get("outputs") for cell in pair["cells"])
 
 
 def test_a_full_size_record_is_kept(toy: Any, book: Book) -> None:

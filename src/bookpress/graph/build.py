@@ -1,7 +1,7 @@
 """Making the whole book: Snakemake runs in this process, for one writer of the book at a time.
 
-Snakemake knows what is to be run. What it does not know is left after a kill or a power cut: files that were written
-aside, a record that is cut short, a page that is missing. That is put right before.
+What a kill or a power cut left, and Snakemake does not notice, is put right before: files that were written aside, a
+record that is cut short, a page that is missing.
 """
 
 import os
@@ -25,7 +25,6 @@ from bookpress.graph.progress import ProgressHandler
 from bookpress.layout import Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.pair import unpaired
-from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook, SourceError
 
 #: Names the book to what its build starts, which has the book already.
@@ -47,7 +46,7 @@ class Unfinished(BuildError):
 
     def __init__(self, failed: dict[str, str], fault: str | None) -> None:
         self.failed = failed
-        first = next((f"{name}: {why}" for name, why in failed.items()), "it was stopped")
+        first, *_ = [*(f"{name}: {why}" for name, why in failed.items()), "it was stopped"]
         super().__init__(f"{len(failed)} failed, what has finished is kept. {fault or first}")
 
 
@@ -78,22 +77,15 @@ def build_book(layout: Layout, profile: str, cores: str, console: Console) -> No
     """
     with the_only_build(layout):
         Registry.load(layout)
-        load_profile(profile, layout)
         dependencies = Dependencies(layout, profile)
         for line in _tidied(layout):
-            console.print(line, markup=False, soft_wrap=True)
+            console.print(line)
         with suppress(SourceError):  # the run of that notebook says what is wrong
             if off := ", ".join(unpaired(layout)):
-                words = "the .ipynb says something else than the .py, which counts (make pair)"
-                console.print(f"warning: {words}: {off}", markup=False, soft_wrap=True)
-        stale = _stale(layout, profile, dependencies, console)
+                console.print(f"warning: the .ipynb says something else than the .py, which counts (make pair): {off}")
+        stale = [str(path.relative_to(layout.root)) for path in _stale(layout, profile, dependencies, console)]
         try:
-            run_graph(
-                layout,
-                [*(str(path.relative_to(layout.root)) for path in stale), "build/bound", "site"],
-                cores,
-                profile=profile,
-            )
+            run_graph(layout, [*stale, "build/bound", "site"], cores, profile=profile)
         except Unfinished as error:
             show_failures(error.failed, console)
             raise
@@ -115,29 +107,29 @@ def _tidied(layout: Layout) -> Iterator[str]:
 def _stale(layout: Layout, profile: str, dependencies: Dependencies, console: Console) -> list[Path]:
     """Remove the records that are damaged or of other code, and list them with those that are missing.
 
-    They are targets of the graph: Snakemake does not miss a file between finished work and its sources. Its checksums
-    of modules as inputs would not do: prose would run a page again, and damaged records would pass.
+    They are targets of the graph: Snakemake does not miss a file between finished work and its sources.
     """
     stale = []
     for name in layout.notebooks():
+        fresh = False
         try:
             record = Record.of(layout, name, profile)
-            if record is not None and record.fingerprint == dependencies.fingerprint(Notebook(name, layout)):
-                continue
+            fresh = record is not None and record.fingerprint == dependencies.fingerprint(Notebook(name, layout))
         except SourceError:
             pass  # its run says what is wrong
         except RecordError as error:
-            console.print(f"{name}: {error}; it is made again", markup=False, soft_wrap=True)
-        stale.append(layout.record(name, profile))
-        stale[-1].unlink(missing_ok=True)
+            console.print(f"{name}: {error}; it is made again")
+        if not fresh:
+            stale.append(layout.record(name, profile))
+            stale[-1].unlink(missing_ok=True)
     return stale
 
 
 def run_graph(layout: Layout, targets: list[str], cores: str, settings: Path | None = None, **config: str) -> None:
     """Run Snakemake in this process, which need not read the sources again.
 
-    A build holds :func:`the_only_build` meanwhile. ``settings`` is a folder of Snakemake's settings for another place
-    than this machine, a cluster say, where ``cores`` limits the jobs. ``config`` is for the Snakefile.
+    ``settings`` is a folder of Snakemake's settings for another place than this machine, a cluster say, where ``cores``
+    limits the jobs. ``config`` is for the Snakefile.
 
     Raises:
         Unfinished: jobs failed, or a SIGTERM asked to begin no more of them.
@@ -197,9 +189,8 @@ def _jobs_end_at_interrupt(progress: ProgressHandler) -> Iterator[None]:
 
 def fault_of_disk(layout: Layout) -> str | None:
     """The first folder of a build that takes no more files, and why; None where all do."""
-    for folder in (layout.build, layout.root / ".snakemake", layout.generated, SCRATCH):
-        if not folder.exists():
-            continue
+    folders = (layout.build, layout.root / ".snakemake", layout.generated, SCRATCH)
+    for folder in filter(Path.exists, folders):
         try:
             with tempfile.TemporaryFile(dir=folder) as trial:
                 trial.write(bytes(_ROOM))
@@ -211,27 +202,27 @@ def fault_of_disk(layout: Layout) -> str | None:
 def why_ends_are_unseen(status_command: str, first_pause: int) -> str | None:
     """Why the SLURM executor would wait without end for jobs that have ended, in one line; None where it sees them end.
 
-    It asks ``squeue``, which forgets a finished job after ``MinJobAge`` seconds. Where that is less than three times
-    ``first_pause``, or where ``status_command`` says so, it asks ``sacct``, which needs a database.
+    It asks ``squeue``, which forgets a job ``MinJobAge`` seconds after its end, or ``sacct``, which needs a database,
+    where ``status_command`` says so or that age is less than three times ``first_pause``.
     """
     from snakemake_executor_plugin_slurm.job_status_query import get_min_job_age  # a second, which no job waits for
 
     age = get_min_job_age()
     if age is None:
         return "SLURM does not answer here (scontrol show config); nothing was submitted"
-    why = None
     if shutil.which("sacct") and (status_command == "sacct" or age < 3 * first_pause):
         command = ["sacct", "--allocations", "--noheader", "--starttime", "now"]
-        if subprocess.run(command, capture_output=True, timeout=60, check=False).returncode:
-            why = "sacct has no database to ask (AccountingStorageType)"
+        if not subprocess.run(command, capture_output=True, timeout=60, check=False).returncode:
+            return None
+        why = "sacct has no database to ask (AccountingStorageType)"
     elif age < _LONGEST_PAUSE:
         why = f"squeue forgets a finished job after {age} s (MinJobAge), {_LONGEST_PAUSE} s are needed"
-    ways = "--slurm-status-command takes squeue or sacct"
-    return why and f"the ends of jobs would not be seen here: {why}; {ways}"
+    else:
+        return None
+    return f"the ends of jobs would not be seen here: {why}; --slurm-status-command takes squeue or sacct"
 
 
 def show_failures(failed: dict[str, str], console: Console) -> None:
     """Print what failed, each with the first line of the reason."""
     for name, why in failed.items():
-        first, *_ = why.split("\n")
-        console.print(f"failed: {name}: {first}", markup=False, soft_wrap=True)
+        console.print(f"failed: {name}: {why.splitlines()[0]}", markup=False, soft_wrap=True)

@@ -7,6 +7,7 @@ time that is left.
 import json
 import logging
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,10 @@ class ProgressHandler(logging.Handler):
         self._console = console
         self._root = layout.root
         self._history = layout.seconds
-        self._seconds = _read_seconds(self._history)
+        self._seconds: dict[str, float] = {}
+        with suppress(OSError, ValueError, TypeError, AttributeError):  # there is no history yet, or it is damaged
+            history = json.loads(self._history.read_text(encoding="utf-8"))
+            self._seconds = {name: float(seconds) for name, seconds in history.items()}
         self._pending: set[str] = set()
         self._running: dict[int, Any] = {}
         self._bar = Progress(
@@ -87,7 +91,7 @@ class ProgressHandler(logging.Handler):
                 self._begin(record.needed)
             case _:
                 return
-        names = ", ".join(_name(job) for job in self._running.values())
+        names = ", ".join(map(_name, self._running.values()))
         self._bar.update(self._task, description=names, left=self._time_left(record.created))
 
     def _begin(self, needed: list[str]) -> None:
@@ -95,23 +99,23 @@ class ProgressHandler(logging.Handler):
         self._bar.update(self._task, total=len(needed))
         self._bar.start()
         handlers = logging.getLogger("snakemake.logging").handlers
-        files = [handler.baseFilename for handler in handlers if isinstance(handler, logging.FileHandler)]
-        logs = ", ".join(str(Path(file).relative_to(self._root)) for file in files)
-        self._print(f"{'1 job' if len(needed) == 1 else f'{len(needed)} jobs'} to run, details in {logs}")
+        files = [Path(handler.baseFilename) for handler in handlers if isinstance(handler, logging.FileHandler)]
+        logs = ", ".join(str(file.relative_to(self._root)) for file in files)
+        self._print(f"jobs to run: {len(needed)}, details in {logs}")
 
     def _end(self, number: int, now: float | None) -> None:
         """Count a job that has finished now, or that failed where there is no time."""
         job = self._running.pop(number)
         self._pending.discard(_name(job))
         self._bar.advance(self._task)
+        name, task = _name(job), self._bar.tasks[self._task]
         if now is None:
-            self.failed[_name(job)] = reason_in(Path(job.log[0])) if job.log else "it has no log"
-            self._print(f"failed: {_name(job)}: {self.failed[_name(job)]}")
+            self.failed[name] = reason_in(Path(job.log[0])) if job.log else "it has no log"
+            self._print(f"failed: {name}: {self.failed[name]}")
             return
-        self._seconds[_name(job)] = round(now - job.created, 1)
+        self._seconds[name] = round(now - job.created, 1)
         if self._bar.disable:
-            task = self._bar.tasks[self._task]
-            self._print(f"{task.completed:.0f} of {task.total:.0f}: {_name(job)}, {now - job.created:.1f} s")
+            self._print(f"{task.completed:.0f} of {task.total:.0f}: {name}, {now - job.created:.1f} s")
 
     def _time_left(self, now: float) -> str:
         """The time left, from the seconds of earlier runs, if as many jobs run side by side as now."""
@@ -119,8 +123,7 @@ class ProgressHandler(logging.Handler):
             return ""
         usual = sum(self._seconds.values()) / len(self._seconds)
         due = sum(self._seconds.get(name, usual) for name in self._pending)
-        for job in self._running.values():
-            due -= min(now - job.created, self._seconds.get(_name(job), usual))
+        due -= sum(min(now - job.created, self._seconds.get(_name(job), usual)) for job in self._running.values())
         minutes = due / 60 / max(1, len(self._running))
         return f"{minutes:.0f} min left: " if minutes > 1 else "< 1 min left: "
 
@@ -146,10 +149,3 @@ def reason_in(log: Path) -> str:
 
 def _name(job: Any) -> str:
     return str(job.rule_msg or job.rule_name)
-
-
-def _read_seconds(history: Path) -> dict[str, float]:
-    try:
-        return {name: float(seconds) for name, seconds in json.loads(history.read_text(encoding="utf-8")).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}  # there is none yet, or it is damaged: the time left is then not known

@@ -3,7 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -16,22 +16,13 @@ from bookpress.layout import LAPTOP, Layout
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook, SourceError, remembered, text_of
 
-#: Modules that no value of a run depends on: they word results, ranges, statements and failures when these are shown,
-#: or keep files, whatever is in them.
-_NOT_COUNTED = {
-    "bookpress.notebooks.ranges",
-    "bookpress.claims.panel",
-    "bookpress.claims.record",
-    "bookpress.claims.statement",
-    "bookpress.exits",
-    "bookpress.files",
-}
+#: Modules that no value of a run depends on: they word results, statements and failures, or keep files.
+_NOT_COUNTED = {f"bookpress.{name}" for name in ("claims.panel", "claims.record", "claims.statement", "exits", "files")}
 
 #: Modules of the press that compute with the values of a run.
 _JUDGING = {"bookpress.claims.intervals"}
 
-#: Libraries whose arithmetic is in every value. Of the version ``2.13.0+cpu`` the release counts: what was built for a
-#: GPU is the same code.
+#: Libraries whose arithmetic is in every value. Their releases count, and not what they were built for.
 _LIBRARIES = ("torch", "numpy")
 
 #: Folders of ``results`` that hold what runs found, for the pages and the tests; no run reads them.
@@ -41,8 +32,8 @@ _KEPT_BY_THE_PRESS = {"records", "laptop", "points"}
 class Dependencies:
     """Dependencies of every notebook of one book under one profile.
 
-    The files of ``src`` are read once. A package's ``__init__`` counts for what imports from the package, its data
-    files for what imports from it or names it in a string, as ``importlib.resources`` asks.
+    A package's ``__init__`` counts for what imports from the package, its data files for what imports from it or names
+    it in a string, as ``importlib.resources`` asks.
 
     Raises:
         ProfileError: there is no such profile, or it is at fault.
@@ -59,8 +50,7 @@ class Dependencies:
         self._fingerprint = cache(self._hash)
 
     def _imports(self) -> grimp.ImportGraph:
-        folder = str(self.layout.packages)
-        if folder not in sys.path:  # another book than the one this package was installed from
+        if (folder := str(self.layout.packages)) not in sys.path:  # not the book that this package is installed from
             sys.path.insert(0, folder)
         try:
             return grimp.build_graph(*self._packages, cache_dir=None) if self._packages else grimp.ImportGraph()
@@ -71,21 +61,18 @@ class Dependencies:
                 text_of(path)  # names the file
             raise
 
-    @cached_property
-    def _registry(self) -> Registry:
-        return Registry.load(self.layout)
-
     def modules(self, notebook: Notebook) -> list[str]:
         """The modules of ``src`` that a notebook's values depend on: its imports and theirs, by dotted names."""
-        imported, _ = names_in(notebook.code)
-        direct = {module for name in imported if (module := self._nearest(name))}
+        direct = {module for name in names_in(notebook.code)[0] if (module := self._nearest(name))}
         reached = direct | {upstream for module in direct for upstream in self._graph.find_upstream_modules(module)}
-        return sorted((reached | {parent for module in reached for parent in _parents(module)}) - _NOT_COUNTED)
+        parts = [module.split(".") for module in reached]
+        packages = {".".join(names[:end]) for names in parts for end in range(1, len(names))}
+        return sorted((reached | packages) - _NOT_COUNTED)
 
     def data_files(self, notebook: Notebook) -> list[Path]:
         """The files beside the modules that may be read: of the packages imported from or named, and the results.
 
-        Where the notebook speaks of ``results``, or a module that it reaches outside of the press, any of them may be.
+        Any result may be, where the notebook speaks of ``results`` or a module does that it reaches outside the press.
         """
         modules = self.modules(notebook)
         codes = [notebook.code, *(self._text(self._file(name)) for name in modules if not _is_ours(name))]
@@ -99,8 +86,8 @@ class Dependencies:
     def fingerprint(self, notebook: Notebook) -> str:
         """A hash of everything that a run's values depend on. Prose does not enter it.
 
-        Of the press all counts in the laptop run, whose pages it makes. What takes hours is not made again for it: in a
-        full-size run what computes intervals counts, and in a notebook that is no page and settles no claim nothing.
+        Of the press all counts in a laptop run, what computes intervals in a full-size run, and nothing in a notebook
+        that is no page: what takes hours is not made again for an edit of the press.
 
         Raises:
             SourceError: the source, or a module of the package, cannot be read.
@@ -109,7 +96,7 @@ class Dependencies:
 
     def _hash(self, notebook: Notebook, code: str) -> str:
         settings = self.settings.get(notebook.name)
-        claims = self._registry.of_notebook(notebook.name)
+        claims = Registry.load(self.layout).of_notebook(notebook.name)
         return digest(
             code,
             settings.parameters if settings else {},
@@ -170,8 +157,3 @@ def _names(code: str) -> tuple[list[str], list[str]]:
             case ast.Constant(value=str(word)) | ast.Attribute(attr=word):
                 words.add(word)
     return sorted(imported), sorted(words)
-
-
-def _parents(module: str) -> Iterator[str]:
-    while module := module.rpartition(".")[0]:
-        yield module

@@ -7,9 +7,7 @@ function that makes the content. The press knows nothing else of what it writes.
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
@@ -19,60 +17,44 @@ from bookpress.layout import Layout
 
 
 class ExportError(Failure, code=Exit.USAGE):
-    """What was asked for is not offered, or is refused by what makes it."""
+    """A name, an option or an ending is not offered, or a value is refused."""
 
 
-@dataclass(frozen=True)
-class Export:
-    """Something that can be written to a file: ``paper/name``, and what makes its contents by ending from options."""
-
-    name: str
-    make: Callable[..., Mapping[str, Callable[[], bytes]]]
-
-    @property
-    def about(self) -> str:
-        """The first line of what the function says of itself."""
-        return (inspect.getdoc(self.make) or "").partition("\n")[0]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options with their defaults."""
-        return {name: option.default for name, option in inspect.signature(self.make).parameters.items()}
-
-
-def find_exports(layout: Layout) -> dict[str, Export]:
-    """Everything that is offered, by its name."""
-    offered: dict[str, Export] = {}
+def find_exports(layout: Layout) -> dict[str, click.Command]:
+    """Everything that is offered, by its name ``paper/name``, as commands with the functions' parameters as options."""
+    offered = {}
     for paper in Registry.load(layout).papers:
         for path in sorted(layout.packages.glob(f"*/{paper.name.replace('-', '_')}/export.py")):
             dotted = ".".join(path.relative_to(layout.packages).with_suffix("").parts)
-            names = {f"{paper.name}/{name}": make for name, make in importlib.import_module(dotted).EXPORTS.items()}
-            offered |= {name: Export(name, make) for name, make in names.items()}
+            for name, make in importlib.import_module(dotted).EXPORTS.items():
+                defaults = {key: option.default for key, option in inspect.signature(make).parameters.items()}
+                options = [
+                    click.Option([f"--{key}"], type=type(value), default=value) for key, value in defaults.items()
+                ]
+                about = (inspect.getdoc(make) or "").partition("\n")[0]
+                offered[f"{paper.name}/{name}"] = click.Command(
+                    name, callback=make, params=[*options], help=about, add_help_option=False
+                )
     return offered
 
 
 def make_export(layout: Layout, name: str, texts: Sequence[str], ending: str) -> bytes:
-    """The content of a file whose name has the ending.
+    """Make the content of a file whose name has the ending.
 
     Args:
         texts: options as on a command line: ``--layers 4`` or ``--layers=4``.
 
     Raises:
-        ExportError: a thing, an option or an ending that is not offered, or a value that is refused.
+        ExportError: a name, an option or an ending that is not offered, or a value that is refused.
     """
     offered = find_exports(layout)
     if name not in offered:
         raise ExportError(f"there is no {name!r} to export; there are: {', '.join(offered) or 'none'}")
-    options = offered[name].options.items()
-    command = click.Command(
-        name,
-        params=[click.Option([f"--{key}"], type=type(default), default=default) for key, default in options],
-        add_help_option=False,
-    )
     try:
-        forms = offered[name].make(**command.make_context(name, [*texts]).params)
+        forms = offered[name].main([*texts], standalone_mode=False)
     except (click.UsageError, ValueError) as error:
         raise ExportError(error.format_message() if isinstance(error, click.UsageError) else str(error)) from error
     if ending not in forms:
         raise ExportError(f"{name} is written as {' or '.join(forms)}, got {ending or 'no ending'}")
-    return forms[ending]()
+    content: bytes = forms[ending]()
+    return content

@@ -1,10 +1,9 @@
 """Kernels of the press: reached through files, free of a reader's own settings, forked from a warm server in a build.
 
-Most notebooks run for a shorter time than their kernel takes to import torch, scikit-learn and matplotlib. A build
-keeps one process that has imported these, the server: this file as a program, ``python kernels.py FOLDER``. For each
-kernel it forks a guard, which forks the kernel and kills it with all that it started when the run, or the server, has
-gone. The server ends with the build and imports nothing of ``src``, so that every kernel reads the present code. Only
-Linux has what this needs. Elsewhere, and where no server answers, kernels are started in the ordinary way.
+A build keeps one process that has imported the libraries, the server: this file as a program, ``python kernels.py
+FOLDER``. For each kernel it forks a guard, which forks the kernel and kills it with all that it started when the run,
+or the server, has gone. The server ends with the build and imports nothing of ``src``, so that every kernel reads the
+present code. Elsewhere than on Linux, and where no server answers, kernels are started in the ordinary way.
 """
 
 import atexit
@@ -96,8 +95,6 @@ class ForkProvisioner(LocalProvisioner):
 class ForkedKernel:
     """A kernel that the server of this build has forked, with the part of :class:`subprocess.Popen` that is used of it.
 
-    Its guard closes the connection when the kernel has ended; how it ended, nobody asks.
-
     Raises:
         KeyError: there is no server.
         OSError, ValueError: it does not answer.
@@ -113,6 +110,7 @@ class ForkedKernel:
         self.pid = int(self._guard.recv(16))
 
     def poll(self) -> int | None:
+        """A code once the guard has closed the connection, because the kernel has ended."""
         return -signal.SIGKILL if select.select([self._guard], [], [], 0)[0] else None
 
     wait = poll  # a provisioner waits for what has ended
@@ -153,14 +151,14 @@ def start_server(log: Path, matplotlib: Path) -> None:
 
 def end_with_builder() -> None:
     """End this process when the build that started it has gone. Without a build it does nothing."""
-    if builder := os.environ.get(BUILDER_VARIABLE):
-        threading.Thread(target=_end_with, args=(int(builder),), daemon=True).start()
 
+    def wait() -> None:
+        with suppress(ProcessLookupError):  # it has gone already
+            select.select([os.pidfd_open(int(os.environ[BUILDER_VARIABLE]))], [], [])
+        os.kill(os.getpid(), signal.SIGTERM)
 
-def _end_with(process: int) -> None:
-    with suppress(ProcessLookupError):  # it has gone already
-        select.select([os.pidfd_open(process)], [], [])
-    os.kill(os.getpid(), signal.SIGTERM)
+    if BUILDER_VARIABLE in os.environ:
+        threading.Thread(target=wait, daemon=True).start()
 
 
 class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
@@ -221,11 +219,7 @@ def _become_kernel(arguments: list[str], environment: dict[str, str], folder: st
 
 
 def _serve(folder: Path) -> None:
-    """Import the libraries, as a kernel would, and serve until the build has gone.
-
-    Raises:
-        RuntimeError: one of them has started a thread, which a fork would leave behind.
-    """
+    """Import the libraries, as a kernel would, and serve until the build has gone."""
     del sys.path[0]  # the folder of this file, which an ordinary kernel does not have there
     with _Server(folder) as server:  # requests wait from here on
         # matplotlib reads its backend when it is imported; this is the one that a kernel chooses where none is set
@@ -233,8 +227,7 @@ def _serve(folder: Path) -> None:
         for name in LIBRARIES:
             importlib.import_module(name)
         gc.freeze()  # the kernels share these objects' memory for as long as no collection goes through them
-        threads = len(list(Path("/proc/self/task").iterdir()))
-        if threads != 1:
+        if (threads := len([*Path("/proc/self/task").iterdir()])) != 1:
             raise RuntimeError(f"{threads} threads after the imports; kernels can be forked from one only")
         server.serve_forever()
 

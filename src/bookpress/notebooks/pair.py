@@ -49,14 +49,11 @@ def _as_ipynb(text: str, name: str) -> str:
     notebook.metadata["jupytext"] = {"formats": "ipynb,py:percent"}
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
-    written: str = nbformat.writes(notebook, version=4)
-    return written.rstrip("\n") + "\n"
+    return str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"
 
 
 def write_skeleton(paper: str, claim: str, layout: Layout, slug: str = "") -> Path:
     """Write ``notebooks/<paper>/<claim>_<slug>.py`` and its pair, for a claim that the registry holds.
-
-    It has the form of a page and runs up to its verdict, which is refused: its control cannot fail yet.
 
     Raises:
         RegistryError: the registry holds no such claim.

@@ -37,11 +37,10 @@ class Limits(BaseModel):
 class Sweep(Limits):
     """A sweep as ``notebooks/profiles/full.yaml`` describes it.
 
-    ``axes`` are lists, or a span of whole numbers, ``0..5``. ``seconds`` (an estimate for one point on one core),
-    ``operations`` (of its arithmetic) and ``first`` (points where it is smallest are made first) are arithmetic of the
-    parameters. The picture has the parameter ``across`` on its axis and the reported ``number`` against it, one curve
-    for each value of ``apart``, all of them called by their ``words``. Where ``against`` is one of these values, a
-    table sets the others next to it, each at the place across where its number is smallest.
+    ``axes`` are lists, or spans of whole numbers, ``0..5``. ``seconds`` and ``operations`` (of one point on one core)
+    and ``first`` (what is smallest is made first) are arithmetic of the parameters. The picture has the reported
+    ``number`` against the axis ``across``, a curve for each value of ``apart``, named by ``words``. A table compares
+    the curves with the one at ``against``, each where its number is smallest.
     """
 
     title: str
@@ -63,8 +62,7 @@ class Sweep(Limits):
         """Spans as the lists of their numbers, and anything else as it is."""
         if not isinstance(axes, dict):
             return axes
-        spans = {name: span_of(values) if isinstance(values, str) else None for name, values in axes.items()}
-        return {name: values if (span := spans[name]) is None else [*span] for name, values in axes.items()}
+        return {name: span_of(values) or values if isinstance(values, str) else values for name, values in axes.items()}
 
     @model_validator(mode="after")
     def _of_its_axes(self) -> Self:

@@ -1,9 +1,8 @@
-"""The range of each parameter, read from the notebook's ``require`` without running any of it, and worded one way."""
+"""The range of each parameter, read from the notebook's ``require`` without running any of it."""
 
 import ast
-import json
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,6 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.USub: operator.neg,
 }
 _CALLS: dict[str, Callable[..., Any]] = {"len": len, "max": max, "min": min, "range": range}
-_COLLECTIONS = {ast.Set: set, ast.List: list, ast.Tuple: tuple}
 
 #: Whole numbers of more bits take long to compute; no range of a parameter has one.
 _MOST_BITS = 4096
@@ -26,9 +24,9 @@ _MOST_BITS = 4096
 
 @dataclass(frozen=True)
 class Rule:
-    """What ``require`` asks of one parameter, as it is written: ``least`` and ``most``, or ``choices``.
+    """What ``require`` asks of one parameter: ``least`` and ``most``, or ``choices``, each as it is written.
 
-    An end is an expression of numbers and of other parameters, or ``None`` where the range is open. ``each`` says that
+    An end is arithmetic of numbers and of other parameters, or ``None`` where the range is open. ``each`` says that
     the parameter is a list and that the rule is for its values.
     """
 
@@ -39,9 +37,9 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The range in words: ``from 1 to width - 1``, ``at least 2``, ``one of 'a', 'b'``, ``each at most 8``."""
+        """The range in words: ``from 1 to width - 1``, ``at least 2``, ``one of ('a', 'b')``, ``each at most 8``."""
         if self.choices is not None:
-            words = _choices(ast.parse(self.choices, mode="eval").body)
+            words = f"one of {self.choices}"
         elif self.least is not None and self.most is not None:
             words = f"from {self.least} to {self.most}"
         else:
@@ -57,9 +55,16 @@ def rules_of(code: str, defaults: Mapping[str, Any]) -> dict[str, Rule]:
     """
     return {
         name: rule
-        for name, value in _required(ast.parse(code))
+        for name, value in keywords_of("require", code)
         if name in defaults and (rule := _rule(name, value, defaults)) is not None
     }
+
+
+def keywords_of(function: str, code: str) -> list[tuple[str, ast.expr]]:
+    """The keyword arguments in all calls of a function: names and values."""
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == function]
+    return [(keyword.arg, keyword.value) for call in named for keyword in call.keywords if keyword.arg]
 
 
 def is_simple(expression: str, values: Mapping[str, Any]) -> bool:
@@ -100,7 +105,7 @@ def _value(expression: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in _CALLS:
             return _CALLS[name](*(_value(part, values) for part in parts))
         case ast.Set(elts=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return _COLLECTIONS[type(expression)](_value(part, values) for part in parts)
+            return [_value(part, values) for part in parts]
     raise TypeError(f"{ast.unparse(expression)} is none")
 
 
@@ -118,54 +123,21 @@ def _power(base: float, power: float) -> Any:
     return base**power
 
 
-def _required(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id="require"), keywords=keywords):
-                yield from ((keyword.arg, keyword.value) for keyword in keywords if keyword.arg)
-
-
 def _rule(name: str, value: ast.expr, defaults: Mapping[str, Any]) -> Rule | None:
+    match value:
+        case ast.Tuple(elts=[ast.Call(func=ast.Name(id="Each"), args=[ast.Name(id=required)]), *ends]):
+            pass
+        case ast.Tuple(elts=[ast.Name(id=required), *ends]):
+            pass
+        case _:
+            return None
+    texts = [ast.unparse(end) for end in ends]
+    if required != name or not all(is_simple(text, defaults) for text in texts):
+        return None
     each = isinstance(defaults[name], list)
-    match value:
-        case ast.Tuple(elts=[ast.Call(func=ast.Name(id="Each"), args=[values]), *ends]):
-            value = ast.Tuple([values, *ends])
-    match value:
-        case ast.Tuple(elts=[ast.Name(id=same), *ends]) if same == name and all(
-            is_simple(ast.unparse(end), defaults) for end in ends
-        ):
-            match ends:
-                case [choices]:
-                    return Rule(choices=ast.unparse(choices), each=each)
-                case [least, most] if (rule := Rule(_end(least), _end(most), each=each)) != Rule(each=each):
-                    return rule
+    match [None if text == "None" else text for text in texts]:
+        case [str(choices)]:
+            return Rule(choices=choices, each=each)
+        case [least, most] if least or most:
+            return Rule(least, most, each=each)
     return None
-
-
-def _end(end: ast.expr) -> str | None:
-    """A number as it is said, an expression of parameters as it is written, nothing for ``None``."""
-    text = ast.unparse(end)
-    try:
-        value = ast.literal_eval(end) if isinstance(end, ast.Constant) else value_of(text, {})
-    except (ValueError, ArithmeticError):
-        return text
-    return None if value is None else _worded(value)
-
-
-def _worded(value: Any) -> str:
-    """Whole numbers in full, others as short as they can be said."""
-    short = f"{value:g}".replace("e-0", "e-") if isinstance(value, float) else ""
-    return short if short and float(short) == value else repr(value)
-
-
-def _choices(choices: ast.expr) -> str:
-    match choices:
-        case ast.Call(func=ast.Name(id="range"), args=[start, stop, step]):
-            try:
-                last = value_of(ast.unparse(choices), {})[-1]
-            except ValueError:  # it depends on other parameters
-                last = _end(ast.BinOp(stop, ast.Sub(), ast.Constant(1)))
-            return f"a multiple of {ast.unparse(step)} from {ast.unparse(start)} to {last}"
-        case ast.Set() | ast.List() | ast.Tuple() if not any(isinstance(node, ast.Name) for node in ast.walk(choices)):
-            return "one of " + ", ".join(json.dumps(value) for value in sorted(ast.literal_eval(choices)))
-    return f"one of {ast.unparse(choices)}"

@@ -30,11 +30,8 @@ from bookpress.notebooks.values import checked
 #: The name of the engine by which papermill runs the cells.
 ENGINE = "bookpress"
 
-#: What an executed notebook's metadata say of the machine, under ``USE``: MiB of memory, and seconds of the processor,
-#: whatever ran beside it.
-USE = "use"
-MEMORY = "memory_mb"
-PROCESSOR = "processor_seconds"
+#: The kernel's use of the machine in an executed notebook's metadata: MiB of memory, seconds of the processor.
+USE, MEMORY, PROCESSOR = "use", "memory_mb", "processor_seconds"
 
 #: What one cell may put out: the largest figure of the book takes a quarter of it. Of an exception's text the
 #: beginning is enough.
@@ -63,39 +60,31 @@ def run(
     layout: Layout | None = None,
     output: Path | None = None,
 ) -> Record:
-    """Run a notebook and keep what it found.
+    """Run a notebook and keep its executed copy and record.
 
-    Without ``output`` the executed copy and the record become the profile's. With it the run is a reader's own: it goes
-    there alone, with its record in a ``.json`` of the same name. Both files are renamed into place when they are whole.
+    They become the profile's, or with ``output`` a reader's own, with the record in a ``.json`` of the same name.
 
     Raises:
         RunFailed: the notebook ended early; the executed part is next to the output as ``.failed.ipynb``.
-        SourceError: there is no such notebook, or its source cannot be read.
-        ProfileError: there is no such profile, or it is at fault.
+        SourceError, ProfileError: the notebook or the profile is not there, or cannot be read.
         ValueRefused: a parameter that there is not, or a value that does not fit it.
     """
     source = Notebook(notebook, layout or Layout.here())
-    settings = settings_for(notebook, profile, source.layout)
-    values = checked(source, settings.parameters | (parameters or {}))
+    settings, given = settings_for(notebook, profile, source.layout), parameters or {}
+    values = checked(source, settings.parameters | given)
     if output is not None:
         check_target(output, source.layout)
     of_profile = source.defaults | settings.parameters
-    own = [name for name in parameters or {} if values[name] != of_profile[name]]
+    own = [name for name in given if values[name] != of_profile[name]]
     target = output or source.layout.executed(notebook, profile)
     executed, fields = run_for_record(source, values, settings, profile, target, own)
-    registry = Registry.load(source.layout)
-    if source.layout.is_page(notebook) and (faults := stray_claims(notebook, claims_in(executed), registry)):
-        _keep_failed(target, executed)
+    claims = claims_in(executed)
+    if source.layout.is_page(notebook) and (faults := stray_claims(notebook, claims, Registry.load(source.layout))):
+        _write(target.with_suffix(".failed.ipynb"), executed)
         raise RunFailed(Exit.FAILED_CHECK, f"{notebook}: {'; '.join(faults)}")
-    write_whole(target, nbformat.writes(clean(executed)) + "\n")
-    record = Record(
-        title=source.title,
-        profile=profile,
-        claims=claims_in(executed),
-        figures=figures_in(executed),
-        executed=digest_of_file(target),
-        **fields,
-    )
+    _write(target, executed)
+    fields |= {"title": source.title, "profile": profile, "figures": figures_in(executed)}
+    record = Record(claims=claims, executed=digest_of_file(target), **fields)
     record.write(target.with_suffix(".json"))
     return record
 
@@ -119,7 +108,7 @@ def run_for_record(
 
 
 def check_target(output: Path, layout: Layout) -> None:
-    """Refuse a place for a reader's own run that is the book's, or where nothing can be written, before the run.
+    """Refuse a path for a reader's own run that is the book's, or where nothing can be written, before the run.
 
     Raises:
         RunFailed: it does not end in ``.ipynb``, or is in a folder whose files the press makes or reads.
@@ -159,7 +148,7 @@ def execute(
         except RunFailed as failure:
             if failure.code is Exit.DEAD_KERNEL and tries_left:
                 continue
-            _keep_failed(target, failure.executed)
+            _write(target.with_suffix(".failed.ipynb"), failure.executed)
             raise
         break
     target.with_suffix(".failed.ipynb").unlink(missing_ok=True)
@@ -253,9 +242,8 @@ class Client(PapermillNotebookClient):
         """Keep with the notebook what its kernel has used of the machine, as far as the system says it."""
         pid, notes = getattr(self.km.provisioner, "pid", None), self.nb.metadata.setdefault(USE, {})
         with suppress(OSError):  # no such file system, or the kernel has gone
-            held = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-            if held:
-                notes[MEMORY] = int(held[1]) // 1024
+            if peak := re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()):
+                notes[MEMORY] = int(peak[1]) // 1024
         with suppress(psutil.Error):
             used = psutil.Process(pid).cpu_times()
             notes[PROCESSOR] = round(used.user + used.system, 2)
@@ -279,8 +267,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= ERROR_LETTERS else f"{text[:ERROR_LETTERS]} ... ({len(text)} letters)"
 
 
-def _keep_failed(target: Path, executed: NotebookNode) -> None:
-    write_whole(target.with_suffix(".failed.ipynb"), nbformat.writes(clean(executed)) + "\n")
+def _write(path: Path, executed: NotebookNode) -> None:
+    write_whole(path, nbformat.writes(clean(executed)) + "\n")
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
@@ -307,5 +295,5 @@ def _error_in(name: str, executed: NotebookNode) -> RunFailed | None:
 
 def _place(number: int, cell: NotebookNode) -> str:
     """A cell by its number and its first line."""
-    first = next((line for line in cell.source.splitlines() if line.strip()), "")
+    first, *_ = cell.source.strip().splitlines() or [""]
     return f"cell {number} (`{first[:60]}`)"

@@ -5,6 +5,7 @@ import difflib
 import inspect
 import io
 import json
+import re
 import sys
 import tokenize
 from collections.abc import Callable, Iterable
@@ -21,7 +22,7 @@ from nbformat import NotebookNode
 from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
-from bookpress.notebooks.ranges import Rule, rules_of
+from bookpress.notebooks.ranges import Rule, keywords_of, rules_of
 
 #: The tags of the cell that sets the parameters, and of the one that papermill puts behind it.
 PARAMETERS_TAG, INJECTED_TAG = "parameters", "injected-parameters"
@@ -43,7 +44,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Notebook:
-    """One notebook of a book, by its name; whatever is asked of its source is read once.
+    """One notebook of a book, by its name, with its title, its code without the prose, and its parameters.
 
     Raises:
         SourceError: there is no such source, or it cannot be read; at the first question about it.
@@ -78,7 +79,6 @@ class Notebook:
 
     @cached_property
     def code(self) -> str:
-        """What a run depends on, without the prose."""
         return code_of(self.source.cells)
 
     @cached_property
@@ -95,17 +95,28 @@ class Notebook:
         tagged = [cell.source for cell in self.source.cells if PARAMETERS_TAG in cell.metadata.get("tags", [])]
         if len(tagged) != 1:
             raise SourceError(f"{self.name}: one cell must be tagged '{PARAMETERS_TAG}', found {len(tagged)}")
-        comments = _comments(tagged[0])
+        tokens = tokenize.generate_tokens(io.StringIO(tagged[0]).readline)
+        comments = {
+            token.start[0]: token.string.lstrip("# ").rstrip() for token in tokens if token.type == tokenize.COMMENT
+        }
         defaults, meanings = {}, {}
         for statement in ast.parse(tagged[0]).body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=target)], value=value):
-                    defaults[target] = _literal(value, self.name, target)
+                    try:
+                        defaults[target] = ast.literal_eval(value)
+                    except ValueError as error:
+                        raise SourceError(f"{self.name}: the default of '{target}' must be a plain value") from error
                     meanings[target] = comments.get(statement.end_lineno or statement.lineno, "")
                 case _:
                     raise SourceError(f"{self.name}: the parameters cell holds only lines 'name = value'")
         rules = rules_of(self.code, defaults)
         return [Parameter(target, value, meanings[target], rules.get(target)) for target, value in defaults.items()]
+
+    @property
+    def reported(self) -> list[str]:
+        """The names of the numbers that ``report`` is called with."""
+        return [name for name, _ in keywords_of("report", self.code)]
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -121,10 +132,10 @@ def parsed(text: str, name: str) -> NotebookNode:
     """
     try:
         return nbformat.from_dict(remembered(_cells, text))
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise SourceError(f"{name}{f', line {line}' if line else ''}: {reason}") from error
+    except SyntaxError as error:
+        raise SourceError(f"{name}, line {error.lineno}: {error.msg}") from error
+    except ValueError as error:
+        raise SourceError(f"{name}: {error}") from error
 
 
 def text_of(path: Path) -> str:
@@ -165,26 +176,12 @@ def remembered(reader: Callable[[str], Any], text: str) -> Any:
 
 
 def code_of(cells: Iterable[NotebookNode]) -> str:
-    """Every code cell in order."""
+    """The source of every code cell, in order."""
     return "\n# %%\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
 
 def title_of(notebook: NotebookNode) -> str:
     """The first heading."""
-    for cell in notebook.cells:
-        for line in cell.source.splitlines() if cell.cell_type == "markdown" else []:
-            if line.startswith("# "):
-                return line.removeprefix("# ").strip()
-    return "Untitled"
-
-
-def _literal(value: ast.expr, notebook: str, target: str) -> Any:
-    try:
-        return ast.literal_eval(value)
-    except ValueError as error:
-        raise SourceError(f"{notebook}: the default of '{target}' must be a plain value") from error
-
-
-def _comments(source: str) -> dict[int, str]:
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return {token.start[0]: token.string.lstrip("# ").rstrip() for token in tokens if token.type == tokenize.COMMENT}
+    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    heading = re.search(r"^# (.*)", words, re.MULTILINE)
+    return heading[1].strip() if heading else "Untitled"

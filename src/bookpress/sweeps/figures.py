@@ -36,12 +36,9 @@ class FigureSweep:
     @cached_property
     def pace(self) -> float | None:
         """How long points took on a core, as a multiple of the plan; None where no point was made on one."""
-        ratios = [
-            record.seconds / planned
-            for point in self.points
-            if (record := self.done.get(point.identity)) and record.on_cpu
-            if (planned := number_of(self.sweep.seconds, point)) > 0
-        ]
+        pairs = [(self.done[point.identity], point) for point in self.points if point.identity in self.done]
+        planned = [(record.seconds, number_of(self.sweep.seconds, point)) for record, point in pairs if record.on_cpu]
+        ratios = [seconds / plan for seconds, plan in planned if plan > 0]
         return statistics.median(ratios) if ratios else None
 
     def seconds(self, points: Iterable[Point]) -> list[float]:
@@ -50,10 +47,11 @@ class FigureSweep:
 
     def seconds_measured(self) -> dict[str, float]:
         """The mean seconds of the points that are done, by the name of the device."""
-        took: dict[str, list[float]] = {}
-        for record in self.done.values():
-            took.setdefault(record.device, []).append(record.seconds)
-        return {device: sum(seconds) / len(seconds) for device, seconds in sorted(took.items())}
+        devices = sorted({record.device for record in self.done.values()})
+        return {
+            device: statistics.fmean(record.seconds for record in self.done.values() if record.device == device)
+            for device in devices
+        }
 
     @property
     def left(self) -> str:
@@ -74,16 +72,19 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
         if page not in sweeps:
             near = ", ".join(difflib.get_close_matches(page, sweeps, cutoff=0.3)) or "none"
             raise ValueRefused(f"{FULL}.yaml describes no sweep for a page {page!r}; nearest: {near}")
-    figures = []
-    for page, sweep in [(name, sweep) for name in sweeps if name in (pages or sweeps) for sweep in sweeps[name]]:
-        try:
-            points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
-            for expression, point in itertools.product((sweep.seconds, sweep.operations or "0"), points):
-                number_of(expression, point)
-        except (ValueRefused, ProfileError) as error:
-            raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
-        figures.append(FigureSweep(page, sweep, points, *recorded(points, layout.points(page))))
-    return figures
+    return [
+        _figure_sweep(layout, page, sweep) for page in sweeps if page in (pages or sweeps) for sweep in sweeps[page]
+    ]
+
+
+def _figure_sweep(layout: Layout, page: str, sweep: Sweep) -> FigureSweep:
+    try:
+        points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
+        for expression, point in itertools.product((sweep.seconds, sweep.operations or "0"), points):
+            number_of(expression, point)
+    except (ValueRefused, ProfileError) as error:
+        raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
+    return FigureSweep(page, sweep, points, *recorded(points, layout.points(page)))
 
 
 def list_points(layout: Layout, pages: list[str], console: Console) -> None:
@@ -91,9 +92,8 @@ def list_points(layout: Layout, pages: list[str], console: Console) -> None:
     for figure in figure_sweeps(layout, pages):
         pace = ", ".join(f"{seconds:.0f} s each on {device}" for device, seconds in figure.seconds_measured().items())
         needed = f"{len(figure.missing)}: {figure.left}" + ", for an accelerator" * figure.sweep.gpu
-        left = needed if figure.missing else "none"
-        line = f"{len(figure.done)} of {len(figure.points)} points, {pace or 'none measured'}; missing: {left}"
-        console.print(f"{figure.page}, {figure.sweep.title}\n  {line}", markup=False, soft_wrap=True)
+        line = f"{len(figure.done)} of {len(figure.points)} points, {pace or 'none measured'}"
+        console.print(f"{figure.page}, {figure.sweep.title}\n  {line}; missing: {needed if figure.missing else 'none'}")
 
 
 def work_at_points(layout: Layout, pages: list[str], device: str, cores: str, hours: float, console: Console) -> None:

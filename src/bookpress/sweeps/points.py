@@ -56,17 +56,15 @@ class Point:
         """A file's name with the axes and all that is not a default, ``heads=4,seed=2``; cut names end in a hash."""
         values = {name: self.parameters[name] for name in dict.fromkeys([*self.axes, *sorted(self.changed)])}
         full = ",".join(f"{name}={_text(value)}" for name, value in values.items() if name != DEVICE) or "defaults"
-        safe = re.sub(r"[^\w.+,=-]+", "_", full, flags=re.ASCII)
-        if safe == full and len(full) <= _LONGEST_NAME:
-            return full
-        return f"{safe[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
+        safe = re.sub(r"[^\w.+,=-]+", "_", full, flags=re.ASCII)[:_LONGEST_NAME]
+        return full if safe == full else f"{safe[: _LONGEST_NAME - 18]}--{digest(sorted(values.items()))}"
 
 
 class PointRecord(RunRecord):
-    """The result of one point: the numbers that its notebook reported and the verdicts of its claims.
+    """The numbers that the notebook reported at one point, and the verdicts of its claims.
 
-    The numbers of two runs with one fingerprint on one machine are the same to the last bit; ``seconds`` (of a core on
-    a CPU, of the clock elsewhere) and ``memory_mb`` are of this run.
+    Two runs with one fingerprint on one machine differ in ``seconds`` (of a core on a CPU, of the clock elsewhere) and
+    ``memory_mb`` alone.
     """
 
     verdicts: dict[str, Verdict]
@@ -76,10 +74,10 @@ class PointRecord(RunRecord):
 def recorded(
     points: Sequence[Point], folder: Path, fingerprint: str | None = None
 ) -> tuple[dict[str, PointRecord], list[Point]]:
-    """Find the records of points of one notebook in a folder, by identity, and list the points without one.
+    """Find the records of one notebook's points in a folder, by identity, and list the points without one.
 
-    With a fingerprint, only records of that code count. A record from before the notebook had one of its parameters is
-    that of the point with this parameter at its default. A damaged record is named, and its point counts as missing.
+    With a fingerprint, only records of that code count. A parameter that a record lacks was at its default. A damaged
+    record is named, and its point counts as missing.
     """
     records = {}
     for path in sorted(folder.glob("[!.]*.json")):
@@ -112,13 +110,12 @@ def points_of(notebook: Notebook, axes: Mapping[str, Sequence[Any]], base: Mappi
     for name, values in typed.items():
         if not values:
             raise ValueRefused(f"the axis {name} has no values")
-        if len(twice := Counter(map(json.dumps, values)) - Counter({*map(json.dumps, values)})):
-            raise ValueRefused(f"the axis {name} has the value {next(iter(twice))} twice")
-    defaults, points = notebook.defaults, []
-    for combination in itertools.product(*typed.values()):
-        given = checked(notebook, {**base, **dict(zip(typed, combination, strict=True))})
-        points.append(Point(notebook.name, defaults | given, defaults, tuple(axes)))
-    return points
+        value, count = Counter(map(json.dumps, values)).most_common(1)[0]
+        if count > 1:
+            raise ValueRefused(f"the axis {name} has the value {value} twice")
+    combinations = [dict(zip(typed, values, strict=True)) for values in itertools.product(*typed.values())]
+    defaults, names = notebook.defaults, tuple(axes)
+    return [Point(notebook.name, defaults | checked(notebook, {**base, **at}), defaults, names) for at in combinations]
 
 
 def in_order(points: Sequence[Point], first: str = "") -> list[Point]:
@@ -139,8 +136,7 @@ def number_of(expression: str, point: Point) -> float:
     try:
         return float(value_of(expression, point.parameters))
     except (TypeError, ValueError, ArithmeticError):
-        message = f"'{expression}' is no number made of the parameters of {point.notebook}"
-        raise ProfileError(message) from None
+        raise ProfileError(f"'{expression}' is no number made of the parameters of {point.notebook}") from None
 
 
 def _identity(notebook: str, parameters: Mapping[str, Any]) -> str:

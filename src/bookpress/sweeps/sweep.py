@@ -1,7 +1,7 @@
 """Running a sweep: its missing points are made by the graph, one job each, and all of them gathered.
 
-The records alone say which points are done, whatever was killed. The graph sees a token per job in place of them:
-Snakemake knows a point by the name of its file, and here a record is found by its parameters.
+The records alone say which points are done, whatever was killed. The graph sees a token per job in place of them,
+because a record is found by its parameters and not by its name.
 """
 
 import shutil
@@ -10,15 +10,17 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from rich.console import Console
 
 from bookpress.claims.evidence import Role
 from bookpress.claims.record import claims_in
+from bookpress.claims.registry import Registry
 from bookpress.exits import Exit
 from bookpress.files import digest, held, remove_leftovers, write_whole
 from bookpress.graph.build import BuildError, Unfinished, run_graph, show_failures
@@ -56,20 +58,18 @@ def run_sweep(
     name: str,
     texts: list[str],
     console: Console,
-    *,
-    shown: tuple[str | None, str | None, str | None] = (None, None, None),
+    shown: tuple[str | None, str | None, str | None],
     profile: str,
-    cores: str,
-    hours: float,
-    folder: Path | None = None,
-    workflow_profile: Path | None = None,
+    folder: Path | None,
+    **work: Any,
 ) -> None:
     """Make the points of a reader's sweep that are missing, and gather all of them into a table and a picture.
 
-    ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`.
+    ``shown`` are the columns of the picture, as far as they are given, in the order of :func:`choose_columns`; ``work``
+    are the options of :func:`work_off`.
 
     Raises:
-        ValueRefused: the axes or the values do not fit the notebook; nothing was begun.
+        ValueRefused: an axis, a value or a number that the notebook does not have; nothing was begun.
         OSError: the folder cannot be written; nothing was begun.
         BuildError: points failed, and the table has the others; or another run is making points of this sweep.
     """
@@ -81,8 +81,12 @@ def run_sweep(
     axes = axes_of(texts, notebook)
     points = points_of(notebook, axes, {key: value for key, value in limits.parameters.items() if key not in axes})
     across, number, apart = shown
-    if unknown := [axis for axis in (across, apart) if axis is not None and axis not in axes]:
-        raise ValueRefused(f"there is no axis {unknown[0]!r}; there are: {', '.join(axes)}")
+    if unknown := {across, apart} - {None, *axes}:
+        raise ValueRefused(f"there is no axis {unknown.pop()!r}; there are: {', '.join(axes)}")
+    claims = Registry.load(layout).of_notebook(name)
+    if number and number not in notebook.reported and number.partition(": ")[0] not in claims:
+        given = [*notebook.reported, *(f"{claim}: LABEL" for claim in claims)]
+        raise ValueRefused(f"there is no number {number!r} to draw; there are: {', '.join(given) or 'none'}")
     folder = (folder or layout.sweep(name)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()  # what cannot be written is found before the run
@@ -91,15 +95,15 @@ def run_sweep(
         done, missing = recorded(points, folder / "points", fingerprint)
         console.print(f"{len(done)} of {len(points)} points are there, {len(missing)} to be made")
         tasks = [task_of(point, folder / "points", limits) for point in in_order(missing)]
-        made, left, failed = work_off(layout, plan, tasks, cores, hours, workflow_profile)
+        made, left, failed = work_off(layout, plan, tasks, **work)
         done, _ = recorded(points, folder / "points", fingerprint)
         if done:
             table, picture = table_of(points, done), folder / "picture.svg"
             write_whole(folder / "table.csv", table.write_csv())
-            console.print(f"{len(table)} rows: {folder / 'table.csv'}", markup=False, soft_wrap=True)
+            console.print(f"{len(table)} rows: {folder / 'table.csv'}")
             across, number, apart = choose_columns(table, [*axes], across, number, apart)
             write_whole(picture, svg_of(picture_of(table, across, number, apart)))
-            console.print(f"{number} against {across}: {picture}", markup=False, soft_wrap=True)
+            console.print(f"{number} against {across}: {picture}")
     report_work(made, left, failed, console)
 
 
@@ -111,8 +115,7 @@ def report_work(made: int, left: int, failed: dict[str, str], console: Console) 
     """
     if failed:
         show_failures(failed, console)
-        names = "1 point" if len(failed) == 1 else f"{len(failed)} points"
-        raise BuildError(f"{names} failed, the others are kept: {', '.join(failed)}")
+        raise BuildError(f"{len(failed)} failed, the other points are kept: {', '.join(failed)}")
     console.print(f"{made} points made" + (f", {left} left; the same command goes on from here" if left else ""))
 
 
@@ -125,13 +128,11 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
     """
     folder = layout.plan(name)
     refusal = BuildError("another run is making these points; this one did nothing")
-    with held(folder.with_suffix(".lock"), refusal):
+    with held(folder.with_suffix(".lock"), refusal), ExitStack() as at_the_end:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        at_the_end.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield folder
 
 
 def work_off(
@@ -159,11 +160,10 @@ def work_off(
     finally:
         timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
-    failed = {
-        numbered[number].record.stem: last_words(layout.root, "point", f"{plan.name}_{number}")
-        or reason_in(plan / f"{number}.log")
-        for number in sorted(begun - made)
-    }
+    failed = {}
+    for number in sorted(begun - made):
+        why = last_words(layout.root, "point", f"{plan.name}_{number}") or reason_in(plan / f"{number}.log")
+        failed[numbered[number].record.stem] = why
     return len(made), len(tasks) - len(made) - len(failed), failed
 
 
@@ -194,7 +194,10 @@ def make_point(layout: Layout, plan: str, number: str) -> None:
 
 
 def _begin_no_more() -> None:
-    """Let Snakemake end after the jobs that it has begun, as it does at a first SIGTERM."""
+    """Let Snakemake end after the jobs that it has begun, as it does at a first SIGTERM.
+
+    Its handler takes a lock that the main thread may hold: a signal would stop both, a call from a thread waits.
+    """
     while not callable(handler := signal.getsignal(signal.SIGTERM)):
         time.sleep(0.1)  # it does not listen yet
     handler(signal.SIGTERM, None)

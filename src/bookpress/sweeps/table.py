@@ -28,9 +28,8 @@ def table_of(points: Iterable[Point], done: Mapping[str, PointRecord]) -> polars
     It does not depend on how the points came to be made, so that two runs of one sweep give the same table.
     """
     rows: list[dict[str, Any]] = []
-    for point in points:
-        if (record := done.get(point.identity)) is None:
-            continue
+    for point in [point for point in points if point.identity in done]:
+        record = done[point.identity]
         axes = {name: _cell(point.parameters[name]) for name in point.axes}
         draws = {name: dict(enumerate(value)) for name, value in record.numbers.items() if isinstance(value, list)}
         verdicts = {f"verdict: {claim}": verdict.value for claim, verdict in record.verdicts.items()}
@@ -105,10 +104,9 @@ class Gap:
 def gaps_at_best(table: polars.DataFrame, across: str, number: str, apart: str, against: Any) -> list[Gap]:
     """Compare each curve with the one at ``against``, each at the value of ``across`` where its ``number`` is smallest.
 
-    The draws of a number are paired: the n-th of every point has the same seed. A value that was chosen by the draw
-    that it is judged on would look better than it is. In the gap of one draw, therefore, both curves are at the value
-    that is best over the other draws. Incomplete curves, where a value or a draw is missing, are left out; if the one
-    to compare with is incomplete, the result is empty.
+    The draws are paired: the n-th of every point has the same seed. In the gap of one draw both curves are at the value
+    that is best over the other draws, because one chosen by the draw itself would look too good. Curves that lack a
+    value or a draw are left out; the result is empty if the one to compare with is among them.
     """
     curves = _curves(table, across, number, apart)
     axis = sorted(set(table[across]))
@@ -144,8 +142,7 @@ def _cell(value: Any) -> Any:
 def _curves(table: polars.DataFrame, across: str, number: str, apart: str | None) -> dict[Any, dict[Any, list[float]]]:
     """The values of a number by the value of ``apart`` (None without one), then by the value of ``across``."""
     curves: dict[Any, dict[Any, list[float]]] = {}
-    for row in table.iter_rows(named=True):
-        if row[number] is not None:
-            curve = curves.setdefault(row[apart] if apart else None, {})
-            curve.setdefault(row[across], []).append(float(row[number]))
+    for row in table.drop_nulls(number).iter_rows(named=True):
+        curve = curves.setdefault(row[apart] if apart else None, {})
+        curve.setdefault(row[across], []).append(float(row[number]))
     return curves

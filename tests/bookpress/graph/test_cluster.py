@@ -105,7 +105,7 @@ def test_points_that_end_badly_are_named_and_they_alone_are_made_again(
     assert {path.stem for path in records.glob("*.json")} == {
         f"n={n}" for n in range(1, POINTS + 1) if str(n) not in SICK
     }
-    assert said.splitlines()[-1].endswith("3 points failed, the others are kept: n=2, n=3, n=5")
+    assert said.splitlines()[-1].endswith("3 failed, the other points are kept: n=2, n=3, n=5")
     for why in ("ValueError: it fails", "memory limit", "CANCELLED AT"):
         assert why in " ".join(said.split())
 

@@ -86,7 +86,7 @@ def slow_job() -> psutil.Process:
 
 def test_outside_a_terminal_each_job_has_a_line_with_its_seconds(start: Start) -> None:
     lines = ended(start("build/good", "build/bad"))
-    assert lines[0].startswith("2 jobs to run, details in .snakemake/log/")
+    assert lines[0].startswith("jobs to run: 2, details in .snakemake/log/")
     assert lines[1].startswith("1 of 2: run good, ")
     why = "run bad: demo/bad: it broke (build/bad.log)"
     assert lines[2:] == [f"failed: {why}", f"not whole: 1 failed, what has finished is kept. {why}"]

@@ -35,12 +35,6 @@ def shop(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return toy
 
 
-def test_what_is_offered_is_found_with_its_options(shop: Any) -> None:
-    (export,) = find_exports(shop.layout).values()
-    assert (export.name, export.about) == ("demo/lamp", "A lamp.")
-    assert export.options == {"bulbs": 2, "power": 0.5, "colour": "red"}
-
-
 def test_a_book_that_offers_nothing_says_so(toy: Any) -> None:
     assert find_exports(toy.layout) == {}
     with pytest.raises(ExportError, match="there are: none"):

