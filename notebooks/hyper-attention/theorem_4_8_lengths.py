@@ -63,8 +63,8 @@ for row, heights in enumerate(((1, 2), (1, 2, 4), (1, 2, 4, 5))):
         terms = [values[height - 1] for height in heights]
         wrong = sum(terms) != sum(right_list[height - 1] for height in heights)
         colour = schematic.VERMILION if wrong else schematic.BLUE
-        written = " + ".join(f"({term})" if term < 0 else str(term) for term in terms).replace("-", "\u2212")
-        words = f"{name}:  {written} = {sum(terms)}".replace("= -", "= \u2212")
+        written = " + ".join(f"({term})" if term < 0 else str(term) for term in terms).replace("-", "−")
+        words = f"{name}:  {written} = {sum(terms)}".replace("= -", "= −")
         schematic.text(axis, (8.3, y + 0.75 - 0.6 * line), words, colour, 9, "left")
 show.figure(
     fig,
@@ -114,9 +114,9 @@ show.figure(
 # - **No token twice.** Then $s_\mu=1$ for every sequence that contains $\mu$, and $\sum_\nu s_\nu=L^*$. The data
 #   therefore cannot see the list with $-(L^*-1)$ at $\mu$ and 1 elsewhere, which is $(1,-2,1,1,1,1)$ in the example,
 #   and the rank is $|\mathcal S|-1$. If we add a multiple of this list to $T_\mu$, with the number $a$ at $\mu$, the
-#   output at length $L$ changes by $a\frac{L^*-L}{L^*-1}$. In the example $a=-2$, so two agents are off by $-1$ and four
-#   by $+1$. The paper names the column of ones as the reason. This column lowers the rank only because all rows have
-#   the sum $L^*$: if we mix lengths, the rank is full.
+#   output at length $L$ changes by $a\frac{L^*-L}{L^*-1}$. In the example $a=-2$, so two agents are off by $-1$ and
+#   four by $+1$. The paper names the column of ones as the reason. This column lowers the rank only because all rows
+#   have the sum $L^*$: if we mix lengths, the rank is full.
 # - **No self term.** Eq. 4, the value of an agent that collides with others, leaves out the agent itself ($j=i$), which
 #   adds 1 to the value of every agent. At length $L^*$ a layer produces this 1 as $\sum_\nu s_\nu/L^*$. At length $L$
 #   the same layer produces $L/L^*$, and the squared error is exactly $(1-L/L^*)^2$. The small errors at other lengths
