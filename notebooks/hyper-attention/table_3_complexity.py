@@ -38,9 +38,9 @@
 # cache. They are measured in this run and shown.
 #
 # **What the table leaves out.** Linear HyperFeatureAttention is linear attention on Kronecker products of the factors'
-# queries and keys. With $A$ factors of $d_h / A$ features each, this is $(d_h / A)^A$ features: linear in $L$, but a
-# power in the width. And for HyperAttention the memory need not follow the time: taken in blocks, $L^3$ scores fit into
-# $L^2$ numbers.
+# queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. With $A$ factors of $d_h / A$ features each, this is $(d_h /
+# A)^A$ features: linear in $L$, but a power in the width. And for HyperAttention the memory need not follow the time:
+# taken in blocks, $L^3$ scores fit into $L^2$ numbers.
 
 # %%
 from collections.abc import Callable
