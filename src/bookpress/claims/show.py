@@ -21,7 +21,6 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullLocator
@@ -32,7 +31,7 @@ from bookpress.claims.panel import set_powers
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 #: For a sign, as in book/static/instruments/instruments.css: blue is +1, vermilion -1, and white 0.
-SIGNED = LinearSegmentedColormap.from_list("signed", [COLOURS[1], "white", COLOURS[0]])
+SIGNED = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [COLOURS[1], "white", COLOURS[0]])
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 #: Full, dashed, dash-dotted, dotted, long, with two dots, and mixed: lengths of ink and gap in line widths.
 DASHES: tuple[Any, ...] = (
