@@ -43,15 +43,22 @@ function enlargeFigures() {
 }
 
 // A box that scrolls sideways is marked while there is more to its right, and can be reached by the keyboard.
+function markWidth(box) {
+  const wide = box.scrollWidth > box.clientWidth + 1;
+  box.classList.toggle("goes-on", wide && box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  if (wide) box.tabIndex = 0;
+}
+
+// One observer for all boxes: a page has hundreds of formulas.
+const boxes = new WeakMap();
+const sizes = new ResizeObserver((changes) => new Set(changes.map(({ target }) => boxes.get(target))).forEach(markWidth));
+
 function watchWidth(box) {
-  const mark = () => {
-    const wide = box.scrollWidth > box.clientWidth + 1;
-    box.classList.toggle("goes-on", wide && box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-    if (wide) box.tabIndex = 0;
-  };
-  box.addEventListener("scroll", mark, { passive: true });
-  new ResizeObserver(mark).observe(box);
-  for (const child of box.children) new ResizeObserver(mark).observe(child);
+  box.addEventListener("scroll", () => markWidth(box), { passive: true });
+  for (const part of [box, ...box.children]) {
+    boxes.set(part, box);
+    sizes.observe(part);
+  }
 }
 
 // Paper shows the pictures that the screen has not come to.
@@ -67,7 +74,9 @@ document.addEventListener("DOMContentLoaded", () => {
   enlargeFigures();
   readMaps();
   filterScoreboard();
-  document.querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame, .sd-col .image-reference)").forEach(watchWidth);
+  document
+    .querySelectorAll(".bd-article :is(.pst-scrollable-table-container, .map-frame, .sd-col .image-reference, pre, div.math, mjx-container)")
+    .forEach(watchWidth);
 });
 
 // In the map of a chapter, a pointed-at statement shows what it says, and the lines that meet it stand out. What is

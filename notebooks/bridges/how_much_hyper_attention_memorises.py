@@ -98,9 +98,9 @@ show.figure(
 # tuples are single tokens, and we have ordinary attention.
 #
 # A tuple is represented by $x_{j_1}\otimes\dots\otimes x_{j_{s-1}}$, the list of all products of one entry per token.
-# The *features* of an example are the weighted means of these lists, for all heads one after another. We write the
-# features of $T$ examples as the rows of a matrix. If this matrix has rank $T$, a linear read-out can fit any $T$
-# answers. If the rank is smaller, some answers are out of reach.
+# For example, $(1,2)\otimes(3,4)=(3,4,6,8)$. The *features* of an example are the weighted means of these lists, for
+# all heads one after another. We write the features of $T$ examples as the rows of a matrix. If this matrix has rank
+# $T$, a linear read-out can fit any $T$ answers. If the rank is smaller, some answers are out of reach.
 #
 # <!-- claim bridges/bridge-3-1 -->
 # <blockquote>

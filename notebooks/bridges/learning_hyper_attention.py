@@ -124,6 +124,17 @@ show.figure(
 # $\|ZZ'^\top\|_F^2\langle q,q'\rangle$. Each further member of the tuple contributes another factor of $G$. With these
 # features, learning is a regression.
 #
+# <details><summary>Two tokens of width two in numbers</summary>
+#
+# For the tokens $(1,0)$ and $(1,2)$ and the query $(1,2)$,
+#
+# $$G=\begin{pmatrix}1&1\\0&2\end{pmatrix}\begin{pmatrix}1&0\\1&2\end{pmatrix}=\begin{pmatrix}2&2\\2&4\end{pmatrix},
+# \qquad q\otimes G=\Bigl(1\cdot G,\;2\cdot G\Bigr).$$
+#
+# These are the eight numbers 2, 2, 2, 4 and 4, 4, 4, 8.
+#
+# </details>
+#
 # <!-- claim bridges/bridge-2-2 -->
 # <blockquote>
 #

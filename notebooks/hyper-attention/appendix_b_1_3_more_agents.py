@@ -24,9 +24,10 @@
 # f(\mu, \nu)$ and every list of weights $w_\nu$ on pairs of symbols, if the symbols are coded by orthogonal vectors.
 # The theorem does not care what a symbol is. A symbol may be a cell of a grid, or a cell with a policy. The paper codes
 # it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, with $N$ sines and cosines for each
-# coordinate, and $z = q \otimes p^x \otimes p^y$, with a one-hot $q$ for the policy. These are orthogonal vectors
-# again, of dimension $N^2$ and $2N^2$, so the layer needs $N^4$ and $4N^4$ scores. ($P$ is the matrix with the codes
-# $p$ as rows.)
+# coordinate, and $z = q \otimes p^x \otimes p^y$, with a one-hot $q$ for the policy. The product $\otimes$ lists all
+# products of an entry of the first code with one of the second: $(1,2)\otimes(3,4)=(3,4,6,8)$. These are orthogonal
+# vectors again, of dimension $N^2$ and $2N^2$, so the layer needs $N^4$ and $4N^4$ scores. ($P$ is the matrix with the
+# codes $p$ as rows.)
 #
 # <!-- claim hyper-attention/two-coordinate-construction -->
 # <blockquote>

@@ -147,7 +147,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Three ways must lead to the same outputs: the definition; ordinary linear attention on rows whose inner products are
-# the products of the factors' (a row-by-row Kronecker product); the sum over tables.
+# the products of the factors' (a row-by-row Kronecker product); the sum over tables. For example, the rows $(1,2)$ and
+# $(3,4)$ of two factors become $(1,2)\otimes(3,4)=(3,4,6,8)$, and $(1,1)$ and $(1,0)$ become $(1,0,1,0)$. The factors
+# have the inner products $1+2=3$ and $3+0=3$, and the long rows have $3+6=9$, which is $3\cdot3$.
 #
 # Appendix F.2 writes the layer with plain product signs and a small $x$, where Definition 5.1 has the sign of the
 # entrywise product. Taken at its word it multiplies the score matrices as *matrices*, which mixes entities and is

@@ -173,7 +173,8 @@ claim.verdict()
 # <!-- /claim -->
 #
 # With $C = \sum_s q_s \otimes k_s \otimes l_s$, and $W$ likewise, scores and values come from projected tokens, as
-# queries and keys do in self-attention.
+# queries and keys do in self-attention. The entries of $q\otimes k\otimes l$ are $q_ak_bl_c$: for $q=(1,2)$, $k=(1,0)$
+# and $l=(0,3)$ only $C_{112}=1\cdot1\cdot3=3$ and $C_{212}=2\cdot1\cdot3=6$ are not 0.
 
 # %%
 factors = normal(6, size, rank, seed=draw)

@@ -45,7 +45,9 @@
 #
 # **No cube.** Written out, the scores of $L$ tokens are $L^3$ numbers. But the score of query $i$ and pair $(j_1, j_2)$
 # is $(Q_i \odot K^1_{j_1}) \cdot K^2_{j_2}$, where $K^1$ and $K^2$ are the keys of the two members, in Definition G.1
-# the same matrix, and $\odot$ multiplies entry by entry: ordinary attention from lifted queries. The package takes a
+# the same matrix, and $\odot$ multiplies entry by entry: ordinary attention from lifted queries $Q_i
+# \odot K^1_{j_1}$. With $Q_i=(1,2)$, $K^1_{j_1}=(3,1)$ and $K^2_{j_2}=(1,4)$, for example, the lifted query is $(3,2)$
+# and the score is $3\cdot1+2\cdot4=11$. The package takes a
 # few $j_1$ at a time, keeps a running softmax, and makes the weights again in the backward pass.
 
 # %%

@@ -257,7 +257,7 @@ pictures = {
 fig, axes = show.axes(1, 4, width=10, height=2.9)
 for axis, (title, picture) in zip(axes, pictures.items(), strict=True):
     limit = picture.abs().max().item()
-    image = axis.imshow(picture, cmap="RdBu_r", vmin=-limit / 10, vmax=limit / 10)
+    image = axis.imshow(picture, cmap=show.SIGNED, vmin=-limit / 10, vmax=limit / 10)
     axis.set_title(title, fontsize=9)
     axis.set_xlabel("ν")
     axis.grid(False)
@@ -268,9 +268,8 @@ show.figure(
     caption="Figure 2: scores in the sinusoidal code, each on its own colour scale, cut at a tenth of its largest "
     "entry. The devised matrix is diagonal. Adam learns one that is not, with horizontal bands. Descent leaves the "
     "diagonal in view, over a background of noise with an uneven start and over none with a constant one.",
-    alt="Four square images. The first and last show only a thin diagonal, the second is filled with red and blue "
+    alt="Four square images. The first and last show only a thin diagonal, the second is filled with orange and blue "
     "speckles in horizontal bands, the third shows a diagonal over faint speckles.",
-    photo=True,
 )
 
 # %% [markdown]

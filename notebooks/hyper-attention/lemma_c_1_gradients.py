@@ -207,7 +207,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # When $C$ and $w$ move against their gradients, the residuals move by $\dot D = -\frac{2}{B}(M M^\top + M_2 M_2^\top)
-# D$. In one-hot terms $D = M\,\mathrm{vec}(C - C^*\mathrm{diag}(w^*/w))$; vec must stack columns.
+# D$. In one-hot terms $D = M\,\mathrm{vec}(C - C^*\mathrm{diag}(w^*/w))$; vec must stack columns, so that
+# $\mathrm{vec}\begin{pmatrix}1&2\\3&4\end{pmatrix}=(1,3,2,4)$. The product $\otimes$ puts one block per entry of its
+# first factor: $(1,2)\otimes\begin{pmatrix}1&0\\3&4\end{pmatrix}=\begin{pmatrix}1&0&2&0\\3&4&6&8\end{pmatrix}$.
 
 # %%
 velocity = linear_attention(tokens, -by_score, value[:, None]) + linear_attention(tokens, score, -by_value[:, None])

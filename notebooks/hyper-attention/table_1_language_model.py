@@ -205,8 +205,9 @@ show.table(
 fig, axis = show.axes(width=7.5, height=2.6)
 axis.axvline(0, color="gray", linewidth=0.8)
 for row, (name, some) in enumerate(own_gaps.items()):
-    axis.plot(interval_of(some), [row, row], color=show.COLOURS[row], alpha=0.5, linewidth=3)
-    axis.plot(some, [row] * len(some), show.MARKERS[row], color=show.COLOURS[row])
+    model = list(models).index(name)
+    axis.plot(interval_of(some), [row, row], color=show.COLOURS[model], alpha=0.5, linewidth=3)
+    axis.plot(some, [row] * len(some), show.MARKERS[model], color=show.COLOURS[model])
     axis.plot([printed_gaps[name]], [row], "x", color="gray", markersize=9, label=None if row else "the paper's run")
 axis.set(xlabel="gap to self-attention, nats a token", yticks=range(len(own_gaps)), yticklabels=list(own_gaps))
 axis.invert_yaxis()

@@ -46,6 +46,9 @@
 # **The input.** A linear network on the tokens side by side adds a contribution of $\mathcal X(i)$ to one of $\mathcal
 # X(j)$. It has no products, so it cannot represent $f(\mathcal X(i), \mathcal X(j))$ at any size. The statement makes
 # sense for a linear map on *pairs* of tokens, $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$, without shared weights.
+# Here $e_\alpha$ is 1 at the symbol $\alpha$ and 0 elsewhere, and $\otimes$ lists all products of an entry of the first
+# vector with one of the second. With two symbols, $(1,0)\otimes(0,1)=(0,1,0,0)$: there is one entry for each pair of
+# symbols, and it is 1 at the pair that occurs.
 #
 # **The count.** For output $i$ there are $L$ partners with $|\mathcal S|^2$ features each. Given $\mathcal X(i)$, the
 # features of every partner add up to the same one-hot, which takes $(L-1)|\mathcal S|$ from the rank. And the partner

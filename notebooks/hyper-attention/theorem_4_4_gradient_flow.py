@@ -358,7 +358,9 @@ claim.verdict()
 # <!-- /claim -->
 #
 # Targets that come from pairs are fitted exactly by the features $e_{\mathcal X(i)} \otimes s$, the one-hot of a
-# token's own symbol times the counts; random targets are not.
+# token's own symbol times the counts; random targets are not. With two symbols, a token of the first symbol in a
+# sequence with the counts $s=(2,1)$ has the features $(1,0)\otimes(2,1)=(2,1,0,0)$, and a token of the second symbol
+# has $(0,0,2,1)$.
 
 # %%
 pairs = torch.einsum("nia,nb->niab", hot, counts(symbols, size)).flatten(2).flatten(0, 1)

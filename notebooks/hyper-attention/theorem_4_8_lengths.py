@@ -10,33 +10,8 @@
 # # Theorem 4.8 · From one length to all lengths
 # *Ustaomeroglu, Qu: Assumption 4.7, Theorem 4.8, Section 4.3; illustration and Remark D.1, Appendix D.2.*
 #
-# A layer is trained on sequences of one length. Will it be right on longer and on shorter ones? It is seen through its
-# tensor $T_{\mu\nu} = C_{\mu\nu} w_\nu$ alone, score times value: what a token $\nu$ adds to the output at a token
-# $\mu$. Data are *versatile* (Assumption 4.2) if for every $\mu$ the counts $s$ of the sequences that hold $\mu$ have
-# full rank ({doc}`the page of Theorem 4.6 </notebooks/hyper-attention/theorem_4_6_generalization>`), and versatile data
-# fix $T$. If *one* layer is right at all lengths, which is Assumption 4.7, then it is this one, and training at a
-# single length $L^*$ finds it.
-#
-# <!-- claim hyper-attention/theorem-4-8 -->
-# <blockquote>
-#
-# **Theorem 4.8 (Length generalisation)** *Section 4.3; proof in Appendix D.2*
-#
-# Under Assumptions 4.2 and 4.7, parameters that are exact at length $L^*$ are exact at every length.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Both conditions matter, and each can fail in a natural way. ($|\mathcal S|$ is the number of symbols.)
-#
-# - **No token twice.** Then $s_\mu = 1$ wherever $\mu$ is, and $\sum_\nu s_\nu = L^*$. So $(-(L^*-1), 1, \dots, 1)$,
-#   with the first number at $\mu$, is invisible: the rank is $|\mathcal S| - 1$. A multiple of this vector may be
-#   added to $T_\mu$; at length $L$ it shows as $a\frac{L^* - L}{L^* - 1}$. The column of ones, which the paper names as
-#   the reason, takes rank away because all rows have the sum $L^*$: mix lengths, and the rank is full.
-# - **No self term.** Eq. 4, the value of an agent that collides with others, leaves out $j = i$, which adds 1 to the
-#   value of every agent. At length $L^*$ a layer can produce this 1, as $\sum_\nu s_\nu / L^*$. At length $L$ the same
-#   layer produces $L/L^*$. The squared error is $(1 - L/L^*)^2$, exactly. The small errors at other lengths that the
-#   paper reports are possible only with the self term in the target, which is what its appendix adds as a bias of $-1$.
+# A layer of attention is trained on sequences of one length. Will it be right on longer and on shorter ones? The
+# theorem says yes, under two conditions. We see what goes wrong without either of them.
 
 # %%
 import torch
@@ -59,6 +34,94 @@ from attention_theory.hyper_attention.worlds.collisions import window_matrix
 from attention_theory.randomness import generator
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Agents sit at heights 1 to 6 on a loop, and two agents touch if their heights differ by at most 1. Each agent pays 1
+# for every agent that it touches, itself included. Three agents at heights 1, 2 and 4, for example, cost the agent at
+# height 2 a value of $-2$: it touches the agent at height 1 and itself.
+#
+# A layer computes this value as a sum over all agents. For the agent at height 2 it needs a list of six numbers, which
+# say what an agent at each height adds:
+#
+# | height of the other agent | 1 | 2 | 3 | 4 | 5 | 6 |
+# | --- | --- | --- | --- | --- | --- | --- |
+# | the right list | −1 | −1 | −1 | 0 | 0 | 0 |
+# | another list | 0 | −3 | 0 | 1 | 1 | 1 |
+#
+# We train on three agents, no two at the same height. Then the two lists always give the same sum.
+
+# %%
+right_list, other_list = (-1, -1, -1, 0, 0, 0), (0, -3, 0, 1, 1, 1)
+fig, axis = schematic.canvas(7.0, 2.6)
+for row, heights in enumerate(((1, 2), (1, 2, 4), (1, 2, 4, 5))):
+    y = 3.9 - 1.65 * row
+    schematic.text(axis, (0.2, y + 0.45), f"{len(heights)} agents at heights", size=9, align="left")
+    schematic.tokens(axis, [str(height) for height in heights], at=(3.5, y), lit=[1], step=1.1)
+    for line, (name, values) in enumerate((("right list", right_list), ("other list", other_list))):
+        terms = [values[height - 1] for height in heights]
+        wrong = sum(terms) != sum(right_list[height - 1] for height in heights)
+        colour = schematic.VERMILION if wrong else schematic.BLUE
+        written = " + ".join(f"({term})" if term < 0 else str(term) for term in terms).replace("-", "−")
+        words = f"{name}:  {written} = {sum(terms)}".replace("= -", "= −")
+        schematic.text(axis, (8.3, y + 0.75 - 0.6 * line), words, colour, 9, "left")
+show.figure(
+    fig,
+    name="lists",
+    caption="What the agent at height 2 receives from each list. Blue sums are right, orange sums are wrong.",
+    alt="Three rows of boxes with the heights of two, three and four agents. The right list gives -2, -2 and -2. The "
+    "other list gives -3, -2 and -1, which is right for three agents alone.",
+)
+
+# %% [markdown]
+# We see that both lists are right for three agents, and that the second list fails for two and for four. Three agents
+# without a shared height cannot tell us which list is the right one. Three agents at heights 2, 2 and 4 can: the right
+# list gives $-2$, and the other one $-3-3+1=-5$.
+#
+# A second danger is in the target. Suppose that an agent does not pay for itself, so that its value is higher by 1.
+# With three agents, a layer produces this 1 by adding $\frac13$ to every number in the list. With two agents, the same
+# layer adds $\frac23$ instead of 1, and with six agents it adds 2.
+#
+# ### The letters
+# The heights are the *symbols*, and $\mathcal S$ is the set of symbols; $|\mathcal S|$ is 6 above, and $N=36$ in the
+# runs below. A sequence has $L$ tokens, here agents, and each token is one symbol. $L^*$ is the length in training.
+# Agents are discs of radius $R$, which touch if their heights differ by at most $2R$ on the loop.
+#
+# A layer of linear attention has a score $C_{\mu\nu}$ for every pair of symbols and a value $w_\nu$ for every symbol. A
+# token with symbol $\nu$ adds the product $T_{\mu\nu}=C_{\mu\nu}w_\nu$ to the output of a token with symbol $\mu$. The
+# row $T_\mu$ of this table is one list as above, and the table is all that the outputs show of a layer. Let the *count*
+# $s_\nu$ be the number of tokens with symbol $\nu$ in a sequence. The output at $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$.
+#
+# The counts of all training sequences that contain $\mu$, one sequence per row, form the *data matrix*
+# $S_{\mathcal B_\mu}$. The data are *versatile* (Assumption 4.2) if this matrix has full column rank for every $\mu$
+# ({doc}`the page of Theorem 4.6 </notebooks/hyper-attention/theorem_4_6_generalization>`). Versatile data determine
+# $T$. If *one* layer is right at all lengths, which is Assumption 4.7, then training at the single length $L^*$ finds
+# the table $T$ of this layer.
+#
+# <!-- claim hyper-attention/theorem-4-8 -->
+# <blockquote>
+#
+# **Theorem 4.8 (Length generalisation)** *Section 4.3; proof in Appendix D.2*
+#
+# Under Assumptions 4.2 and 4.7, parameters that are exact at length $L^*$ are exact at every length.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Both conditions matter, and each can fail in the way that the tiny example shows.
+#
+# - **No token twice.** Then $s_\mu=1$ for every sequence that contains $\mu$, and $\sum_\nu s_\nu=L^*$. The data
+#   therefore cannot see the list with $-(L^*-1)$ at $\mu$ and 1 elsewhere, which is $(1,-2,1,1,1,1)$ in the example,
+#   and the rank is $|\mathcal S|-1$. If we add a multiple of this list to $T_\mu$, with the number $a$ at $\mu$, the
+#   output at length $L$ changes by $a\frac{L^*-L}{L^*-1}$. In the example $a=-2$, so two agents are off by $-1$ and
+#   four by $+1$. The paper names the column of ones as the reason. This column lowers the rank only because all rows
+#   have the sum $L^*$: if we mix lengths, the rank is full.
+# - **No self term.** Eq. 4, the value of an agent that collides with others, leaves out the agent itself ($j=i$), which
+#   adds 1 to the value of every agent. At length $L^*$ a layer produces this 1 as $\sum_\nu s_\nu/L^*$. At length $L$
+#   the same layer produces $L/L^*$, and the squared error is exactly $(1-L/L^*)^2$. The small errors at other lengths
+#   that the paper reports are possible only with the self term in the target, which is what its appendix adds as a
+#   bias of $-1$.
 
 # %% tags=["parameters"]
 grid = 36  # N, the number of symbols, from 12 to 80

@@ -270,7 +270,7 @@ def off_diagonal(square):
 fig, axes = show.axes(1, 2, width=7.5, height=3.4)
 limit = matrix.abs().max().item()
 for axis, square, title in zip(axes, (matrix, symmetric_matrix), ("any f", "symmetric f"), strict=True):
-    picture = axis.imshow(square, cmap="RdBu_r", vmin=-limit, vmax=limit)
+    picture = axis.imshow(square, cmap=show.SIGNED, vmin=-limit, vmax=limit)
     axis.set_title(title)
     axis.set_xlabel("column ν")
     axis.grid(False)
@@ -282,7 +282,6 @@ show.figure(
     caption="The score matrix in the sinusoidal code: blocks of two for a random effect, a diagonal for a symmetric "
     "one.",
     alt="Two square images. On the left two-by-two blocks along the diagonal, on the right single entries.",
-    photo=True,
 )
 
 # %% [markdown]

@@ -54,6 +54,10 @@
 # $d^{\,n-1}$ is enough: give each pair $(b, c)$ a term $C_{\cdot b c} \otimes e_b \otimes e_c$. With sharing both keys
 # are the same matrix, so $C$ is symmetric in its last two axes. Any such $C$ has a shared form of rank $d^2$ too,
 # because $e_b e_c^\top + e_c e_b^\top = \tfrac12 (e_b + e_c)(e_b + e_c)^\top - \tfrac12 (e_b - e_c)(e_b - e_c)^\top$.
+# For two symbols,
+#
+# $$\begin{pmatrix}0&1\\1&0\end{pmatrix}=\tfrac12\begin{pmatrix}1&1\\1&1\end{pmatrix}
+# -\tfrac12\begin{pmatrix}1&-1\\-1&1\end{pmatrix}.$$
 #
 # <details><summary>Proof of Theorem G.4, as corrected</summary>
 #

@@ -21,7 +21,9 @@
 # Two things are assumed, as there, and both are stated further down. Some layer fits the $B$ training sequences
 # (Assumption G.6). And what has to be versatile is the pair counts: the matrix $Z_{\mathcal B_\mu}$, whose rows are
 # $\mathrm{vec}(\Gamma)$ of all sequences that hold the symbol $\mu$, must have rank $|\mathcal S|^2$ for every $\mu$,
-# where $\mathcal S$ is the set of symbols (Assumption G.10).
+# where $\mathcal S$ is the set of symbols (Assumption G.10). The sequence $a\,b\,a$, for example, has the six pairs of
+# positions $aa$, $ab$, $aa$, $bb$, $ba$, $aa$, so $\Gamma=\begin{pmatrix}3&1\\1&1\end{pmatrix}$ and
+# $\mathrm{vec}(\Gamma)=(3,1,1,1)$.
 #
 # <!-- claim hyper-attention/theorem-g-7 -->
 # <blockquote>

@@ -57,7 +57,7 @@ noiseless = Task(tokens, triggers, outputs, length)
 # %%
 sample = sample_sentences(noisy, count, seeds[0])
 names = {0: "q", int(sample.output[0]): "y", noisy.noise_token: "τ"}
-colours = {"q": show.COLOURS[0], "y": show.COLOURS[2], "τ": show.COLOURS[1]}
+colours = {"q": show.COLOURS[3], "y": show.COLOURS[2], "τ": show.COLOURS[1]}
 fig, axis = show.axes(width=7.0, height=1.5)
 for place, word in enumerate(sample.tokens[0].tolist(), start=1):
     name = names.get(word, str(word))
@@ -71,7 +71,7 @@ show.figure(
     name="sentence",
     caption="One sentence of the noisy task, neutral words as small numbers. The trigger q comes three times: once "
     "before y, once before τ, and at the end.",
-    alt="A row of small word numbers. The trigger q, in blue, stands before a green y, before an orange tau, and in "
+    alt="A row of small word numbers. The trigger q, in pink, is before a green y, before an orange tau, and in "
     "the last place.",
 )
 

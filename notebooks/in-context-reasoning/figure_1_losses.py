@@ -91,6 +91,7 @@ text = {0.0: trained(models, 0.0, exact=[linear]), alpha: trained(models, alpha)
 other = {noise: trained(original, noise, "outputs allowed") for noise in (0.0, alpha)}
 exact = [history.with_arithmetic("log-domain") for history in text[0.0]]
 times = torch.tensor(text[0.0][0].steps, dtype=torch.float64)
+COLOUR_OF = {full: 0, linear: 1, only_w: 2, softmax: 3, no_sum: 4}  # as on the other pages and in the instrument
 
 # %% [markdown]
 # ## The panels
@@ -105,7 +106,7 @@ def draw(axis, histories, names, measure, noise, target=None):
     for name in names:
         curves = torch.stack([history.of(measure, name, noise, rate) for history in histories]) - (target or 0.0)
         shown = len(times) if target is None else int((curves > 1e-6).all(dim=0).cumprod(dim=0).sum())
-        at, curves, colour = times[:shown], curves[:, :shown], show.COLOURS[models.index(name)]
+        at, curves, colour = times[:shown], curves[:, :shown], show.COLOURS[COLOUR_OF[name]]
         axis.plot(at, curves.mean(dim=0), color=colour, label=name)
         axis.fill_between(at, curves.amin(dim=0), curves.amax(dim=0), color=colour, alpha=0.25, linewidth=0)
         ends[name] = at[-1].item(), curves[:, -1].mean().item(), colour

@@ -110,7 +110,8 @@ rules = {"fillers as in the text": text, "outputs as fillers": other}
 # %%
 def panel(axis, histories, measure, alpha):
     """One measure of all models at one noise level."""
-    for name, colour, marker in zip(names, show.COLOURS, show.MARKERS, strict=False):
+    colours = (show.COLOURS[0], show.COLOURS[2], show.COLOURS[1])  # those of the other pages and of the instrument
+    for name, colour, marker in zip(names, colours, show.MARKERS, strict=False):
         curves = torch.stack([history.of(measure, name, alpha, rate) for history in histories])
         epochs = [step / per_epoch for step in histories[0].steps]
         axis.plot(epochs, curves.mean(dim=0), marker=marker, color=colour, label=name)

@@ -306,7 +306,7 @@ claim.verdict()
 
 # %%
 fig, axes = show.axes(1, 3, width=9.0, height=3.2)
-shown = ((origin, show.COLOURS[1]), (only_w, show.COLOURS[0]), (full, show.COLOURS[2]))
+shown = ((origin, show.COLOURS[1]), (only_w, show.COLOURS[2]), (full, show.COLOURS[0]))
 for axis, alpha in zip(axes, levels, strict=True):
     for name, colour in shown:
         for index, history in enumerate(walks if name == full else histories):

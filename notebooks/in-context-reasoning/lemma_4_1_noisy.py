@@ -2,11 +2,10 @@
 # # Lemma 4.1 · Reasoning in attention, noise in the feed-forward layer
 # *Nguyen, Nguyen-Tang: Section 4.1, Lemma 4.1 and Remark 4.2; Lemma B.1, Appendix B.1.*
 #
-# With noisy labels the best prediction is $y$ with probability $1-\alpha$ and $\tau$ with probability $\alpha$, and its
-# loss is the entropy of the label. The construction gets there in two moves. In $W$ the term $-E(q)E(\tau)^\top$
-# cancels the score of every $\tau$, so attention sees $y$ alone. The feed-forward layer recognises $\tilde E(q)$ in
-# what attention collected and gives $\tau$ the same logit $\lambda C$, plus $\gamma$ because the last word is $q$. So
-# $\tau$ always stands $\gamma=\ln\frac{\alpha}{1-\alpha}$ above $y$, while both rise out of the other words.
+# A sentence ends in a word that occurred before, and the word that followed it there comes next again. Sometimes,
+# however, a fixed noise word comes instead, and nobody can know when. The best that a model can do is to give both
+# words their true probabilities. Which part of a transformer with one layer can know the output, and which part the
+# noise?
 
 # %%
 import torch
@@ -22,6 +21,65 @@ from attention_theory.in_context_reasoning.task import Sentences, Task, sample_s
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Read this sentence and guess the next word:
+#
+# > red **door** *seven* green **door** $\tau$ lamp **door** → ?
+#
+# The last word, *door*, is the *trigger* $q$. The *output* $y$ is *seven*. The noise word is $\tau$, which follows the
+# trigger once here. Let the next word be $\tau$ with probability $\alpha=\frac14$, and *seven* with probability
+# $\frac34$.
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.1)
+words = ["red", "door", "seven", "green", "door", "τ", "lamp", "door", "?"]
+tops = schematic.tokens(axis, words, at=(0.3, 0.9), lit=[2, 8])
+schematic.arrow(axis, tops[7], tops[2], "after door: score λ", bend=-0.3)
+schematic.arrow(axis, tops[7], tops[5], bend=-0.25, colour=schematic.VERMILION)
+schematic.text(axis, (tops[5][0] - 0.9, tops[5][1] + 0.35), "λ − λ = 0", schematic.VERMILION, 9)
+for place, role in ((1, "trigger"), (2, "output"), (4, "trigger"), (5, "noise"), (7, "trigger"), (8, "next")):
+    schematic.text(axis, (tops[place][0], 0.5), role, schematic.QUIET, 9)
+show.figure(
+    fig,
+    name="sentence",
+    caption="What attention sees from the last word: the word after the earlier trigger, but not the noise word.",
+    alt="Nine boxes: red, door, seven, green, door, tau, lamp, door and a question mark. A blue arrow leads from the "
+    "last door to seven, with the score lambda, and an orange arrow to tau, with lambda minus lambda.",
+)
+
+# %% [markdown]
+# We see that attention finds *seven* and is kept away from $\tau$. It gives *seven* the logit $\lambda$, and the
+# feed-forward layer gives $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. The other 11
+# of 13 words keep the logit 0. A softmax turns logits into probabilities:
+#
+# | $\lambda$ | *seven* | $\tau$ | the other 11 words together | loss above the smallest possible loss |
+# | --- | --- | --- | --- | --- |
+# | 0 | 0.081 | 0.027 | 0.892 | 2.22 |
+# | 5 | 0.711 | 0.237 | 0.053 | 0.054 |
+# | 10 | 0.7497 | 0.2499 | 0.0004 | 0.00037 |
+#
+# The number $\gamma$ fixes the ratio $1:3$, and $\lambda$ lifts both words above all others. The smallest possible loss
+# is $-\frac14\ln\frac14-\frac34\ln\frac34\approx0.56$.
+#
+# ### The letters
+# A sentence has $H$ words $z_1,\dots,z_H$ (so $H$ is a length, not an entropy), and the last word is a trigger from the
+# set $\mathcal Q$. The *label* is the next word. There are $N$ ordinary words, and $\tau$ is word number $N+1$. We
+# write $C$ for the number of times that the output follows the trigger in the sentence, the bigram $(q,y)$. Each word
+# $v$ has two codes: $E(v)$ says that the word is $v$, and $\tilde E(v)$ that the word before it is $v$. All codes are
+# orthonormal, and position $h$ enters as $x_h=E(z_h)+\tilde E(z_{h-1})$.
+#
+# Attention gives position $h$ the score $x_H^\top Wx_h$ and collects the sum of the $x_h$ with these weights. The
+# matrix $V$ and the codes $U$ of all words turn this sum into logits $\xi_A$, one per word. A feed-forward matrix $F$
+# adds logits $\xi_F$. It sees $x_H$ and, if $\kappa=1$, also what attention collected. We write $\mathbb 1\{\cdot\}$
+# for 1 where the condition holds and 0 elsewhere.
+#
+# In $W$ the term $-E(q)E(\tau)^\top$ cancels the score of every $\tau$ that follows a trigger. In $F$ the code
+# $\tilde E(q)$ recognises what attention collected and gives $\tau$ the logit $\lambda C$, and $E(q)$ adds $\gamma$
+# because the last word is $q$. Therefore $\tau$ is always $\gamma=\ln\frac{\alpha}{1-\alpha}$ above $y$, and for large
+# $\lambda$ both are far above the other words.
 
 # %% tags=["parameters"]
 tokens = 13  # N + 1, at least 8

@@ -91,6 +91,32 @@ show.figure(
 #
 # Finally, replace *seven* by *nine*, a word that was never an answer in training. This makes no difference to a model
 # that looks up what followed the trigger, but it does to a model that has learned its answers word by word (d).
+#
+# ### How to read a name
+# All models have one layer. Attention uses a matrix $W$ to collect words of the sentence and a matrix $V$ to turn them
+# into logits. A feed-forward layer adds further logits with a matrix $F$.
+#
+# | part of a name | meaning |
+# | --- | --- |
+# | Origin | $V$, $W$ and $F$ are trained, from zero |
+# | Reparam | these matrices have the form of the paper's lemmas, and one number $\lambda$ per trigger is trained |
+# | Reparam-…-W | $V$ and $F$ have that form, and all of $W$ is trained |
+# | Linear, ReLU, Softmax | how scores become attention weights |
+# | FA, F | the feed-forward layer sees the last two words, $x_H$, with what attention collected (FA) or alone (F) |
+#
+# <details><summary>Inputs, scores, and the form of the lemmas</summary>
+#
+# The input $x_h$ at position $h$ has a 1 for the word at that position and another 1 for the word before it, and $x_H$
+# is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
+# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the
+# lemmas, the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the
+# identity, so the logit of a word is the attention that the word gets. Without noise, the matrix $F$ is 0. With noise,
+# $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit of the output if $F$ sees what
+# attention collected.
+#
+# </details>
+#
+# Four questions decide how each of these models does in the two tasks.
 
 # %%
 QUESTIONS = [
@@ -123,30 +149,6 @@ show.figure(
 # %% [markdown]
 # We see a path of three questions, with a fourth one apart from it. One model does not fit this scheme. According to
 # the questions, Origin-Softmax-F should behave like the other Origin models, but in the paper it does not.
-#
-# ### How to read a name
-# All models have one layer. Attention uses a matrix $W$ to collect words of the sentence and a matrix $V$ to turn them
-# into logits. A feed-forward layer adds further logits with a matrix $F$.
-#
-# | part of a name | meaning |
-# | --- | --- |
-# | Origin | $V$, $W$ and $F$ are trained, from zero |
-# | Reparam | these matrices have the form of the paper's lemmas, and one number $\lambda$ per trigger is trained |
-# | Reparam-…-W | $V$ and $F$ have that form, and all of $W$ is trained |
-# | Linear, ReLU, Softmax | how scores become attention weights |
-# | FA, F | the feed-forward layer sees the last two words, $x_H$, with what attention collected (FA) or alone (F) |
-#
-# <details><summary>Inputs, scores, and the form of the lemmas</summary>
-#
-# The input $x_h$ at position $h$ has a 1 for the word at that position and another 1 for the word before it, and $x_H$
-# is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
-# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the
-# lemmas, the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the
-# identity, so the logit of a word is the attention that the word gets. Without noise, the matrix $F$ is 0. With noise,
-# $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$, and adds the logit of the output if $F$ sees what
-# attention collected.
-#
-# </details>
 #
 # ## The paper states
 # <!-- claim in-context-reasoning/table-1-causes -->

@@ -196,14 +196,14 @@ leak = leaky_layout.rows.of(leaky["3"], "transpose")
 fig, axes = show.axes(1, 3, width=8.0, height=2.6)
 pictures = (data[: 3 * d].mT, in_add[: 3 * d].mT, in_transpose[: 3 * d].mT)
 for axis, title, picture in zip(axes, ("operands", "rows of add", "rows of transpose"), pictures, strict=True):
-    axis.imshow(picture, cmap="RdBu_r", vmin=-2, vmax=2)
+    axis.imshow(picture, cmap=show.SIGNED, vmin=-2, vmax=2)
     axis.set(title=title, xlabel="scratchpad column", ylabel="row", xticks=range(0, 3 * d, d), yticks=range(d))
     axis.grid(False)
 show.figure(
     fig,
     name="routing",
     caption="The scratchpad after step 2, with A, B and the old content of c side by side, and the rows of two blocks "
-    "after step 3: A and B arrive at `add`, nothing at `transpose`. Blue is negative, red positive.",
+    "after step 3: A and B arrive at `add`, nothing at `transpose`. Orange is negative, blue positive.",
     alt="Three small coloured matrices. The first holds A, B and a block of ones side by side. The second holds A and "
     "B. The third is empty.",
 )

@@ -184,7 +184,7 @@ first_command = 1 + cells
 # %%
 fig, axes = show.axes(1, 2, width=9.5, height=4.6, sharey=True)
 for axis, picture, title in zip(axes, (loaded, final), ("at the start", f"after {steps} cycles"), strict=True):
-    draw_state(axis, picture, machine.rows)
+    draw_state(axis, picture, machine.rows, cmap=show.SIGNED)
     for edge in (0.5, first_command - 0.5):
         axis.axvline(edge, color="black", linewidth=1.2)
     axis.set_title(f"{title}: scratchpad | memory | commands", fontsize=9)
@@ -192,12 +192,11 @@ show.figure(
     fig,
     name="input",
     caption="The paper's first figure, drawn from a real input: the state that the loop acts on, rows named at the "
-    "left. Blue is -1, white 0, red +1. Thick lines part the scratchpad column, the memory and the commands. Only the "
-    "first two parts differ between the two pictures.",
+    "left. Orange is -1, blank 0, blue +1. Thick lines part the scratchpad column, the memory and the commands. Only "
+    "the first two parts differ between the two pictures.",
     alt="Two coloured matrices side by side with named row blocks. Commands fill the top right, memory bits the "
     "middle, encodings the bottom; after the run the scratchpad column on the left is filled and some memory bits "
     "have changed.",
-    photo=True,
 )
 
 # %% [markdown]

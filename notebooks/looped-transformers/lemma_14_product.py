@@ -13,7 +13,8 @@
 # A network that is to run programs on matrices must multiply them. The layers of a transformer mostly add things up and
 # move them. But a product of two numbers that both come from the input does stand in the scores of attention. The score
 # of two columns is an inner product, and so, if the columns are those of $M=[A\ B]$, the scores are
-# $z_{ij}=(M^\top M)_{ij}$, among them all entries of $A^\top B$. But they are inside a softmax, which takes
+# $z_{ij}=(M^\top M)_{ij}$, among them all entries of $A^\top B$. For $A=2$ and $B=3$, for example, $M=(2\ \,3)$ and
+# $M^\top M=\begin{pmatrix}4&6\\6&9\end{pmatrix}$, which holds the product 6. But they are inside a softmax, which takes
 # exponentials and divides by their sum. How can they be got out?
 #
 # Where all scores are small, $e^{cz}\approx 1+cz$, and the softmax is linear in them. The block multiplies the scores

@@ -158,18 +158,17 @@ show.figure(
 fig, axis = show.axes(width=8, height=4.6)
 stream = torch.stack([moment.state[0] for moment in moments])  # the scratchpad column, moment by moment
 shown = [name for name in blocks if name not in ("command", "memory", "encoding")]
-draw_state(axis, stream, machine.rows, shown)
+draw_state(axis, stream, machine.rows, shown, cmap=show.SIGNED)
 axis.set_xticks(range(11), ["start", *range(1, 11)])
 axis.set_xlabel("after layer")
 show.figure(
     fig,
     name="scratchpad",
-    caption="The scratchpad column in the same cycle, from layer to layer. Blue is -1, white 0, red +1. The operands "
-    "are read (2), one is negated (3, 4), the difference replaces the other (5); its place is taken by the flag (7), "
-    "and the counter moves on (8).",
+    caption="The scratchpad column in the same cycle, from layer to layer. Orange is -1, blank 0, blue +1. The "
+    "operands are read (2), one is negated (3, 4), the difference replaces the other (5); its place is taken by the "
+    "flag (7), and the counter moves on (8).",
     alt="Coloured bits of the scratchpad's rows against the ten layers: the instruction appears at layer 1, two "
     "operands at layer 2, one of them vanishes at layer 5, the other at layer 7, and the counter changes at layer 8.",
-    photo=True,
 )
 
 # %% [markdown]

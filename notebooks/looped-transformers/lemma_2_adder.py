@@ -136,10 +136,15 @@ show.figure(
 #
 # <details><summary>Proof that noise grows as 2δ(2ⁱ - 1)</summary>
 #
-# A bit that is wrong by $\delta$ changes $s$ by $2^k\delta/2$. As a function of $s$, the sum of the windows has slope 0
-# or $\pm1$ everywhere. If all input bits are right within $\delta$, bit $i$ of the sum is therefore right within
-# $2\,\delta\,(2^i-1)$. Can the error be this large? Where $s$ is at the end of a window, the slope on one side is
-# $\pm1$, so the result changes at once. Adding 0 to $2^N - 1$ puts $s$ at the end of a window in every bit, and the
+# The bits here are $\pm1$. In $s$, bit $j$ of a number is worth $2^{j-1}$ where it is 1 and nothing where it is $-1$,
+# so it adds $2^{j-1}\frac{a_j+1}2$. If $a_j$ is wrong by $\delta$, $s$ is therefore wrong by $2^{j-2}\delta$. Over the
+# lowest $i$ bits of both numbers this makes at most $2\sum_{j=1}^i2^{j-2}\delta=(2^i-1)\delta$. As a function of $s$,
+# the sum of the windows has slope 0 or $\pm1$ everywhere, so it is wrong by no more than $s$. It takes the values 0 and
+# 1, and the layer puts out twice this sum minus 1, because bits leave as $\pm1$. This gives the factor 2: bit $i$ of
+# the sum is right within $2\,\delta\,(2^i-1)$.
+#
+# Can the error be this large? Where $s$ is at the end of a window, the slope on one side is $\pm1$, so the result
+# changes at once. Adding 0 to $2^N-1$ puts $s$ at the end of a window in every bit, and for small $\delta$ the
 # bound is attained with equality.
 #
 # </details>
@@ -253,10 +258,10 @@ show.figure(
 #
 # ## How we checked
 # We compare every bit with integer addition modulo $2^d$. A solver settles the sum for numbers of every length: the
-# units of bit $i$ depend on $i$ only through $h=2^i$, so we read them from a built layer and ask z3 one question in
-# which $h$ is a variable. As a control we drop the window that begins at $3h$. A sum can reach this window only where
-# both numbers have a 1 in the same place, so the reduced layer should be wrong for some such pairs and for no other
-# pairs.
+# units of bit $i$ depend on $i$ only through $h=2^{i-1}$, the value of this bit, so we read them from a built layer and
+# ask z3 one question in which $h$ is a variable. As a control we drop the window that begins at $3h$. A sum can reach
+# this window only where both numbers have a 1 in the same place, so the reduced layer should be wrong for some such
+# pairs and for no other pairs.
 
 # %%
 claim = Claim("looped-transformers/lemma-2")

@@ -108,10 +108,10 @@ def draw_access(kind: str, axes: list) -> None:
     order = [row for name in ("memory", "scratch", "buffer") for row in rows[name]]
     after = access(kind).dense(state, inverse_temperature)
     for axis, picture, title in zip(axes, (state, after), ("before", f"after the {kind}"), strict=True):
-        axis.imshow(picture[:, order].mT, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+        axis.imshow(picture[:, order].mT, aspect="auto", cmap=show.SIGNED, vmin=-1, vmax=1)
         axis.set_yticks([height * (k + 0.5) - 0.5 for k in range(3)], ["memory", "scratch", "buffer"])
         axis.set(title=title, xlabel="column")
-        axis.axvline(target, color="#E69F00", linewidth=1, linestyle=":")
+        axis.axvline(target, color="0.35", linewidth=1, linestyle=":")
 
 
 # %% [markdown]
@@ -139,11 +139,10 @@ show.figure(
     fig,
     name="read",
     caption=f"A read of column {target} (dotted). Left: every column attends to itself, but columns 0 and {target} "
-    "share their attention evenly. Right: the content of the column appears in the scratchpad. Blue is -1, white 0, "
-    "red +1.",
+    "share their attention evenly. Right: the content of the column appears in the scratchpad. Orange is -1, blank "
+    "0, blue +1.",
     alt=f"Three images: a diagonal attention matrix with four half weights at columns 0 and {target}; the state "
     "before; and the state after the read, which differs in one block of column 0.",
-    photo=True,
 )
 
 # %% [markdown]
@@ -168,10 +167,9 @@ for axis in axes:
 show.figure(
     fig,
     name="write",
-    caption=f"A write to column {target} (dotted): the scratchpad's content replaces the column's. Blue is -1, "
-    "white 0, red +1.",
+    caption=f"A write to column {target} (dotted): the scratchpad's content replaces the column's. Orange is -1, "
+    "blank 0, blue +1.",
     alt=f"Two images: the state before, and the state after the write, which differs in one block of column {target}.",
-    photo=True,
 )
 
 # %% [markdown]

@@ -92,7 +92,7 @@ fig, axis = show.axes(width=8, height=3.4)
 edge = 0
 for layer in written["layers"]:
     unit, row, value = np.array(layer["W1"]["entries"]).reshape(-1, 3).T
-    axis.scatter(edge + unit, row, s=1, c=np.sign(value), cmap="coolwarm", vmin=-1.5, vmax=1.5)
+    axis.scatter(edge + unit, row, s=1, c=np.sign(value), cmap=show.SIGNED, vmin=-1, vmax=1)
     edge += layer["W1"]["shape"][0]
     axis.axvline(edge, color="grey", linewidth=0.8)
 axis.invert_yaxis()
@@ -100,11 +100,10 @@ axis.set(xlabel="hidden unit, layer by layer", ylabel="row of the state")
 show.figure(
     fig,
     name="weights",
-    caption="The entries of $W_1$ that are not zero in all layers, side by side, read from the JSON file. Red is "
-    "positive, blue negative.",
+    caption="The entries of $W_1$ that are not zero in all layers, side by side, read from the JSON file. Blue is "
+    "positive, orange negative.",
     alt="Points in as many upright bands as there are layers. They form a few short diagonals, staircases and lines; "
     "nearly all of the area is empty.",
-    photo=True,
 )
 
 # %% [markdown]

@@ -318,9 +318,9 @@ show.figure(
     name="exact-domain",
     caption="The least temperature from which on every step is exact. With one adder it grows by $\\frac12\\ln 2$ a "
     f"bit, with two by up to twice that. The laws are those for $n={small}$, and end where float64 rounds the noise "
-    "away. In float32 nothing is exact beyond the last cross.",
+    "away. In float32 nothing is exact beyond the last mark of its line.",
     alt="Rising lines of least temperature against bits, from about 3 to 18: the four-layer machine along the lower "
-    "law, the ten-layer machine mostly between the two laws; crosses for float32 end at 23 bits.",
+    "law, the ten-layer machine mostly between the two laws; the line for float32 ends at 23 bits.",
 )
 
 # %% [markdown]

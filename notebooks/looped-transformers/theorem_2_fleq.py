@@ -113,7 +113,7 @@ layout = machine.layout
 state = layout.pack(program)
 drawn = layout.drawing()
 fig, axis = show.axes(width=7.0, height=6.4)
-draw_state(axis, state, drawn, limit=2.0)
+draw_state(axis, state, drawn, limit=2.0, cmap=show.SIGNED)
 for edge in (layout.scratch, layout.first_instruction):
     axis.axvline(edge - 0.5, color="k")
 axis.tick_params(axis="y", labelsize=7)

@@ -2,33 +2,12 @@
 # # Proposition 2 · One shared context: the bound on the rank is tight
 # *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E.*
 #
-# A layer of attention with $H$ heads reads examples: a *context* $E^{(t)}$ of $n$ tokens, the rows of a matrix, and a
-# query, for $t=1,\dots,T$. Each head takes an average of the tokens, with softmax weights that its keys and queries
-# make from the query. The $H$ averages, side by side, are row $t$ of a matrix $Z$, and the outputs are linear in $Z$,
-# so that its rank bounds the number of labels that can be met at will. Theorem 1 builds keys and queries for which the
-# rank is as large as $H(n-1)+1$, if they are wide enough. Could others give more? If all examples look at the same
-# tokens, a layer has less to tell them apart by than its width suggests, and the answer is no.
-#
-# <!-- claim memorization/proposition-2 -->
-# <blockquote>
-#
-# **Proposition 2 (One shared context: the bound is tight)** *Section 4.2; Appendix E*
-#
-# If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries.
-#
-# **In the paper's proof.** $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
-#
-# **Corrected.** It has the null vector $\mathbf 1_n$; a matrix of $T$ rows and $n$ columns has no eigenvalues.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$, where a row of $\Theta$ holds the softmax
-# weights of all heads. Each head's weights sum to 1. So the difference of two heads' sums is zero on every row: the
-# $H-1$ vectors with $\mathbf 1_n$ in the place of the first head and $-\mathbf 1_n$ in that of another are null
-# vectors of $\Theta$, and $\mathrm{rank}\,Z \le Hn - (H - 1)$, whatever the weights.
+# Two heads look at the same two tokens, for every question that we ask. Each head can only return an average of these
+# tokens. How many answers can such a layer store, if we may choose any labels? More heads help, but each new head helps
+# a little less than we might hope, because all heads have one thing in common: their weights sum to 1.
 
 # %%
+import numpy as np
 import torch
 
 from attention_theory.memorization.attention import (
@@ -54,6 +33,86 @@ from attention_theory.numerics import numerical_rank
 from attention_theory.randomness import normal
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Let the two tokens be $(1,2)$ and $(3,4)$. For some question, the first head has the weights $\frac34,\frac14$ and the
+# second head the weights $\frac12,\frac12$. The heads return
+#
+# $$\tfrac34(1,2)+\tfrac14(3,4)=(1.5,\,2.5),\qquad\tfrac12(1,2)+\tfrac12(3,4)=(2,\,3).$$
+#
+# Written as one row, $(1.5,2.5,2,3)$, this has four entries. Yet they are not free: whatever the weights are, the
+# second entry exceeds the first by 1, and the fourth exceeds the third by 1. Therefore the entries times $(-1,1,1,-1)$
+# always sum to 0, and four questions give at most three independent rows. A linear read-out stores any three labels, if
+# the weights differ enough, but not any four.
+#
+# The same step as a product of matrices: we put the tokens into a matrix $E$, and one copy of $E$ per head on the
+# diagonal.
+
+# %%
+weights = [[0.75, 0.25, 0.5, 0.5]]
+blocks = [[1, 2, 0, 0], [3, 4, 0, 0], [0, 0, 1, 2], [0, 0, 3, 4]]
+averages = (torch.tensor(weights) @ torch.tensor(blocks, dtype=torch.float32)).tolist()
+parts = (
+    (weights, 0.3, 1.7, 1.0, "row of Θ"),
+    (blocks, 5.2, 0.7, 4.0, "E once per head"),
+    (averages, 10.0, 1.7, 4.0, "row of Z"),
+)
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.1)
+for values, x, y, largest, name in parts:
+    cell = 0.75 if len(values) > 1 else 0.95
+    schematic.matrix(axis, [[0.6 * value / largest for value in row] for row in values], (x, y), cell, name)
+    for (row, column), value in np.ndenumerate(np.array(values)):
+        place = (x + (column + 0.5) * cell, y + (len(values) - row - 0.5) * cell)
+        schematic.text(axis, place, f"{value:g}", size=9)
+schematic.text(axis, (4.65, 2.15), "×")
+schematic.text(axis, (9.1, 2.15), "=")
+show.figure(
+    fig,
+    name="blocks",
+    caption="The weights of two heads, the tokens once per head, and the two averages.",
+    alt="A row 0.75, 0.25, 0.5, 0.5, times a four by four matrix with the blocks 1, 2, 3, 4 on its diagonal and zeros "
+    "elsewhere, is the row 1.5, 2.5, 2, 3.",
+)
+
+# %% [markdown]
+# We see two separate averages, side by side. The matrix in the middle is written $I_2\otimes E$. In general the
+# *Kronecker product* $A\otimes B$ replaces each entry $a_{ij}$ of $A$ by the block $a_{ij}B$:
+#
+# $$\begin{pmatrix}1&0\\0&1\end{pmatrix}\otimes\begin{pmatrix}1&2\\3&4\end{pmatrix}
+# =\begin{pmatrix}1&2&0&0\\3&4&0&0\\0&0&1&2\\0&0&3&4\end{pmatrix}.$$
+#
+# ### The letters
+# A layer of attention with $H$ heads reads examples $t=1,\dots,T$. An example is a *context* $E^{(t)}$, whose rows are
+# $n$ tokens of width $d$, and a query. From the query, the keys and queries of head $h$ make $n$ softmax weights, which
+# are row $t$ of the matrix $\Theta_h$. The blocks $\Theta_1,\dots,\Theta_H$ side by side are $\Theta$. The $H$
+# averages, side by side, are row $t$ of the matrix $Z$. The outputs are linear in $Z$, so its rank bounds the number of
+# labels that can be met at will. We write $d_h$ for the width of keys and queries, $\mathbf 1_n$ for a column of $n$
+# ones, and $I_H$ for the identity. Theorem 1 builds keys and queries for which the rank is $H(n-1)+1$, if $d_h\ge n$.
+# In the example this is $2\cdot1+1=3$. Could other heads give more?
+#
+# <!-- claim memorization/proposition-2 -->
+# <blockquote>
+#
+# **Proposition 2 (One shared context: the bound is tight)** *Section 4.2; Appendix E*
+#
+# If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries.
+#
+# **In the paper's proof.** $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
+#
+# **Corrected.** It has the null vector $\mathbf 1_n$; a matrix of $T$ rows and $n$ columns has no eigenvalues.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$. Each head's weights sum to 1, so the difference
+# of two heads' sums is zero on every row: the $H-1$ vectors with $\mathbf 1_n$ in the place of the first head and
+# $-\mathbf 1_n$ in that of another are null vectors of $\Theta$. In the example there is one such vector,
+# $(1,1,-1,-1)$, and $0.75+0.25-0.5-0.5=0$. Therefore $\mathrm{rank}\,Z\le\mathrm{rank}\,\Theta\le Hn-(H-1)=H(n-1)+1$,
+# whatever the weights.
 
 # %% tags=["parameters"]
 sizes = [[3, 4], [4, 6], [5, 8]]  # pairs (H, n), each at least 2

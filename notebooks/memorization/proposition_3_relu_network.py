@@ -84,7 +84,11 @@ print(f"{T} examples with one output, where the folded network has {small[1]} pa
 # %% [markdown]
 # ## The fold
 # The constant prefix $c$ contributes $W_1 c$ to every hidden unit, so it is *added* to the bias. The paper subtracts
-# it, and transposes both weight matrices, which their shapes do not allow.
+# it, and transposes both weight matrices, which their shapes do not allow. With two hidden units and the input $[5;x]$,
+# for example,
+#
+# $$\begin{pmatrix}1&2\\3&4\end{pmatrix}\begin{pmatrix}5\\x\end{pmatrix}+b_1'
+# =\begin{pmatrix}2\\4\end{pmatrix}x+\Bigl(b_1'+\begin{pmatrix}5\\15\end{pmatrix}\Bigr).$$
 #
 # <details><summary>Proof of Proposition 3, with the fold as it must be</summary>
 #

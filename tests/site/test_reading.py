@@ -85,9 +85,17 @@ def test_the_scoreboard_is_filtered_and_its_address_says_so(light: Any) -> None:
     assert rows.count() < every
 
 
-def test_a_box_that_goes_on_says_so_until_its_end(phone: Any) -> None:
-    phone.open("generated/scoreboard.html")
-    box = phone.page.locator(".pst-scrollable-table-container.goes-on").first
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        ("generated/scoreboard.html", ".pst-scrollable-table-container"),
+        ("notebooks/bridges/learning_hyper_attention.html", "div.cell_input pre"),
+        ("notebooks/bridges/learning_hyper_attention.html", "mjx-container"),
+    ],
+)
+def test_a_box_that_goes_on_says_so_until_its_end(phone: Any, page: str, kind: str) -> None:
+    phone.open(page)
+    box = phone.page.locator(f"{kind}.goes-on:visible").first
     assert box.get_attribute("tabindex") == "0"
     box.evaluate("e => { e.scrollLeft = e.scrollWidth; e.id = 'tried'; }")
     phone.page.wait_for_function("!document.getElementById('tried').classList.contains('goes-on')")

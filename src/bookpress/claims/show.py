@@ -30,6 +30,8 @@ from bookpress.claims.panel import markdown_table, set_powers, set_truth
 
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+#: For a sign, as in book/static/instruments/instruments.css: blue is +1, vermilion -1, and white 0.
+SIGNED = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [COLOURS[1], "white", COLOURS[0]])
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 #: Full, dashed, dash-dotted, dotted, long, with two dots, and mixed: lengths of ink and gap in line widths.
 DASHES: tuple[Any, ...] = (

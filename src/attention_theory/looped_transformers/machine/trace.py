@@ -46,7 +46,12 @@ def trace(
 
 
 def draw_state(
-    axis: Any, state: Float[Tensor, "columns rows"], rows: Rows, blocks: Sequence[str] | None = None, limit: float = 1.0
+    axis: Any,
+    state: Float[Tensor, "columns rows"],
+    rows: Rows,
+    blocks: Sequence[str] | None = None,
+    limit: float = 1.0,
+    cmap: Any = "RdBu",
 ) -> Any:
     """Draw a state as the paper writes it, rows down and columns across, each block of rows named at the left.
 
@@ -56,6 +61,7 @@ def draw_state(
         rows: its named rows.
         blocks: the blocks to show, all unless given.
         limit: the colours run from ``-limit`` to ``limit``.
+        cmap: matplotlib's colour map or its name; negative entries are red and positive ones blue unless given.
 
     Returns:
         The matplotlib image, for a colour bar.
@@ -63,7 +69,7 @@ def draw_state(
     shown = list(rows.blocks) if blocks is None else list(blocks)
     order = [row for name in shown for row in rows[name]]
     picture = state[:, order].mT.detach().cpu().numpy()
-    image = axis.imshow(picture, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    image = axis.imshow(picture, aspect="auto", cmap=cmap, vmin=-limit, vmax=limit, interpolation="nearest")
     edges = [0]
     for name in shown:
         edges.append(edges[-1] + len(rows[name]))
