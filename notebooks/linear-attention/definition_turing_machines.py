@@ -172,6 +172,7 @@ def verdict(text, word, steps):
     return parse_machine(text).decide(word, len(word) + 3, steps, start=1)
 
 
+# %%
 words = ["0" * digits for digits in range(1, 9)]
 bounded = {word: verdict(counter, word, p(counter, word)) for word in words}
 unbounded = {word: verdict(counter, word, 2000) for word in words}
