@@ -254,18 +254,23 @@ teacher = random_heads(1, width, source)
 fresh = gaussian_tokens(50, 7, width)
 
 
+# %%
 def zero_loss_fits(tokens, heads):
-    """The fits of loss zero: their number, distances of p and largest output gap to the teacher on fresh inputs."""
-    labels = mhla(teacher, tokens)
-    begin = random_heads(heads, width, source, models=(starts,))
-    fits = fit_many(certificate_features(tokens), labels, begin, steps=300)
-    zero = fits.losses < 1e-18
-    kept = Heads(fits.heads.values[zero], fits.heads.queries[zero])
-    outputs = coefficients(kept) @ certificate_features(fresh).mT
+    """The fits of loss zero from so many starts, and from so many more until there are three, with all that follows."""
+    labels, features = mhla(teacher, tokens), certificate_features(tokens)
+    kept, others = [], []
+    while sum(len(one.values) for one in kept) < 3 and len(kept) < 20:
+        fits = fit_many(features, labels, random_heads(heads, width, source, models=(starts,)), steps=300)
+        zero = fits.losses < 1e-18
+        kept.append(Heads(fits.heads.values[zero], fits.heads.queries[zero]))
+        others.append(fits.losses[~zero])
+    models = Heads(torch.cat([one.values for one in kept]), torch.cat([one.queries for one in kept]))
+    outputs = coefficients(models) @ certificate_features(fresh).mT
     return {
-        "models": kept,
-        "others": fits.losses[~zero],
-        "distances": distance(kept, teacher),
+        "models": models,
+        "others": torch.cat(others),
+        "reached": len(models.values) / (len(kept) * starts),
+        "distances": distance(models, teacher),
         "gap": relative_error(outputs, mhla(teacher, fresh).mT.expand_as(outputs)),
     }
 
@@ -285,8 +290,8 @@ show.table(
         for (count, heads), result in found.items()
         for one in [certificates[count]]
     ],
-    caption=f"Minimisers against the teacher, d = 2, ψ = 6, {starts} starts each: the largest distance and the largest "
-    "relative gap of outputs. The last column is of the fits that were not kept.",
+    caption=f"Minimisers against the teacher, d = 2, ψ = 6, from {starts} starts or more: the largest distance and "
+    "the largest relative gap of outputs. The last column is of the fits that were not kept.",
 )
 
 # %%
@@ -354,7 +359,7 @@ for heads in (1, all_heads):
     claim.control.at_most(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max(), 1e-11)
     claim.control.at_most(f"N = 3, {heads} head(s): largest output gap", result["gap"], 1e-11)
     claim.number(f"N = 3, {heads} head(s): largest distance of p", result["distances"].max())
-claim.number(f"N = 6, 1 head: fits that reach zero, of {starts}", len(found[6, 1]["distances"]))
+claim.number("N = 6, 1 head: fraction of fits that reach zero", found[6, 1]["reached"])
 claim.certified("d = 3, N = ψ: one model, whatever the teacher and the heads", certify_identified(3))
 claim.verdict()
 
