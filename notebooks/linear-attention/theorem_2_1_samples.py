@@ -113,13 +113,14 @@ show.figure(
 # as $N^{-2/7}$. Under our condition the sum $\frac1\epsilon(d^4+\log\frac1\delta)$ is right. Its proof by "classical
 # results in VC theory" does not apply: the squared loss is unbounded.
 #
-# <details><summary>Slips (4)</summary>
+# <details><summary>Slips (5)</summary>
 #
 # - Eq. 33 ends with a training loss of at most $\varepsilon$, for any labels at all. The text before it has
 #   $\varepsilon$ above the smallest loss; with exact least squares the two are equal, and Eq. 32 holds without
 #   $\varepsilon$.
 # - The second line of Eq. 33 lacks $e_a^\top$.
 # - The minimum over $\Omega_H$ in Eq. 3 is an infimum, which no model need reach (see Eq. 13).
+# - Section 3 says that the algorithm can recover "the optimal parameter". It finds one of many.
 # - Eqs. 12 and 31 have indices from $00$ to $dd$; they run over $d$ values. The number of coefficients that data can
 #   determine is $d\,\psi = d^3(d+1)/2$.
 #
