@@ -94,7 +94,7 @@ from attention_theory.validation import require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
-configurations = 1000  # random one-step configurations, at least 1
+configurations = 1000  # random one-step configurations, at least 100
 states = 3  # states of the machines, at least 2
 letters = 2  # letters, at least 2 (the paper writes two)
 window = 6  # cells of the tape, at least 5, so that some cell is not next to the head
@@ -102,7 +102,7 @@ steps = 6  # steps of the longer runs, at least 2
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(configurations=(configurations, 1, None), states=(states, 2, None), letters=(letters, 2, None))
+require(configurations=(configurations, 100, None), states=(states, 2, None), letters=(letters, 2, None))
 require(window=(window, 5, None), steps=(steps, 2, None), seed=(seed, 0, None))
 
 # %% [markdown]

@@ -99,6 +99,83 @@ claim.misprint.equal("appending the output of the step before: tokens as by hand
 claim.verdict()
 
 # %% [markdown]
+# ## A circuit for every length
+# The loop applies one layer to inputs of growing length. That is possible because the heads fix a circuit for each
+# length.
+#
+# <!-- claim linear-attention/remark-uniform-circuits -->
+# <blockquote>
+#
+# **Section 2 remark (One set of heads, a circuit for every length)** *Section 2*
+#
+# **The paper states.** Note that $\mathrm{MHLA}_\Theta$ is a uniform circuit family: it can take inputs of any length
+# dimension $n$ and fixed embedding dimension $d$. It is uniform in the sense that there is a polynomial time algorithm
+# that maps from the parameters $\Theta$ to the circuit that processes inputs of length $n$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The circuit for the last column has fewer than $4Hd(n + d)$ gates with two inputs.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# We write the circuit down, gate by gate. A gate multiplies or adds two earlier wires, or multiplies a wire by a
+# weight. The first wires are the entries of the tokens.
+
+
+# %%
+def circuit(heads, n):
+    """The gates of the layer at n tokens, and the wires of its outputs."""
+    gates, d = [], heads.width
+
+    def gate(*parts):
+        gates.append(parts)
+        return n * d + len(gates) - 1
+
+    def total(wires):
+        return wires[0] if len(wires) == 1 else gate("+", total(wires[:-1]), wires[-1])
+
+    token, outputs = [[t * d + j for j in range(d)] for t in range(n)], [[] for _ in range(heads.out)]
+    for value, query in zip(heads.values.tolist(), heads.queries.tolist(), strict=True):
+        asked = [total([gate("w", row[j], token[-1][j]) for j in range(d)]) for row in query]
+        scores = [total([gate("*", wire, one) for wire, one in zip(here, asked, strict=True)]) for here in token]
+        sums = [total([gate("*", token[t][j], scores[t]) for t in range(n)]) for j in range(d)]
+        for output, row in zip(outputs, value, strict=True):
+            output.append(total([gate("w", row[j], sums[j]) for j in range(d)]))
+    return gates, [total(wires) for wires in outputs]
+
+
+# %%
+def through(gates, outputs, entries):
+    """The outputs of a circuit."""
+    wires = list(entries)
+    for kind, first, second in gates:
+        left = first if kind == "w" else wires[first]
+        wires.append(left + wires[second] if kind == "+" else left * wires[second])
+    return [wires[at] for at in outputs]
+
+
+draws = generator(seed)
+two = Heads(*(torch.randint(-3, 4, (2, 3, 3), generator=draws).double() for _ in range(2)))
+by_circuit, by_other, sizes = 0, 0, {}
+for n in range(1, 9):
+    entries = torch.randint(-3, 4, (n, 3), generator=draws).double()
+    gates, outputs = circuit(two, n)
+    sizes[f"n = {n}"] = len(gates) / (4 * 2 * 3 * (n + 3))
+    by_circuit += through(gates, outputs, entries.flatten().tolist()) == mhla(two, entries).tolist()
+    longer = torch.cat([torch.ones(1, 3, dtype=torch.float64), entries])
+    by_other += through(gates, outputs, longer.flatten().tolist()) == mhla(two, longer).tolist()
+
+# %%
+claim = Claim("linear-attention/remark-uniform-circuits")
+claim.equal("lengths at which the circuit gives the layer's outputs, of 8", by_circuit, 8)
+claim.below("gates over 4 H d (n + d)", sizes, 1)
+claim.control.equal("lengths at which it does for an input of one token more", by_other, 8)
+claim.verdict()
+
+# %% [markdown]
 # ## The history
 # What a run has written is kept, step by step.
 #
@@ -175,6 +252,59 @@ claim.control.equal("the same with one row fewer than letters", unlike["crowded"
 claim.verdict()
 
 # %% [markdown]
+# Positions are unit vectors as well, and an embedding can hold what a circuit has computed.
+#
+# <!-- claim linear-attention/remark-embeddings -->
+# <blockquote>
+#
+# **Section 5 remark (Positions as unit vectors, and circuits in an embedding)** *Section 5, after Lemma 2.2*
+#
+# **The paper states.** We adopt a naive embedding scheme that represents different letters in an alphabet as orthogonal
+# unit vectors. This makes it easy to contrive embedding schemes that incorporate arbitrary polynomial-sized circuits
+# which could compute whether $x\in\mathcal L(M)$. Moreover, we adopt positional encodings that are simply orthogonal
+# unit vectors. Thus, in order to give each of $T$ tokens a unique ID, we would require $O(T)$ dimensional positional
+# embeddings.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** For orthogonal vectors it is $T$ exactly. An ID that is unique, and not orthogonal to the
+# others, needs only $\log_2T$ rows of $\pm1$, but then a look-up finds other tokens also.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# As an example we take words of six letters 0 and 1, and ask whether the number of ones is odd. The embedding computes
+# it with one gate for each letter, and sets it into the last token. One head then has to copy it.
+
+# %%
+every = torch.cartesian_prod(*[torch.tensor([0, 1])] * 6)
+parity = torch.zeros(len(every), dtype=torch.int64)
+for letter in every.mT:
+    parity = parity ^ letter
+embedded = torch.zeros(len(every), 7, 5, dtype=torch.float64)  # rows: the letter, the parity, the last token
+embedded[:, :6, :2] = one_hot(2)[every]
+embedded[:, 6, 2:4], embedded[:, 6, 4] = one_hot(2)[parity], 1
+keep = torch.diag(torch.tensor([0.0, 0, 1, 1, 0], dtype=torch.float64))[None]
+last = torch.diag(torch.tensor([0.0, 0, 0, 0, 1], dtype=torch.float64))[None]
+without = embedded.clone()
+without[:, 6, 2:4] = 0
+right = {
+    name: (mhla(Heads(keep, last), tokens)[:, 2:4] == one_hot(2)[parity]).all(dim=1).sum()
+    for name, tokens in (("with", embedded), ("without", without))
+}
+
+# %%
+ranks = {f"T = {count}": int(torch.linalg.matrix_rank(one_hot(count))) for count in range(1, 13)}
+claim = Claim("linear-attention/remark-embeddings")
+claim.equal("rank of T positions", ranks, {f"T = {count}": count for count in range(1, 13)})
+claim.control.equal("one row fewer: largest product of two unit vectors", unlike["crowded"], 0)
+claim.equal("parity in the embedding: words that one head answers", right["with"], len(every))
+claim.control.equal("the same head without it", right["without"], len(every))
+claim.verdict()
+
+# %% [markdown]
 # ## Rounding
 # In the paper a vector is rounded to the unit vector of its largest entry. Between two letters this is right as long as
 # the error has squared norm below $1/2$: the worst error takes from one entry and gives to another in equal parts.
@@ -190,10 +320,10 @@ claim.verdict()
 #
 # **As printed.** Over all rows,
 #
-# $$\mathrm{Round}(v) = e_j , \quad j = \arg\max_i v_i ,$$
+# $$\mathrm{Round}(v) = e_j , \quad j = \arg\max_i v_i .$$
 #
-# which never returns the empty value that the construction of Appendix C needs, and of a token with several attributes
-# keeps one.
+# A definition is not false. This one does not fit what it is for: it never returns the empty value that the
+# construction of Appendix C needs, and of a token with several attributes it keeps one.
 #
 # **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
 # (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters

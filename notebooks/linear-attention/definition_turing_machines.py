@@ -20,14 +20,10 @@
 #
 # **Definition (Machines and the words they accept)** *Section 5*
 #
-# **As printed.** $\delta$ is defined on $\mathcal{Q} \times \Sigma$. That leaves out the blank, which a machine reads
-# at the end of its word, and every other letter that it may write.
-#
-# **Corrected.** A Turing machine $M$ has states $\mathcal{Q}$ with $q_{start}, q_{accept}, q_{reject}$, letters $\Sigma
-# \subseteq \Gamma$ and a transition function $\delta: \mathcal{Q} \times \Gamma \to \mathcal{Q} \times \Gamma \times
-# \{L, R\}$. The language $A_{TM}$ holds the pairs $(M, x)$ for which $M$ reaches $q_{accept}$ on the word $x$.
-#
-# On $\mathcal{Q} \times \Gamma$.
+# **The paper states.** Let $\delta:\mathcal Q\times\Sigma\to\mathcal Q\times\Sigma\times\{L/R\}$ be a transition
+# function. Typically there is also a tape alphabet $\Gamma$ for which the input alphabet $\Sigma$ is a subset. Let
+# $M=\{\delta,\Sigma,\Gamma,\mathcal Q,q_{start},q_{accept},q_{reject}\}$ be a TM. Let $x\in\Sigma^*$ be all strings in
+# the alphabet $\Sigma$. Then let $A_{TM}$ be the language $A_{TM}=\{(M,x)\mid M\text{ accepts }x\}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -107,19 +103,94 @@ agreeing = sum(
 show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
 
 # %% [markdown]
-# The changed machine, one transition of which stays odd, must come to another verdict on 11. In the paper $\delta$ has
-# rules for the letters of the input $\Sigma$ alone, here for 1. Of the three letters that `even` reads on 11 the last
-# one is the blank, for which there would be none.
+# The changed machine, one transition of which stays odd, must come to another verdict on 11. The paper defines $\delta$
+# on $\mathcal{Q}\times\Sigma$, and lists a $\Gamma$ as well. We read $\Sigma$ as all letters of the machine, the blank
+# among them, as in Lemma 2.2, which has no $\Gamma$. If $\Sigma$ were the letters of the input alone, here 1, `even`
+# would have no rule for the blank that it reads behind its word.
 
 # %%
 heads_at = [row.index(next(filter(None, row))) for row in followed[:-1]]
-read = [machine.letters[run.letters[step, cell]] for step, cell in enumerate(heads_at)]
+read = {machine.letters[run.letters[step, cell]] for step, cell in enumerate(heads_at)}
 claim = Claim("linear-attention/definition-accept-tm")
 claim.equal("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), len(rows))
 claim.equal("the run of 'even' on 11: cells with the state worked out", agreeing, 16)
 claim.equal("with too few steps the word is undecided", machine.decide("11", 4, 2), "undecided")
-claim.misprint.equal("letters that 'even' reads on 11 and that are not in Σ = {1}", len(set(read) - {"1"}), 0)
+claim.equal("letters that 'even' reads on 11 and that are not in Σ = {1, blank}", len(read - {"1", "_"}), 0)
 claim.control.equal("one transition changed: the verdict on 11", changed.decide("11", 4, 3), "accept")
+claim.verdict()
+
+# %% [markdown]
+# ## Polynomial time
+#
+# <!-- claim linear-attention/definition-bounded-utm -->
+# <blockquote>
+#
+# **Definition (The universal machine with polynomial time)** *Section 5*
+#
+# **The paper states.** A UTM is a recognizer for the language $A_{TM}$. Let $A_{TM}\cap P$ be the language of input
+# pairs $(M,x)$ for TM $M$ and word $x\in\Sigma^*$ such that $M$ decides $x$ in polynomial time. Here, we consider UTM
+# to be the polynomial time decider for $A_{TM}\cap P$.
+#
+# **What is true.** Fix a polynomial $p$. The *$p$-bounded* universal machine decides, in polynomial time, the language
+# of the pairs $(M,x)$ such that $M$ halts on $x$ within $p(|M|,|x|)$ steps and accepts.
+#
+# **What changed.** The paper names no polynomial. The time of $M$ on one word is a number, and every number is below
+# some polynomial, so to the letter every pair that halts belongs to the language, and nothing decides that. Lemma 2.2
+# has a bound on the steps, $\hat\Phi$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - $A_{TM}$ is a language and $P$ a class of languages, so they have no intersection.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# To see why a polynomial must be named, take a machine that counts in binary. Its word is a row of zeros, its lowest
+# digit first. It adds 1 until all digits are 1, and accepts. With each further digit it needs more than twice the
+# steps. It halts on every word, and its time on any one word is a number, which is below some polynomial. However, no
+# single polynomial bounds it on all words. We take $p=(|M|+|x|)^2$, where $|M|$ is the number of rules.
+
+# %%
+counter = """
+inc  0 -> back 1 L   # add 1
+inc  1 -> inc 0 R    # carry
+inc  _ -> accept _ S # no digit left
+back 0 -> back 0 L
+back _ -> inc _ R
+"""
+
+
+def p(text, word):
+    """The number of steps that the polynomial allows."""
+    return (sum("->" in line for line in text.splitlines()) + len(word)) ** 2
+
+
+def verdict(text, word, steps):
+    """The verdict of a machine on a word within so many steps, from the cell behind a blank."""
+    return parse_machine(text).decide(word, len(word) + 3, steps, start=1)
+
+
+# %%
+words = ["0" * digits for digits in range(1, 9)]
+bounded = {word: verdict(counter, word, p(counter, word)) for word in words}
+unbounded = {word: verdict(counter, word, 2000) for word in words}
+show.table(
+    ["digits", "p", "within p steps", "within 2000 steps"],
+    [[len(word), p(counter, word), bounded[word], unbounded[word]] for word in words],
+)
+
+# %%
+decided = [verdict(text, word, p(text, word)) == due for text, known in by_hand.items() for word, due in known.items()]
+short = sum(bounded[word] == "accept" for word in words[:4])
+halting = [word for word in words if unbounded[word] == "accept"]
+left_out = sum(bounded[word] == "undecided" for word in halting)
+claim = Claim("linear-attention/definition-bounded-utm")
+claim.equal("two machines: words decided within p steps", sum(decided), len(decided))
+claim.equal("the counter: words of up to 4 digits decided within p steps", short, 4)
+claim.equal("the counter: words on which it halts", len(halting), len(words))
+claim.printed.equal("pairs that halt and are not decided within p steps", left_out, 0)
 claim.verdict()
 
 # %% [markdown]

@@ -66,7 +66,7 @@ from attention_theory.linear_attention.experiments.associative_memory import (
 )
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
 from attention_theory.linear_attention.learning.regression import statistics
-from attention_theory.linear_attention.model.features import certificate_features, psi
+from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.linear_attention.model.parameters import (
     antisymmetric_twin,
@@ -170,7 +170,6 @@ without_own = lookup_heads(d)
 # %%
 claim = Claim("linear-attention/task-6-2")
 claim.close("output and corrected form, difference", mhla(teacher, gaussian[0]), corrected)
-claim.equal("number of features ψ", psi(2 * d), 2 * d * d * (2 * d + 1))
 claim.equal("norm of p of the teacher", target.norm(), d)
 claim.at_most("corrected labels, Gaussian: least loss over their power", loss_corrected, 1e-10)
 claim.printed.at_most("labels of Eq. 27, Gaussian: the same", loss_printed, 1e-10)
@@ -235,6 +234,54 @@ claim.control.at_most("antisymmetric twin: distance of the matrices", apart["ant
 eq_16 = distance(unlike["2V"], model, form="printed") / distance(unlike["2V"], model)
 claim.control.equal("distance by Eq. 16 over the distance", eq_16, 1, tolerance=1e-9)
 claim.certified("d = 3: distance 0 exactly where the function is one", certify_distance(3))
+claim.verdict()
+
+# %% [markdown]
+# ### Is it the only distance?
+#
+# <!-- claim linear-attention/remark-distance-metric -->
+# <blockquote>
+#
+# **Section 2.2 remark (Distances that depend on the functions alone)** *Section 2.2*
+#
+# **The paper states.** Comparing distance between the coefficients in $p$-space is essentially the only meaningful
+# metric of distance that is agnostic to the choice of dataset.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** By Corollary 2 every distance between functions is a distance in $p$-space, and each norm there
+# is such a distance. All norms are equivalent, but none is singled out: the norm of Eq. 28, that with the doubled terms
+# of Eq. 16, and the largest difference of the outputs order the same models differently.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# For 200 pairs of models of width 2 we compare the distance of Eq. 28 with two others that need no data: that with the
+# doubled terms of Eq. 16, and the largest difference of the outputs over 2000 inputs of norm 1.
+
+# %%
+apart_from = generator(seed + 1)
+firsts, seconds = (random_heads(1, 2, apart_from, models=(200,)) for _ in range(2))
+unit = torch.randn(2000, 3, 2, generator=apart_from, dtype=torch.float64)
+unit /= unit.norm(dim=(1, 2), keepdim=True)
+rows = coefficients(firsts) - coefficients(seconds)
+largest = (rows @ certificate_features(unit).mT).norm(dim=1).amax(dim=1)
+by_28, by_16 = distance(firsts, seconds), distance(firsts, seconds, form="printed")
+order = by_28.argsort()
+otherwise = {
+    "Eq. 16": (by_16[order].diff() < 0).double().mean(),
+    "outputs": (largest[order].diff() < 0).double().mean(),
+}
+
+# %%
+claim = Claim("linear-attention/remark-distance-metric")
+claim.at_most("largest difference of outputs at norm 1 over the distance", (largest / by_28).max(), 1)
+claim.at_least("smallest such ratio of 200 pairs", (largest / by_28).min(), 0.01)
+for name, fraction in otherwise.items():
+    claim.above(f"neighbours in Eq. 28 that {name} puts in the other order, fraction", fraction, 0)
+claim.control.at_most("antisymmetric twin: distance of the matrices", apart["antisymmetric twin"], 1e-12)
 claim.verdict()
 
 # %% [markdown]

@@ -28,19 +28,45 @@
 #
 # **Figure 2(b) (Training by gradients and the certificate)** *Section 6.2, Figure 2(b)*
 #
-# Models with 1, 2, 4 and 8 heads are trained on the 95% mixture ($\lambda_{\min} = 0.06$) and on orthogonal tables
-# ($\lambda_{\min} = 0$), three runs each. Reported: on the first the distance to the teacher is next to zero, on the
-# second the models end far from it. Steps, rate, start and losses are not given. Here it is so after 2000 steps, and
-# the high bars hang on that number: on orthogonal tables training is slow, and after 8000 steps many runs of one, two
-# and four heads are at the teacher. The high bars are not all minimisers: with one head the teacher is the only
-# minimiser on orthogonal tables, too, so that what is far is stuck or on its way. Minimisers as far as one likes need
-# two heads: the teacher's, and one that orthogonal tables do not show.
+# **The paper states.** We train MHLA models via SGD with 1, 2, 4, and 8 heads. For identifiable data with minimum
+# eigenvalue 0.06, the learned parameters and ground truth parameters are the same in feature space. However, for
+# unidentifiable data with minimum eigenvalue 0, they are far apart in feature space and therefore compute different
+# functions. Error bars are standard error on three different runs.
+#
+# **What is true.** On identifiable data most runs reach the teacher, with every number of heads. On unidentifiable data
+# runs with eight heads end far from it after the shorter training, and many after the longer one. With one, two and
+# four heads this depends on the start and on the length.
+#
+# **What changed.** The paper gives neither steps nor start, and the high bars of one, two and four heads depend on
+# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. What is far from it is
+# stuck or on its way, and does not show that the data leave the function open.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# This page trains many runs in place of three, and asks three questions. Does the figure come out? How sure could three
-# runs be of it? And are the high bars minimisers, of which the certificate speaks, or runs that have not arrived?
+# <!-- claim linear-attention/remark-spurious-solutions -->
+# <blockquote>
+#
+# **Section 6 (Where training converges)** *Section 6, item 2*
+#
+# **The paper states.** We empirically verify the certificate of identifiability provided by Lemma 4.1 on datasets for
+# associative memory with different choices of embeddings, demonstrating convergence to the equivalence class of the
+# true parameters when $\lambda_{\min}(\Lambda_D)>0$ and converging to spurious solutions when
+# $\lambda_{\min}(\Lambda_D)=0$ (Figure 2).
+#
+# **What is true.** Where $\lambda_{\min}>0$, every run whose loss goes to 0 ends at the true parameters. Where
+# $\lambda_{\min}=0$, many runs with eight heads converge to spurious solutions. With one head there is none to converge
+# to.
+#
+# **What changed.** One head has no spurious solution on orthogonal tables. Its runs end at the teacher, or at no
+# minimiser.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# We train many runs in place of three, from two starts and for two lengths, and ask three questions. Does the figure
+# come out whatever the start and the length? Have the runs in the high bars arrived at minimisers, of which the
+# certificate speaks? And could they?
 
 # %%
 from math import inf
@@ -66,17 +92,16 @@ from bookpress import Claim, estimate, show
 
 # %% tags=["parameters"]
 samples = 16384  # tables in each data set, at least 2048; the paper has 2**14
-runs = 32  # runs for each number of heads, at least 8; the paper has 3
+runs = 16  # runs for each number of heads and each start, at least 8; the paper has 3
 steps = 2000  # full-batch steps of Adam, at least 500; not given in the paper
-longer = 8000  # steps of the longer runs, at least 500
+longer = 8000  # steps of the longer runs, on orthogonal tables, at least 500
 rate = 0.05  # learning rate at the start of its cosine, from 0.001 to 0.1
-spread = 0.6  # standard deviation of every entry at the start, from 0.1 to 1
 seed = 0  # seed of every draw, at least 0
 device = "cpu"  # one of "cpu", "cuda"
 
 # %%
 require(samples=(samples, 2048, None), runs=(runs, 8, None), steps=(steps, 500, None))
-require(longer=(longer, 500, None), rate=(rate, 0.001, 0.1), spread=(spread, 0.1, 1))
+require(longer=(longer, 500, None), rate=(rate, 0.001, 0.1))
 require(seed=(seed, 0, None), device=(device, {"cpu", "cuda"}))
 d = 4  # the length of a key, as in the paper; a token has 2d = 8 features
 source = generator(seed)
@@ -87,10 +112,11 @@ target = coefficients(teacher)
 # ## Training
 # The mean squared loss depends on the data through $\Lambda_D$ alone, so that a step costs the same for any number of
 # tables. All runs are trained side by side in float32, from the same starts on both data sets. The paper says SGD here
-# and Adam in Appendix D.1; this is Adam, on all tables in every step. Of steps, rate and start it says nothing. For its
-# teacher in Section 6.1 it writes $\mathcal{N}(0, I/\sqrt d)$; read as a variance, at 8 features, this is a deviation
-# of 0.6, which is taken here. Rate and steps were set after trial runs, so that what is trained on the mixture has come
-# to rest, after 2000 steps. On orthogonal tables it has not, as will be seen.
+# and Adam in Appendix D.1; this is Adam, on all tables in every step. For its teacher in Section 6.1 the paper writes
+# $\mathcal{N}(0, I/\sqrt d)$, and of the start it says nothing. We take that formula for the start, in both readings:
+# at 8 features a *small start* has the standard deviation $1/\sqrt8=0.35$, as on the page of {doc}`the random teacher
+# </notebooks/linear-attention/task_6_1_teacher>`, and a *large start* has the variance $1/\sqrt8$, a standard deviation
+# of 0.59. On orthogonal tables new runs from the same kinds of start go on four times as long.
 
 # %%
 gaussian, orthogonal = (sample_memories(samples, d, law, source) for law in ("gaussian", "orthogonal"))
@@ -109,14 +135,21 @@ def train(name, counts, how_long, start):
     return list(zip(counts, losses.tolist(), torch.linalg.matrix_norm(gap).tolist(), strict=True))
 
 
-start = start_heads(of_run, 2 * d, spread, source)
-ends = {name: train(name, of_run, steps, start) for name in data}
+# %%
+starts = {"small start": (2 * d) ** -0.5, "large start": (2 * d) ** -0.25}
+ends, few = {}, runs // 3 + 1
+for kind, spread in starts.items():
+    start = start_heads(of_run, 2 * d, spread, source)
+    ends |= {(name, kind, steps): train(name, of_run, steps, start) for name in data}
+    ends["orthogonal", kind, longer] = []
+    for some in ([1] * few + [2] * few, [4] * few + [8] * (runs - 2)):
+        start = start_heads(some, 2 * d, spread, source)
+        ends["orthogonal", kind, longer] += train("orthogonal", some, longer, start)
 
 # %% [markdown]
 # The norm of the teacher's coefficients is 4. A run counts as *next to the teacher* up to a distance of 0.1, a fortieth
-# of that, a bar that was set before these runs. It has *arrived* at a minimiser if its loss is below $10^{-5}$ of
-# the power of the labels. The last column says what the paper's three runs would show: how often, of all triples of
-# these runs, all are next to the teacher (on the mixture), or not all are (on orthogonal tables).
+# of that. It has *arrived* at a minimiser if its loss is below $10^{-5}$ of the power of the labels. It has *arrived
+# elsewhere* if it has arrived and is not next to the teacher.
 
 
 # %%
@@ -125,40 +158,53 @@ def of(found, heads):
     return torch.tensor([away for count, _, away in found if count == heads])
 
 
-def row(found, name, heads):
+def arrived(found, heads):
+    """Whether each run with so many heads has arrived at a minimiser."""
+    return torch.tensor([loss <= 1e-5 for count, loss, _ in found if count == heads])
+
+
+def row(key, heads):
     """A row of the table."""
-    away, next_to = of(found, heads), of(found, heads) <= 0.1
-    arrived = sum(loss <= 1e-5 for count, loss, _ in found if count == heads)
-    all_next = torch.combinations(next_to, 3).all(dim=1).double().mean().item()
-    shown = all_next if name == "95% mixture" else 1 - all_next
-    return [name, heads, len(away), arrived, next_to.sum(), away.mean(), shown]
+    away, there = of(ends[key], heads), arrived(ends[key], heads)
+    return [*key, heads, len(away), (away <= 0.1).sum(), there.sum(), (there & (away > 0.1)).sum(), away.mean()]
 
 
-columns = ["data", "heads", "runs", "arrived", "next to the teacher", "mean distance", "three runs as in the paper"]
-show.table(columns, [row(found, name, heads) for name, found in ends.items() for heads in head_counts])
+columns = ["data", "start", "steps", "heads", "runs", "next to the teacher", "arrived", "elsewhere", "mean distance"]
+show.table(columns, [row(key, heads) for key in sorted(ends) for heads in head_counts])
 
 # %% [markdown]
-# The figure of the paper, with every run in it: next to zero on the mixture, but for runs in a local minimum, and high
-# on orthogonal tables.
+# The figure of the paper, with every run in it, for both starts:
 
 # %%
-fig, axis = show.axes(width=6.5, height=3.4)
-for shift, (name, found) in zip((-0.15, 0.15), ends.items(), strict=True):
-    colour, marker = show.COLOURS[int(shift > 0)], "os"[int(shift > 0)]
-    label = rf"{name}, $\lambda_{{\min}}$ = {certificates[name].smallest:.2g}"
-    for place, heads in enumerate(head_counts):
-        away = of(found, heads)
-        axis.plot([place + shift] * len(away), away, marker, color=colour, alpha=0.4, label=None if place else label)
-        axis.plot([place + shift - 0.12, place + shift + 0.12], [away.mean()] * 2, "-", color=colour, linewidth=3)
-axis.set(xlabel="heads", ylabel="distance d(Θ, Θ̂)", xticks=range(len(head_counts)), xticklabels=head_counts)
-axis.legend(fontsize=8)
+fig, axes = show.axes(1, 2, width=7.2, height=3.4)
+marks = [("95% mixture", steps), ("orthogonal", steps), ("orthogonal", longer)]
+for axis, kind in zip(axes, starts, strict=True):
+    for shift, (name, how_long) in zip((-0.25, 0, 0.25), marks, strict=True):
+        number = marks.index((name, how_long))
+        colour, marker = show.COLOURS[number], show.MARKERS[number]
+        for place, heads in enumerate(head_counts):
+            away = of(ends[name, kind, how_long], heads)
+            label = None if place else f"{name}, {how_long} steps"
+            axis.plot([place + shift] * len(away), away, marker, color=colour, alpha=0.4, label=label)
+            axis.plot([place + shift - 0.1, place + shift + 0.1], [away.mean()] * 2, "-", color=colour, linewidth=3)
+    axis.set(xlabel="heads", title=kind, xticks=range(len(head_counts)), xticklabels=head_counts, ylim=(-0.2, 7))
+
+# %%
+axes[0].set_ylabel("distance d(Θ, Θ̂)")
+axes[0].legend(fontsize=8)
 show.figure(
     fig,
     name="heads",
-    caption="Distance to the teacher after training: every run, with the means as bars.",
-    alt="Marks over the number of heads. Those of the mixture lie at zero, but for a few near 4; those of orthogonal "
-    "tables are spread from 0 to 5 and more, with higher means.",
+    caption="Distance to the teacher after training: every run, with the means as short lines. Left, the small start; "
+    "right, the large one.",
+    alt="Two panels, marks over the number of heads. Those of the mixture lie at zero, except for some of one head. "
+    "Those of orthogonal tables are spread; after the longer training those of two and four heads lie lower.",
 )
+
+# %% [markdown]
+# On the mixture most runs are at the teacher. On orthogonal tables the large start gives the high bars of the paper
+# after the shorter training. From the small start, or after four times as many steps, about half of the runs with one,
+# two and four heads are at the teacher, or nearly all. Eight heads arrive last, and many arrive elsewhere.
 
 # %% [markdown]
 # ## What one head can be
@@ -225,7 +271,7 @@ print(", ".join(f"on {name} tables {gap:.3g}" for name, gap in unlike.items()))
 def minimisers(heads):
     """Distances to the teacher of the fits of zero loss, out of twelve."""
     few = sample_memories(300, 3, "orthogonal", source)
-    labels, begin = mhla(memory_teacher(3), few), random_heads(heads, 6, source, scale=spread, models=(12,))
+    labels, begin = mhla(memory_teacher(3), few), random_heads(heads, 6, source, scale=0.6, models=(12,))
     fits = fit_many(certificate_features(few), labels, begin, steps=50)
     return distance(fits.heads, memory_teacher(3))[fits.losses < 1e-18].tolist()
 
@@ -240,56 +286,10 @@ show.table(
 # %% [markdown]
 # One head: every minimiser is the teacher. Two heads: they are spread.
 #
-# ## Going on
-# The bars do not show how far the runs on orthogonal tables have come. What becomes of new runs, from the same kind of
-# start, that are trained four times as long?
-
-# %%
-going_on = []
-for counts in ([1] * 16 + [2] * 16, [4] * 8 + [8] * 8):
-    going_on += train("orthogonal", counts, longer, start_heads(counts, 2 * d, spread, source))
-show.table(columns, [row(going_on, "orthogonal", heads) for heads in head_counts], caption=f"After {longer} steps.")
-
-# %% [markdown]
-# So the bars hang on the number of steps. Training on such tables is slow: of new runs with four times the steps, and a
-# cosine as long, many more with one, two and four heads end at the teacher. With one head some are stuck, and with
-# eight most have arrived, but elsewhere. Loss and distance of the runs of two and of eight heads, beside those of
-# the first ones:
-
-# %%
-fig, axis = show.axes(width=6.5, height=3.4)
-groups = [(heads, *which) for heads in (2, 8) for which in ((steps, ends["orthogonal"]), (longer, going_on))]
-for (heads, how_long, found), marker in zip(groups, show.MARKERS, strict=False):
-    losses, away = zip(*[(loss, far) for count, loss, far in found if count == heads], strict=True)
-    axis.loglog(losses, away, marker, alpha=0.7, label=f"{heads} heads, {how_long} steps")
-axis.axvline(1e-5, color="grey", linestyle="--")
-axis.set(xlabel="loss / power of the labels", ylabel="distance d(Θ, Θ̂)", title="orthogonal tables")
-axis.legend(fontsize=8)
-show.figure(
-    fig,
-    name="going-on",
-    caption="Left of the dashed line a run has arrived at a minimiser. Runs of two heads come nearer to the teacher as "
-    "their loss falls, or stop short of it; most of those of eight heads stay far.",
-    alt="Distance against loss on logarithmic axes. The longer runs lie to the left, at smaller losses. Of two heads "
-    "many lie far down as well; of eight heads most lie between 0.1 and 3.",
-)
-
-# %% [markdown]
-# With two heads the distance comes down with the loss: a part of the runs reaches the teacher, although the certificate
-# is silent, and the others stop at minimisers beside it. Eight heads have more room along the kernel, and most stay
-# far.
-#
-# ## The verdict
-# A bar next to zero needs all three runs next to the teacher; one run away is enough to raise it. From the same start,
-# training on orthogonal tables must end ten times as far off. The share that must be away was set after first runs.
-#
-# <details><summary>Which shares of single runs this asks for</summary>
-#
-# On the mixture three runs should all be next to the teacher with a probability of at least 5 in 100: for that a share
-# of $0.05^{1/3} = 0.37$ of single runs must be. On orthogonal tables one of three should be away more often than not:
-# for that a share of $1 - 2^{-1/3} = 0.21$ must be. On the mixture so many must not be away: the control.
-#
-# </details>
+# ## How we checked
+# A bar of the paper is the mean of three runs whose start and length we do not know. So we require for each number of
+# heads, from both starts, that more than half of the runs are where the bar says. After the longer training, the high
+# bars of one, two and four heads are the paper's figure, not ours.
 
 
 # %%
@@ -305,35 +305,54 @@ def smallest_of_a_draw():
 
 # %%
 deviation = torch.tensor([smallest_of_a_draw() for _ in range(8)]).std().item()
-all_next, some_away = 0.05 ** (1 / 3), 1 - 2 ** (-1 / 3)
-mixture, singular = ends.values()
 claim = Claim("linear-attention/figure-2b")
 claim.number("95% mixture: λ_min", certificates["95% mixture"].smallest, printed=0.06, within=3 * deviation / 0.06)
 claim.equal("orthogonal: λ_min", certificates["orthogonal"].smallest, 0)
-for heads in head_counts:
-    inside, outside = (of(mixture, heads) <= 0.1).tolist(), (of(singular, heads) > 0.1).tolist()
-    decades = (of(singular, heads) / of(mixture, heads)).log10()
-    claim.at_least(f"mixture, {heads} head(s): share next to the teacher", estimate(inside), all_next)
-    claim.at_least(f"orthogonal, {heads} head(s): share away from it", estimate(outside), some_away)
-    claim.at_least(f"{heads} head(s), from one start: log10 of the ratio of distances", estimate(decades), 1)
-away = [far > 0.1 for heads, _, far in mixture if heads > 1]
-claim.control.at_least("mixture, 2 to 8 heads: share away from the teacher", estimate(away), some_away)
-claim.at_most("exact fits of one head on orthogonal tables: largest distance", farthest[1], 1e-9)
-claim.control.at_most("exact fits of two heads: largest distance", farthest[2], 1e-9)
+for (name, kind, how_long), found in ends.items():
+    for heads in head_counts:
+        label, away = f"{name}, {kind}, {how_long} steps, {heads} head(s): share", of(found, heads) > 0.1
+        role = claim.printed if how_long == longer and heads < 8 else claim
+        if name == "orthogonal":
+            role.above(f"{label} away from the teacher", estimate(away.tolist()), 0.5)
+        else:
+            claim.above(f"{label} next to the teacher", estimate((~away).tolist()), 0.5)
+on_mixture = {kind: ends["95% mixture", kind, steps] for kind in starts}
+away = [far > 0.1 for found in on_mixture.values() for heads, _, far in found if heads > 1]
+claim.control.above("mixture, 2 to 8 heads: share away from the teacher", estimate(away), 0.5)
+claim.printed.above("exact fits of one head on orthogonal tables: largest distance", farthest[1], 0.1)
+claim.above("exact fits of two heads: largest distance", farthest[2], 0.1)
 claim.at_most("teacher and hidden head: outputs on orthogonal tables, difference", unlike["orthogonal"], 1e-12)
 claim.at_least("teacher and hidden head: outputs on Gaussian tables, difference", unlike["gaussian"], 1)
 claim.verdict()
 
 # %% [markdown]
+# Three runs show one that has arrived elsewhere more often than not if a fraction of $1-2^{-1/3}=0.21$ of single runs
+# has.
+
+
+# %%
+def elsewhere(found, heads):
+    """Whether each run with so many heads has arrived at a minimiser away from the teacher."""
+    return (arrived(found, heads) & (of(found, heads) > 0.1)).tolist()
+
+
+enough = 1 - 2 ** (-1 / 3)
+astray = sum(sum(elsewhere(found, heads)) for found in on_mixture.values() for heads in head_counts)
+of_eight = [one for kind in starts for one in elsewhere(ends["orthogonal", kind, longer], 8)]
+claim = Claim("linear-attention/remark-spurious-solutions")
+claim.equal("mixture: runs that have arrived elsewhere", astray, 0)
+claim.above("orthogonal, 8 heads: share of runs that arrive elsewhere", estimate(of_eight), enough)
+of_mixture = [one for found in on_mixture.values() for one in elsewhere(found, 8)]
+claim.control.above("mixture, 8 heads: share of runs that arrive elsewhere", estimate(of_mixture), enough)
+claim.printed.above("one head: largest distance of an exact fit on orthogonal tables", farthest[1], 0.1)
+claim.verdict()
+
+# %% [markdown]
 # ## What was learned
-# The figure comes out after 2000 steps, from the start that was chosen here: where the certificate holds, what is
-# trained is the teacher, and where it is silent, it ends elsewhere. But its high bars are of two kinds, and hang on the
-# number of steps, which the paper does not name. With one head they are runs that are stuck or have not arrived, for
-# the teacher is the only minimiser; with two and four heads they are for a good part slow training, and of new runs of
-# 8000 steps most are at the teacher. With eight heads none has arrived after 2000 steps; what arrives later is
-# what the certificate warns of: other functions, and no loss that tells.
+# Where the certificate holds, what is trained is the teacher. Where it does not, the high bars are of two kinds. With
+# one head they are runs that are stuck or have not arrived, for the teacher is the only minimiser. With two and four
+# heads they are for a good part slow training, which depends on the start and on the number of steps. With eight heads
+# many runs arrive at what the certificate warns of: other functions, with a loss of 0.
 #
 # ## To try
-# - Set `spread = 0.35`, the other reading of the paper's start: from smaller starts the runs on orthogonal tables end
-#   nearer to the teacher, those of two heads most of all.
-# - Set `steps = 8000`: with two heads the bar on orthogonal tables comes down, too, and with eight it stays.
+# - Set `rate = 0.01`: training is slower, and fewer runs on orthogonal tables are at the teacher after 2000 steps.

@@ -97,10 +97,12 @@ require(
 # <!-- claim linear-attention/figure-3-states -->
 # <blockquote>
 #
-# **Figure 3 (Data against the number of states)** *Section 6.3*
+# **Figure 3 (Data against the number of states)** *Section 6.3, Figure 3*
 #
-# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the number of states $Q$: the plots are "suggestive" of it.
+# **The paper states.** In Figure 3, we vary each of the parameters $Q$, $L$ and $V$, while the other two parameters are
+# fixed to a constant (4). On the vertical axis, we display the minimum number of tokens (number of examples times the
+# word length) required to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential
+# dependence on DFA complexity. (Here: on $Q$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -108,10 +110,12 @@ require(
 # <!-- claim linear-attention/figure-3-word-length -->
 # <blockquote>
 #
-# **Figure 3 (Data against the length of the word)** *Section 6.3*
+# **Figure 3 (Data against the length of the word)** *Section 6.3, Figure 3*
 #
-# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the length $L$ of the word: the plots are "suggestive" of it.
+# **The paper states.** In Figure 3, we vary each of the parameters $Q$, $L$ and $V$, while the other two parameters are
+# fixed to a constant (4). On the vertical axis, we display the minimum number of tokens (number of examples times the
+# word length) required to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential
+# dependence on DFA complexity. (Here: on $L$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -119,13 +123,30 @@ require(
 # <!-- claim linear-attention/figure-3-alphabet -->
 # <blockquote>
 #
-# **Figure 3 (Data against the size of the alphabet)** *Section 6.3*
+# **Figure 3 (Data against the size of the alphabet)** *Section 6.3, Figure 3*
 #
-# The number of tokens, word length times examples, that a decoder needs to execute new automata with 99 % of the next
-# tokens right grows less than exponentially with the size $V$ of the alphabet: the plots are "suggestive" of it.
+# **The paper states.** In Figure 3, we vary each of the parameters $Q$, $L$ and $V$, while the other two parameters are
+# fixed to a constant (4). On the vertical axis, we display the minimum number of tokens (number of examples times the
+# word length) required to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential
+# dependence on DFA complexity. (Here: on $V$.)
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# <!-- claim linear-attention/remark-polynomial-data -->
+# <blockquote>
+#
+# **Section 6 (Whether the data needed are polynomial)** *Section 6, item 3*
+#
+# **The paper states.** We test the practical data requirements for learning universal DFA executors, testing our
+# polynomial complexity predictions Lemma 5.1. We provide evidence that the sample requirement for learning DFA
+# execution of $N$ state, alphabet size $V$, and $L$ length words is polynomial in the relevant parameters (Figure 3).
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Can a laptop tell? It cannot, and this page shows how far it is from it. Three runs at three sizes tell a power law
+# from an exponential a few times in a hundred, so whatever the truth, our verdict on the shape is open.
 #
 # Every form of automaton and word that the panels have is trained once for each run; the panels share their smallest
 # form.
@@ -285,6 +306,15 @@ def told(panel, law, count):
 power = {panel: [told(panel, "power law", count) for count in counts_tried] for panel in lines}
 here = {panel: told(panel, "power law", runs) for panel in lines}
 mistaken = {panel: told(panel, "exponential", runs) for panel in lines}
+
+# %%
+drawn = {
+    panel: simulated_bends(
+        sizes[panel], line["exponential"].at_sizes, spread[panel], runs, experiments, streams(seed, 4)[3]
+    )
+    for panel, line in lines.items()
+}
+as_far = {panel: float((one.mean(dim=1) <= bends[panel].mean()).double().mean()) for panel, one in drawn.items()}
 enough = {
     panel: next((count for count, share in zip(counts_tried, shares, strict=True) if share >= 0.9), None)
     for panel, shares in power.items()
@@ -356,6 +386,10 @@ show.table(
 
 # %% [markdown]
 # ## The verdicts
+# No test with power can be had at these sizes, so the shape is open here whatever the runs show. The paper says no more
+# than that its plots are "suggestive". We take this to mean that the points bend downwards, as ours do on average in
+# all three panels, and show next to it how often an exponential would bend as far.
+#
 # What a panel must show is that kept automata are executed, that the tokens grow, and that the bend lies below zero;
 # what is open of the three leaves the panel open. Rules and bounds were set before the runs that are shown here, after
 # trials with other seeds in which the sizes, the decoder and its training were chosen for speed. There are two
@@ -396,10 +430,24 @@ for panel, name in (("Q", "states"), ("L", "word-length"), ("V", "alphabet")):
         claim.above(f"exponent of the tokens in {panel}", estimate(line.slope, interval=span), 0)
         claim.below(label, estimate(bends[panel]), 0)
         claim.number("share of experiments that would tell the power law", here[panel])
+        claim.number("share of exponentials whose mean bend is as far below zero", as_far[panel])
         claim.control.at_least("share of experiments that tell it of the exponential", mistaken[panel], 0.5)
     else:
         claim.below(label, estimate(0.0, interval=UNKNOWN), 0)
     claim.verdict()
+
+# %%
+claim = Claim("linear-attention/remark-polynomial-data")
+if width < 2048 or protocol == "one pass":
+    claim.stand_in(STAND_IN)
+for panel in panels:
+    bent = estimate(bends[panel]) if panel in lines else estimate(0.0, interval=UNKNOWN)
+    claim.below(f"bend in {panel}: growth rate, largest less smallest", bent, 0)
+for panel, line in lines.items():
+    claim.number(f"exponent of the tokens in {panel}", line["power law"].slope)
+if mistaken:
+    claim.control.at_least("share of experiments that tell it of the exponential", max(mistaken.values()), 0.5)
+claim.verdict()
 
 # %% [markdown]
 # The points at the foot of this page go on from here: the same decoder with two of the sizes held at 4, as in the

@@ -81,6 +81,7 @@ from attention_theory.linear_attention.learning.learned_machine import learn_run
 from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.linear_attention.model.autoregression import autoregress
 from attention_theory.linear_attention.model.features import pairs, psi
 from attention_theory.linear_attention.model.mhla import gram, mhla
@@ -242,6 +243,49 @@ claim.control.at_most("learned from histories: error on inputs that are none", a
 claim.printed.at_most("difference over (ε/η) ‖Z‖⁶, largest", (differences / bounds).max(), 1, of="proof")
 claim.at_most("squared difference over (ε/η) ‖Z‖⁶, largest", (differences**2 / bounds).max(), 1, of="proof")
 claim.certified("d = 4: the design gives back all coefficients, above η", certify_design(4))
+claim.verdict()
+
+# %% [markdown]
+# ## What the introduction promises
+#
+# <!-- claim linear-attention/remark-certified-histories -->
+# <blockquote>
+#
+# **Section 1 (No histories are certifiably identifiable)** *Section 1, third result; Section 5, last sentence of Lemma
+# 5.1*
+#
+# **The paper states.** Combined with our identifiability results, we conclude that given a certifiably identifiable
+# dataset of Turing machines and computation histories on input words, empirical risk minimization and in particular
+# algorithm 1 will learn the universal Turing machine in a strong sense. That is at test time it will run any TM and
+# input word up to a given size for a bounded number of steps.
+#
+# **What is true.** With letters as orthogonal unit vectors, as in the paper, no data set of histories is certifiably
+# identifiable. All empirical risk minimisers agree on an input if its features lie in the range of $\Lambda_D$. Data
+# sets that are not histories can be certifiably identifiable, of polynomial size at every width.
+#
+# **What changed.** A token holds at most one letter of an attribute, so two of its rows are orthogonal in every
+# history, and their features are always 0. The promise is about data that do not exist in this embedding.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# The same holds for the machine of Appendix C.1, whose tokens hold at most one letter in the rows *letter*.
+
+# %%
+paper = UniversalMachine(states, letters + 1, 2, 1)
+tables = random_tables(40, states, letters + 1, test)
+tokens = paper.run(paper.embed(tables, *random_inputs(40, letters + 1, 2, training)))
+row = paper.rows.indices("letter")
+two_letters = (tokens[..., row[0]] * tokens[..., row[1]]).abs().max()
+
+# %%
+claim = Claim("linear-attention/remark-certified-histories")
+claim.equal("ours: product of the rows of two cells in any token, largest", two_cells, 0)
+claim.equal("Appendix C.1: product of the rows of two letters in any token, largest", two_letters, 0)
+claim.equal("histories: outputs that are determined and missed", determined_missed, 0)
+claim.control.at_most(f"histories of {counts[0]} machines: share of runs wrong", found[counts[0]][1].mismatch, 0)
+of_features = max(one[0] for one in found.values()) / psi(width)
+claim.printed.equal("histories: rank over the number of features", of_features, 1)
 claim.verdict()
 
 # %% [markdown]

@@ -61,7 +61,7 @@ from attention_theory.linear_attention.certified.coefficients import certify_oth
 from attention_theory.linear_attention.learning.certificate import certificate_of
 from attention_theory.linear_attention.learning.quadratic import Quadratic
 from attention_theory.linear_attention.learning.regression import least_squares
-from attention_theory.linear_attention.model.features import cubic_features, psi
+from attention_theory.linear_attention.model.features import certificate_features, cubic_features, psi
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.linear_attention.model.parameters import antisymmetric_twin, head_matrix, heads_from_matrix
 from attention_theory.numerics import relative_error
@@ -128,14 +128,34 @@ show.table(
 # All $d^3$ entries of $\mathcal{X}(Z)$ with $p = \mathcal{T}_\Theta$ fit the hypothesis for linear attention as well.
 # But $\langle z_j, z_k\rangle = \langle z_k, z_j\rangle$, so the second moment is singular whatever the data, and the
 # certificate stays silent for ever. With this pair one function has many $p$: without $\lambda_{\min}>0$ equal
-# functions need not have equal $p$. It is the pair of the paper's introduction, whose certificate is the second moment
-# of the flattened $\mathcal{X}(Z)$; that is why Algorithm 2 lists each product once.
+# functions need not have equal $p$. It is the pair of the paper's introduction. Algorithm 2 lists each product once.
+#
+# <!-- claim linear-attention/remark-certificate-introduced -->
+# <blockquote>
+#
+# **Section 1 (Which features the certificate is about)** *Section 1*
+#
+# **The paper states.** Let $\Lambda_D$ be the second moment of the flattening of the data in the $\mathcal X$-feature
+# space: $\Lambda_D=\mathbb E_D[\mathcal X(Z)\mathcal X(Z)^T]$. We show that, if $\Lambda_D$ is full rank, it is
+# guaranteed that MHLA is identifiable with respect to the data.
+#
+# **What is true.** Let $\Lambda_D=\mathbb E_D[\mathcal H(Z)\mathcal H(Z)^\top]$, where $\mathcal H(Z)$ lists each
+# feature of $\mathcal X(Z)$ once, as in Eq. 5 and Algorithm 2. If $\Lambda_D$ is full rank and the data are realizable,
+# MHLA is identifiable with respect to the data.
+#
+# **What changed.** $\mathcal X(Z)$ has $d^3$ entries, of which at most $d^2(d+1)/2$ differ, so for $d\ge2$ its second
+# moment is singular for all data, and the sentence says nothing. Eq. 5 has the right features.
+#
+# </blockquote>
+# <!-- /claim -->
 
 # %%
-ranks = {}
+ranks, ranks_once = {}, {}
 for width in (2, 3, 4):
-    rows = cubic_features(gaussian(2 * width**3, n, width)).flatten(1)
+    generic = gaussian(2 * width**3, n, width)
+    rows, once = cubic_features(generic).flatten(1), certificate_features(generic)
     ranks[width] = certificate_of(rows.mT @ rows / len(rows)).rank
+    ranks_once[f"d = {width}"] = certificate_of(once.mT @ once / len(once)).rank
 model = random_heads(1, d, source)
 twin = heads_from_matrix(antisymmetric_twin(head_matrix(model), source))
 show.table(
@@ -178,6 +198,16 @@ claim.at_most("twins: outputs, difference", same_function, 1e-12)
 claim.control.close("twins: p = T, difference", head_matrix(twin), head_matrix(model), rtol=1e-9)
 claim.misprint.at_most("p of shape ψ, one row for all outputs: difference", slip, 0.1, of="proof")
 claim.certified("d = 3: independent features of the quadratic model", certify_other_model(3))
+claim.verdict()
+
+# %% [markdown]
+# Of the features in the introduction of the paper, more are listed than differ, and full rank is out of reach.
+
+# %%
+claim = Claim("linear-attention/remark-certificate-introduced")
+claim.equal("each feature once: rank", ranks_once, {f"d = {width}": psi(width) for width in ranks})
+claim.equal("all d³ features: rank", of_all, {f"d = {width}": psi(width) for width in ranks})
+claim.misprint.equal("all d³ features: rank over d³", {f"d = {w}": r / w**3 for w, r in ranks.items()}, 1)
 claim.verdict()
 
 # %% [markdown]

@@ -35,24 +35,32 @@
 #
 # **Lemma C.1 (A lookup is a head)** *Appendix C*
 #
-# **As printed.** The lemma is on every program of Algorithm 3, whose line 6 goes over all pairs of source and
-# destination: two lookups may write one destination, and the later assignment stands. No heads do that. The proof puts
-# a block in the source rows and key columns of $V$, and $B_V$ in the value rows and destination columns of $Q$. It has
-# heads for the lookups alone, and none for line 5 of Algorithm 3, which numbers the new token. The programs meant are
-# those of Algorithm 3; the lemma says "written in the form of algorithm 6", which is one of them. To the letter, of
-# programs like Algorithm 6, no counterexample is shown here.
+# **The paper states.** For any program $\mathcal P$ written in the form of algorithm 6, there exists corresponding MHLA
+# parameters $\Theta\in\Omega_H$ such that $\mathrm{MHLA}_\Theta(Z)=\mathcal P(Z)$.
 #
-# **Corrected.** Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups in
-# which no query finds its key in two tokens, and no two lookups find a value for one destination, there are heads, one
-# a lookup, whose output at the last token is the token that the program writes next. For a lookup that turns the source
-# letter into a key by a function $B_Q$ and the value found into the destination letter by $B_V$, $Q$ holds the matrix
-# of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value columns. A
-# key that several tokens hold returns the sum of their values, an absent key returns zero.
+# **What is true.** Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups,
+# no two of which find a value for one destination, there are heads, one for each lookup and one for the position, whose
+# output at the last token is the token that the program writes next. For a lookup that turns the source letter into a
+# key by a function $B_Q$ and the value into the destination letter by $B_V$, $Q$ holds the matrix of $B_Q$ in the key
+# rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value columns.
 #
-# At most one successful lookup a destination, and no key found twice, as the paper's own programs have it.
-# $Q[\text{key}, \text{source}] = B_Q$ and $V[\text{destination}, \text{value}] = B_V$: the printed places with the
-# names $V$ and $Q$ exchanged and rows read as columns. One head more writes the position: $B_Q$ is the identity on the
-# position rows and $B_V$ the shift by one.
+# **What changed.** Two lines of a program may write one attribute, and the later assignment stands. Heads add instead,
+# and no heads run the program of two such lines, which the page writes in the form of Algorithm 6.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The lemma names Algorithm 6, which is one program. Algorithm 3 defines the programs.
+# - The proof puts a block in the source rows and key columns of $V$ and $B_V$ in the value rows and destination columns
+#   of $Q$. These are the right places with the names $V$ and $Q$ exchanged and rows read as columns.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** A key that several tokens hold returns the sum of their values, as line 9 of Algorithm 3 says,
+# and an absent key returns zero.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -92,7 +100,8 @@
 # Line 5 of Algorithm 3 numbers the new token. This is a lookup with the position as source, key and value, $f_Q$ the
 # identity and $f_V(r) = r+1$: positions differ, so that the last token finds itself alone, and the new token has the
 # position $r+1$. With this head the output is the program's next token; by induction over the steps it is so at every
-# step, as long as no lookup finds a key twice. Entries stay in $\{0, 1\}$ and nothing is rounded. $\square$
+# step, as long as every source
+# holds a letter or nothing. Entries stay in $\{0, 1\}$ and nothing is rounded. $\square$
 #
 # </details>
 
@@ -196,20 +205,29 @@ print(f"two tokens hold the key: {found_twice}    no token holds it: {found_abse
 
 # %% [markdown]
 # ## Two lookups that write one attribute
-# In Algorithm 3 two lookups may have one destination, and an assignment takes the place of the one before it, where
-# heads add. Two tokens hold a key with its value, or their place alone; the last token asks for both keys. Beside what
-# the program writes for these four prompts stands what comes closest to it, with any number of heads: least squares in
+# A program in the form of Algorithm 6 is a list of lines such as `NextToken.s = Lookup(T, Token.x)`. Algorithm 3 says
+# what a line does: it assigns if the query is among the keys, and otherwise leaves the attribute as it was. We take the
+# program of two lines
+#
+# ```
+# NextToken.value = Lookup(T, Token.one)
+# NextToken.value = Lookup(T, Token.two)
+# ```
+#
+# with the table $T$ of keys and values. Two tokens each hold a key with its value, or nothing, and the last token asks
+# for both keys. Where both are there, the second assignment takes the place of the first, but heads add. We compare
+# what the program writes for these four prompts with the closest that any number of heads comes to it: least squares in
 # the cubic features (Theorem 2.1).
 
 # %%
 sharing = LookupProgram(
-    {"place": 3, "one": 1, "two": 1, "key": 2, "value": 2},
-    [Lookup("one", "key", "value", "value", {0: 0}), Lookup("two", "key", "value", "value", {0: 1})],
+    {"place": 3, "one": 2, "two": 2, "key": 2, "value": 2},
+    [Lookup("one", "key", "value", "value"), Lookup("two", "key", "value", "value")],
 )
 prompts, written = [], []
 for one, two in product((False, True), repeat=2):
     first, second = ({"key": key, "value": key} if there else {} for key, there in enumerate((one, two)))
-    prompt = [{"place": 0} | first, {"place": 1} | second, {"place": 2, "one": 0, "two": 0}]
+    prompt = [{"place": 0} | first, {"place": 1} | second, {"place": 2, "one": 0, "two": 1}]
     prompts.append(sharing.embed(prompt, torch.float64))
     written.append(sharing.embed([sharing.next_token(prompt, "printed")], torch.float64)[0])
 features, due = certificate_features(torch.stack(prompts)), torch.stack(written)

@@ -45,7 +45,7 @@
 # moves *read* $i$ to *turn* $i + 1$. The head of the letter $a$ is asked by this letter alone, and moves *found* $a$ to
 # *state*: what arrives is $e_{\delta(s^i, w_i)}$. That is the invariant for $i + 1$. $\square$
 #
-# The width is $2(q + L)(1 + v) + 1$ for words of $L$ letters, as linear in each of them as Section 6.3 says.
+# The width is $2(q + L)(1 + v) + 1$ for words of $L$ letters.
 #
 # </details>
 
@@ -56,6 +56,7 @@ from attention_theory.linear_attention.certified.small_machines import certify_a
 from attention_theory.linear_attention.learning.learned_machine import learn_runs
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
 from attention_theory.linear_attention.machines.block_heads import BlockLayer
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.linear_attention.model.features import psi
 from attention_theory.randomness import generator
 from attention_theory.validation import Each, require
@@ -187,6 +188,56 @@ claim.equal(
     0,
 )
 claim.certified("q = 2, v = 3, L = 2: every automaton, word and start", certify_automata(2, 3, 2))
+claim.verdict()
+
+# %% [markdown]
+# ## How the width grows
+#
+# <!-- claim linear-attention/remark-embedding-size -->
+# <blockquote>
+#
+# **Section 6.3 remark (How the width grows)** *Section 6.3*
+#
+# **The paper states.** The construction in Lemma 5.1 shows that a linear attention layer can output the polynomially
+# bounded computation history of any TM (and therefore any DFA). Our construction requires embedding size linear with
+# maximum length of computation history, number of states and alphabet size. Therefore, we predict the data requirements
+# are polynomial in each of $N$, $V$ and $L$.
+#
+# **What is true.** The construction requires an embedding size linear in the length of the history and in the number of
+# states, and quadratic in the size of the alphabet. For finite automata a width of $2(q+L)(1+v)+1$ suffices, which is
+# linear in each of states $q$, letters $v$ and length $L$.
+#
+# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, since a
+# prompt holds for each letter a rule with a letter in it. The prediction, a polynomial, stands.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# A width that is linear in an argument at most doubles where the argument doubles. We double each argument of two
+# constructions: the universal Turing machine of Appendix C.1, and the automata above.
+
+# %%
+of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
+of_automata = {"states": 8, "letters": 8, "word": 8}
+
+
+def growth(build, sizes):
+    """By how much the width grows where each argument doubles."""
+    return {name: build(**sizes | {name: 2 * size}).width / build(**sizes).width for name, size in sizes.items()}
+
+
+grown = {"Turing machines": growth(UniversalMachine, of_machines), "automata": growth(AutomatonExecutor, of_automata)}
+show.table(
+    ["construction", "argument", "width grows by"],
+    [[name, argument, by] for name, of in grown.items() for argument, by in of.items()],
+)
+by_letters = grown["Turing machines"].pop("letters")
+
+# %%
+claim = Claim("linear-attention/remark-embedding-size")
+for name, of in grown.items():
+    claim.at_most(f"{name}: growth of the width where an argument doubles", of, 2)
+claim.printed.at_most("Turing machines: growth where the letters double", by_letters, 2)
 claim.verdict()
 
 # %% [markdown]

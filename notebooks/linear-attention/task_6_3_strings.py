@@ -46,13 +46,13 @@ from bookpress import Claim, show
 states = 4  # Q, at least 2
 letters = 4  # V, at least 2
 word = 4  # L, letters of the word, at least 1
-strings = 200  # strings that are written and read back, at least 1
+strings = 200  # strings that are written and read back, at least 50
 reduced_width = 64  # width of the reduced decoder, at least 8
 reduced_layers = 2  # its layers, at least 1
 seed = 0  # seed of automata and words, at least 0
 
 # %%
-require(states=(states, 2, None), letters=(letters, 2, None), word=(word, 1, None), strings=(strings, 1, None))
+require(states=(states, 2, None), letters=(letters, 2, None), word=(word, 1, None), strings=(strings, 50, None))
 require(reduced_width=(reduced_width, 8, None), reduced_layers=(reduced_layers, 1, None), seed=(seed, 0, None))
 
 # %% [markdown]

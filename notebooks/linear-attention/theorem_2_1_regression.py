@@ -125,9 +125,9 @@ show.figure(
 # with the $a$-th block of $d$ rows of $\mathcal{T}_\Theta = \sum_h \mathrm{flat}(V_h)\, \mathrm{flat}(Q_h)^\top$,
 # flattened row by row.
 #
-# **What changed.** The labels $(k,\ell)$ are right. The matrices of Eqs. 4, 8 and 68 list the columns with $k$ fastest,
-# while Eq. 12, Algorithm 8 and a fold by rows have $\ell$ fastest. With the paper's order every $Q_h$ is returned
-# transposed.
+# **What changed.** Read by the labels $(k,\ell)$, everything is right, and so is a Fold by labels. The matrices of Eqs.
+# 4, 8 and 68 list the columns with $k$ fastest, while Eq. 12 and line 8 of Algorithm 8 have $\ell$ fastest. With the
+# paper's matrices a fold by place returns every $Q_h$ transposed.
 #
 # </blockquote>
 # <!-- /claim -->

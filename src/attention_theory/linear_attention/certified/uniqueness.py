@@ -1,14 +1,17 @@
 """Data that leave one function: exact ranks, and all solutions of the equations that the data put to one head."""
 
 from collections.abc import Sequence
+from itertools import combinations, product
 from typing import Any
 
 import sympy
 import torch
+import z3
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.certificates import Certificate, Control, algebra, certify, exact
+from attention_theory.certificates import Certificate, Control, algebra, certify, exact, smt
+from attention_theory.certificates.certificate import Counterexample
 from attention_theory.linear_attention.certified.coefficients import whole_inputs
 from attention_theory.linear_attention.learning.interpolation import design, interpolate, least_eigenvalue_bound
 from attention_theory.linear_attention.model.features import certificate_features, psi
@@ -116,6 +119,88 @@ def certify_design(width: int) -> Certificate:
         answers,
         Control.of("one input fewer", broken, lambda _: _two_minimisers(every[1:], every[:1], width)),
     )
+
+
+def near_unattained(epsilon: float) -> Float[Tensor, "4 4"]:
+    """A head matrix of rank 2 for d = 2 whose coefficients are off those of :func:`unattained` by √2 ε.
+
+    Its entries grow as 1/ε.
+
+    Raises:
+        ParameterError: an ``epsilon`` that is not positive.
+    """
+    require(epsilon=(epsilon, 1e-300, None))
+    root = epsilon**0.5
+    x = torch.tensor([[root, 0.5 / root], [0.0, root]], dtype=torch.float64)  # x² is N + ε
+    return _of_blocks(torch.eye(2, dtype=torch.float64), x, -x @ x)
+
+
+def unattained(nilpotent: float = 1.0) -> Float[Tensor, "4 4"]:
+    """A head matrix of rank 3 for d = 2: the function ``‖z_1‖² z_n - ‖z_2‖² N z_n``, N times ``nilpotent``."""
+    nil = torch.tensor([[0.0, nilpotent], [0.0, 0.0]], dtype=torch.float64)
+    return _of_blocks(torch.eye(2, dtype=torch.float64), torch.zeros_like(nil), -nil)
+
+
+def certify_no_minimum() -> Certificate:
+    """Eqs. 3 and 13: a function that two heads approach and do not compute, so that their loss has no minimum (d = 2).
+
+    All matrices with its coefficients are its own plus one that no data see. One of two heads has rank 2, so that its
+    minors of three rows are 0.
+    """
+    units = torch.eye(16, dtype=torch.float64).view(16, 4, 4)
+    kernel = torch.tensor(exact.null_vectors(coefficients(units).flatten(1).mT), dtype=torch.float64)
+    unseen = kernel.view(-1, 4, 4)
+    names = [f"x_{number}" for number in range(1, len(unseen) + 1)]
+
+    def minors(matrix: Tensor, variables: Sequence[Any]) -> list[Any]:
+        entries = [
+            [
+                sum((int(one[row, at]) * x for one, x in zip(unseen, variables, strict=True)), int(matrix[row, at]))
+                for at in range(4)
+            ]
+            for row in range(4)
+        ]
+        chosen = list(combinations(range(4), 3))
+        return [
+            _determinant([[entries[row][at] for at in columns] for row in rows])
+            for rows, columns in product(chosen, chosen)
+        ]
+
+    reals = z3.Reals(" ".join(names))
+    broken = [minor == 0 for minor in minors(unattained(0.0), reals)]
+    words = "no matrix with the coefficients has rank 2 or less:"
+    return certify(
+        "No two heads compute the function, although two heads come as near to it as one likes.",
+        "d = 2, one function, all complex V and Q of two heads; that they come near is not asked",
+        [algebra.no_common_zero(minors(unattained(), sympy.symbols(names)), sympy.symbols(names), words)],
+        Control.of(
+            "the function without N",
+            smt.prove(broken, z3.BoolVal(False), words),
+            lambda found: _of_two_heads(found, unseen, names),
+        ),
+    )
+
+
+def _of_two_heads(found: Counterexample, unseen: Tensor, names: Sequence[str]) -> tuple[str, bool]:
+    """The heads of a matrix of rank 2, and their distance to the function."""
+    target = unattained(0.0)
+    heads = heads_from_matrix(
+        target + sum(float(found.get(name, 0)) * one for name, one in zip(names, unseen, strict=True))
+    )
+    gap = (coefficients(heads) - coefficients(target)).abs().max().item()
+    return f"{heads.count} heads, coefficients off by {gap:.1g}", heads.count <= 2 and gap < 1e-9
+
+
+def _of_blocks(first: Tensor, mixed: Tensor, second: Tensor) -> Float[Tensor, "4 4"]:
+    """The head matrix with given blocks (a, l) at j, k = 1, 1; 1, 2, and its negative at 2, 1; and 2, 2."""
+    blocks = torch.stack([torch.stack([first, mixed]), torch.stack([-mixed, second])])  # (j, k, a, l)
+    return blocks.permute(2, 0, 1, 3).reshape(4, 4)
+
+
+def _determinant(rows: Sequence[Sequence[Any]]) -> Any:
+    """The determinant of three rows."""
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
 
 
 def _of_last(inputs: Tensor, last: int) -> Float[Tensor, "inputs pairs"]:

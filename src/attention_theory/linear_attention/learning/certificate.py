@@ -39,8 +39,12 @@ class Certificate:
         return len(self.null_space)
 
 
-def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9) -> Certificate:
+def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float | None = None) -> Certificate:
     """The certificate of a data set in the features of Algorithm 2: do the data determine linear attention?
+
+    The spectrum is that of the squared singular values of the features. The second moment itself is not formed, whose
+    rounding would hide eigenvalues below 1e-16 of the largest. Singular values up to ``rtol`` times the largest count
+    as zero: 4096 times the machine precision unless given.
 
     >>> import torch
     >>> from attention_theory import certificate
@@ -53,8 +57,13 @@ def certificate(tokens: Float[Tensor, "batch tokens width"], rtol: float = 1e-9)
     """
     require_some(tokens=tokens)
     require_finite(tokens=tokens)
+    rtol = 4096 * torch.finfo(tokens.dtype).eps if rtol is None else rtol
+    require(rtol=(rtol, 0.0, 1.0))
     features = certificate_features(tokens)
-    return certificate_of(features.mT @ features / len(features), rtol)
+    _, values, vectors = torch.linalg.svd(torch.linalg.qr(features, mode="r").R)
+    moments = features.new_zeros(features.shape[1])
+    moments[: len(values)] = values.square() / len(features)
+    return _split(moments.flip(0), vectors.mT.flip(1), rtol**2)
 
 
 def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-9) -> Certificate:
@@ -71,7 +80,11 @@ def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-
     refuse_unless(
         off <= _ASYMMETRY * moment.abs().max().item(), f"moment must be symmetric, entries differ by up to {off:.3g}"
     )
-    values, vectors = torch.linalg.eigh(moment)
+    return _split(*torch.linalg.eigh(moment), rtol)
+
+
+def _split(values: Float[Tensor, " features"], vectors: Float[Tensor, "features features"], rtol: float) -> Certificate:
+    """The certificate of eigenvalues in rising order, and their eigenvectors as columns."""
     zero = values <= rtol * values[-1]
     smallest = 0.0 if zero[0] else values[0].item()
     return Certificate(smallest, values[-1].item(), int((~zero).sum()), vectors[:, zero].mT)

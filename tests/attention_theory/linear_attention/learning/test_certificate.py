@@ -36,3 +36,12 @@ def test_an_eigenvalue_at_the_threshold_counts_as_zero() -> None:
     for rtol in (0.0, 1.0):  # both ends are taken
         nothing = certificate_of(torch.zeros(2, 2, dtype=torch.float64), rtol)
         assert (nothing.smallest, nothing.rank, nothing.nullity) == (0.0, 0, 2)
+
+
+def test_data_near_singular_data_are_not_called_singular() -> None:
+    tokens = normal(psi(2), 4, 2, seed=0)
+    for gap in (1e-5, 1e-7, 1e-9):  # the last two inputs differ by this; the moments' eigenvalues, by its square
+        tokens[-1] = tokens[-2] + gap * normal(4, 2, seed=1)
+        assert certificate(tokens).holds
+    tokens[-1] = tokens[-2]
+    assert certificate(tokens).nullity == 1
