@@ -109,7 +109,7 @@ show.figure(
 # and by the metric that it preserves, and Christoffel's formula gives it. Symmetric matrices form a space of dimension
 # $d(d+1)/2$, so the rank is at most this number.
 #
-# For fewer heads we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and $d\psi$ coefficients are wanted. The
+# For fewer heads we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and there are $d\psi$ coefficients. The
 # count could be too optimistic, if the parameters always moved the coefficients in too few directions. One point where
 # they do not is enough to exclude this.
 #
@@ -168,7 +168,7 @@ show.figure(
 # real, two of the four real vectors are independent, since one $v$ for three different roots would give $Av=0$.
 #
 # *A function that needs three.* Let $A=1$, $B=0$ and $D=-N$ with $N=\begin{pmatrix}0&1\\0&0\end{pmatrix}$, which are
-# the outputs of the statement. Rank 2 would need $-N=-T\,T$, that is $T^2=N$. Then $T^4=0$, and a $2\times2$ matrix with
+# the outputs of the statement. Rank 2 would need $-N=-T^2$, that is $T^2=N$. Then $T^4=0$, and a $2\times2$ matrix with
 # this has $T^2=0\ne N$, over the complex numbers as well. $\square$
 #
 # </details>

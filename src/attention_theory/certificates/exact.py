@@ -87,7 +87,7 @@ def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, p
     """
     clock, rows = Clock(), numbers.long()
     refuse_unless(bool((rows == numbers).all()), "numbers must be whole, got a fraction")
-    reduced = flint.nmod_mat(*rows.shape, (rows % prime).flatten().tolist(), prime)
+    reduced = flint.nmod_mat(len(rows), rows.shape[1], (rows % prime).flatten().tolist(), prime)
     outcome: Outcome = "proved" if reduced.rank() >= rank else "unknown"
     return _answer(f"{words}\nrank >= {rank}, modulo {prime}", reduced, outcome, clock, None)
 

@@ -21,7 +21,7 @@ from attention_theory.validation import Each, require
 
 
 def certify_symmetric_heads(width: int) -> Certificate:
-    """Every table of coefficients is that of exactly one matrix W symmetric in k and l, which Christoffel's formula gives.
+    """Every table of coefficients is that of one matrix W symmetric in k and l alone, by Christoffel's formula.
 
     Args:
         width: d, at least 2.

@@ -35,3 +35,8 @@ def test_a_wrong_coefficient_of_the_design_is_noticed(monkeypatch: pytest.Monkey
 def test_a_bound_above_the_least_eigenvalue_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniqueness, "least_eigenvalue_bound", lambda width: 0.1)
     assert uniqueness.certify_design(2).outcome == "refuted"
+
+
+def test_histories_of_four_copies_are_settled() -> None:
+    certificate = uniqueness.certify_copies()
+    assert certificate.settled, certificate.control
