@@ -31,7 +31,7 @@ from attention_theory.linear_attention.machines.parallel_copies import (
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.model.autoregression import autoregress
-from attention_theory.linear_attention.model.features import certificate_features, pairs, psi
+from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.randomness import generator
 from attention_theory.validation import require
@@ -58,9 +58,10 @@ for copy in range(4):
     y = 3.6 - 1.0 * copy
     schematic.text(axis, (2.6, y + 0.35), "runs the machine" if copy == 1 else "idle", colour, 9, "right")
     for number in range(5):
-        pair = (("", ""), *words)[number] if copy == 1 else (("?", "?") if number in (0, 2) else ("", ""))
+        idle = ("?", "?") if number in (0, 2) else ("0", "0") if number == 1 else ("·", "·")
+        pair = (("0", "0"), *words)[number] if copy == 1 else idle
         for row, word in enumerate(pair):
-            schematic.text(axis, (3.6 + 1.9 * number, y + 0.5 - 0.35 * row), word or "0", colour, 9)
+            schematic.text(axis, (3.6 + 1.9 * number, y + 0.5 - 0.35 * row), word, colour, 9)
 for number, name in enumerate(("extra", "key", "last", "step 1", "step 2")):
     schematic.text(axis, (3.6 + 1.9 * number, 4.75), name, size=9)
 
@@ -69,9 +70,10 @@ show.figure(
     fig,
     name="copies",
     caption="Four copies of a layer, each with two rows. The columns are tokens: an extra one, the two of the prompt, "
-    "and two that the layer writes. The blue copy runs the machine. Question marks are free numbers in idle copies.",
+    "and two that the layer writes. The blue copy runs the machine. Question marks are free numbers in idle copies, "
+    "and dots what these make of them.",
     alt="A table with four rows of pairs and five columns of tokens. The second row, blue, holds the machine's tokens. "
-    "The others are zero, with question marks in the extra token and in the last token of the prompt.",
+    "The others have question marks in the extra token and in the last token of the prompt, and dots later.",
 )
 
 # %% [markdown]
@@ -107,32 +109,32 @@ show.figure(
 #
 # <details><summary>Proof</summary>
 #
-# *Execution.* Write a token as $z=(z^{(1)},\dots,z^{(4)})$ with a part in each copy. A head of copy $c$ has $V$ and $Q$
-# with entries in the rows and columns of $c$ alone. The output in copy $c$ is therefore $\sum_hV_hG^{(cc)}Q_hz_n^{(c)}$,
-# with $G^{(cc)}=\sum_t z_t^{(c)}z_t^{(c)\top}$: that of the single layer on the parts in $c$. An extra token that is 0 in
-# $c$ adds nothing to $G^{(cc)}$. By induction over tokens, the parts in $c$ are the run of the single layer, whatever
-# the other parts are.
+# *Execution.* Write a token as $z=(z^{(1)},\dots,z^{(4)})$ with a part in each copy. A head of copy $c$ has $V$ and
+# $Q$ with entries in the rows and columns of $c$ alone. The output in copy $c$ is therefore
+# $\sum_hV_hG^{(cc)}Q_hz_n^{(c)}$, with $G^{(cc)}=\sum_t z_t^{(c)}z_t^{(c)\top}$: that of the single layer on the parts
+# in $c$. An extra token that is 0 in $c$ adds nothing to $G^{(cc)}$. By induction over tokens, the parts in $c$ are
+# the run of the single layer, whatever the other parts are.
 #
-# *Prompts.* For every copy $c$ take a machine and a word with prompt $a_1,\dots,a_m$ in copy $c$. Let $x$ be one of $0$,
-# $e_j$ and $e_j+e_k$ with idle rows $j\ne k$, put $x$ in front as an extra token, and add $0$ or $e_\ell$ with an idle
-# row $\ell$ to the last token $a_m$. With $r=3d$ idle rows, these are $4\,(r+1)\big(\frac{r(r+1)}2+1\big)$ prompts, and
-# the numbers added are 0 and 1.
+# *Prompts.* For every copy $c$ take a machine and a word with prompt $a_1,\dots,a_m$ in copy $c$. Let $x$ be one of
+# $0$, $e_j$ and $e_j+e_k$ with idle rows $j\ne k$, put $x$ in front as an extra token, and add $0$ or $e_\ell$ with an
+# idle row $\ell$ to the last token $a_m$. With $r=3d$ idle rows, these are $4\,(r+1)\big(\frac{r(r+1)}2+1\big)$
+# prompts, and the numbers added are 0 and 1.
 #
-# *Features.* They are the entries of $G\otimes z_n$, where $x$ enters $G$ through $xx^\top$ alone. For a given last token
-# let $\Delta_{jk}$ be the value at $x=e_j+e_k$, less those at $e_j$ and at $e_k$, plus that at $0$; and $\Delta_{jj}$ the
-# value at $e_j$ less that at $0$. Everything in $G$ but $xx^\top$ cancels:
+# *Features.* They are the entries of $G\otimes z_n$, where $x$ enters $G$ through $xx^\top$ alone. For a given last
+# token let $\Delta_{jk}$ be the value at $x=e_j+e_k$, less those at $e_j$ and at $e_k$, plus that at $0$; and
+# $\Delta_{jj}$ the value at $e_j$ less that at $0$. Everything in $G$ but $xx^\top$ cancels:
 #
 # $$\Delta_{jk}(G\otimes z_n)=(e_je_k^\top+e_ke_j^\top)\otimes z_n,\qquad \Delta_{jj}(G\otimes z_n)=e_je_j^\top\otimes
 # z_n .$$
 #
 # Here $z_n$ is $a_m$ or $a_m+e_\ell$, and the difference of the two leaves $e_\ell$. So the unit vector of the feature
-# $\{j,k\},\ell$ is a combination of the features of eight prompts or fewer. Given any three rows $j$, $k$ and $\ell$, there
-# is a copy $c$ to which none of them belongs, and they are idle for this $c$. The features of all these prompts span
-# $\mathbb R^\psi$, so that $\lambda_{\min}(\Lambda_D)>0$ for every finite data set $D$ that contains the histories of
-# these prompts, since a history begins with its prompt. Each combination has at most eight terms $\pm1$, so $\lambda_{\min}
-# \ge1/(8\psi N)$ for $N$ samples: for a unit vector $v$ one entry has $v_f^2\ge1/\psi$, and $v_f=\sum_i\pm\langle
-# v,\mathcal H(Z_i)\rangle$ over at most eight samples gives $\sum_i\langle v,\mathcal H(Z_i)\rangle^2\ge1/(8\psi)$.
-# $\square$
+# $\{j,k\},\ell$ is a combination of the features of eight prompts or fewer. Given any three rows $j$, $k$ and $\ell$,
+# there is a copy $c$ to which none of them belongs, and they are idle for this $c$. The features of all these prompts
+# span $\mathbb R^\psi$, so that $\lambda_{\min}(\Lambda_D)>0$ for every finite data set $D$ that contains the
+# histories of these prompts, since a history begins with its prompt. Each combination has at most eight terms $\pm1$,
+# so $\lambda_{\min} \ge1/(8\psi N)$ for $N$ samples: for a unit vector $v$ one entry has $v_f^2\ge1/\psi$, and
+# $v_f=\sum_i\pm\langle v,\mathcal H(Z_i)\rangle$ over at most eight samples gives $\sum_i\langle v,\mathcal
+# H(Z_i)\rangle^2\ge1/(8\psi)$. $\square$
 #
 # </details>
 #
@@ -171,6 +173,7 @@ def differences(features):
     return (by_pair[:, 1:] - by_pair[:, :1]).flatten(0, 1)
 
 
+# %%
 reached, unlike = torch.zeros(psi(total), dtype=torch.bool), 0
 for active in range(4):
     features = certificate_features(in_copy(prompt, active, extra, last))
@@ -292,8 +295,8 @@ claim.verdict()
 #    of the rows $j=1$, $k=3$ and $\ell=8$?
 #    <details><summary>Solution</summary>
 #
-#    Rows 1 and 2 belong to the first copy, 3 and 4 to the second, 5 and 6 to the third, 7 and 8 to the fourth. The three
-#    rows use the first, second and fourth copy, so the machine runs in the third.
+#    Rows 1 and 2 belong to the first copy, 3 and 4 to the second, 5 and 6 to the third, 7 and 8 to the fourth. The
+#    three rows use the first, second and fourth copy, so the machine runs in the third.
 #
 #    </details>
 # 2. *Predict, then run.* Set `states = 1`. How many features has the layer of four copies, and does every one occur?
