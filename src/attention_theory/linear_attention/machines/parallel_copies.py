@@ -11,7 +11,7 @@ from jaxtyping import Int, Num
 from torch import Tensor
 
 from attention_theory.linear_attention.machines.block_heads import BlockHead
-from attention_theory.validation import require, require_shape
+from attention_theory.validation import require, require_shape, require_some
 
 
 def copies(heads: Sequence[BlockHead], width: int, count: int = 4) -> list[BlockHead]:
@@ -21,13 +21,11 @@ def copies(heads: Sequence[BlockHead], width: int, count: int = 4) -> list[Block
         ParameterError: a width or a count below 1.
     """
     require(width=(width, 1, None), count=(count, 1, None))
-    return [
-        BlockHead(
-            *(rows + number * width for rows in (head.source, head.key, head.value, head.destination)), head.weights
-        )
-        for number in range(count)
-        for head in heads
-    ]
+
+    def moved(head: BlockHead, by: int) -> BlockHead:
+        return BlockHead(head.source + by, head.key + by, head.value + by, head.destination + by, head.weight)
+
+    return [moved(head, number * width) for number in range(count) for head in heads]
 
 
 def idle_rows(width: int, active: int, count: int = 4) -> Int[Tensor, " idle"]:
@@ -53,8 +51,8 @@ def in_copy(
     Raises:
         ParameterError: no token, idle rows that are not those of whole copies, or an active copy that there is not.
     """
+    require_some(prompt=prompt)
     tokens, width = prompt.shape
-    require(tokens=(tokens, 1, None))
     require_shape(last=(last, tuple(extra.shape)))
     idle = idle_rows(width, active, extra.shape[-1] // width + 1)
     require_shape(extra=(extra, (*extra.shape[:-1], len(idle))))

@@ -50,6 +50,11 @@ def test_four_copies_pass_the_certificate_and_three_do_not() -> None:
     assert ranks[3] < psi(6)
 
 
+def test_a_prompt_without_tokens_is_refused() -> None:
+    with pytest.raises(ParameterError, match="prompt"):
+        in_copy(torch.zeros(0, 2), 0, torch.zeros(6), torch.zeros(6))
+
+
 def test_idle_rows_are_those_of_the_other_copies() -> None:
     assert idle_rows(2, 1, 3).tolist() == [0, 1, 4, 5]
     with pytest.raises(ParameterError, match="active"):
