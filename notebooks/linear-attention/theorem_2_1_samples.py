@@ -133,6 +133,12 @@ show.figure(
 # </details>
 #
 # </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** $\hat H\le d(d+1)/2$ heads are enough, each with a symmetric $Q_h$.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true

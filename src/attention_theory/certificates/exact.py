@@ -77,6 +77,21 @@ def rank_is(numbers: Numbers, rank: int, words: str) -> Answer:
     return _answer(f"{words}\nrank = {rank}", exact, outcome, clock, point)
 
 
+def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, prime: int = 2**31 - 1) -> Answer:
+    """Whether a matrix of whole numbers has at least this rank: it does if its remainders modulo a prime do.
+
+    A smaller rank of the remainders leaves the question open.
+
+    Raises:
+        ParameterError: a number that is not whole.
+    """
+    clock, rows = Clock(), numbers.long()
+    refuse_unless(bool((rows == numbers).all()), "numbers must be whole, got a fraction")
+    reduced = flint.nmod_mat(len(rows), rows.shape[1], (rows % prime).flatten().tolist(), prime)
+    outcome: Outcome = "proved" if reduced.rank() >= rank else "unknown"
+    return _answer(f"{words}\nrank >= {rank}, modulo {prime}", reduced, outcome, clock, None)
+
+
 def positive_definite(numbers: Numbers, words: str) -> Answer:
     """Whether a symmetric matrix is positive definite: all pivots are above 0.
 

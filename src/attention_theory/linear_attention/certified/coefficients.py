@@ -128,13 +128,13 @@ def certify_many_heads(width: int) -> Certificate:
         exact.positive_definite(_moment(width), "the second moment at some inputs of two tokens:"),
     ]
     words = "one head, d = 2: derivatives of its coefficients by V and Q at some V and Q:"
-    broken = exact.rank_is(_tangents(2), 2 * psi(2), words)
+    broken = exact.rank_is(tangents(_unlike(2)), 2 * psi(2), words)
     return certify(
         "Every table of coefficients is that of a d² by d² matrix, so of d² heads, and where the second moment is "
         "positive definite least squares has one solution. All minimisers of d² heads or more are this function.",
         f"d = {width}, all labels",
         answers,
-        Control.of("one head in place of d², at d = 2", broken, lambda _: _unreached(2)),
+        Control.of("one head in place of d², at d = 2", broken, lambda _: unreached(2)),
     )
 
 
@@ -221,6 +221,25 @@ def ask_features(width: int) -> Answer:
     return exact.rank_is(features, count, "the features at some inputs of two tokens:")
 
 
+def tangents(heads: Heads) -> Float[Tensor, "parameters coefficients"]:
+    """Derivatives of the coefficients of a model by the entries of all its V_h, then by those of all its Q_h."""
+    out, width = heads.out, heads.width
+    units = torch.eye(out * width, dtype=torch.float64).view(-1, 1, out, width)
+    queries = torch.eye(width**2, dtype=torch.float64).view(-1, 1, width, width)
+    by_values = [coefficients(Heads(units, query.expand(len(units), 1, -1, -1))) for query in heads.queries]
+    by_queries = [coefficients(Heads(value.expand(len(queries), 1, -1, -1), queries)) for value in heads.values]
+    return torch.cat([*by_values, *by_queries]).flatten(1)
+
+
+def unreached(width: int) -> tuple[str, bool]:
+    """The least loss that one head reaches, from some starts, on labels of a model of more heads."""
+    inputs = whole_inputs(width, 2)
+    starts = random_heads(1, width, seed=1, models=(6,))
+    labels = mhla(random_heads(width**2, width, seed=0), inputs)
+    loss = fit_many(certificate_features(inputs), labels, starts, steps=60).losses.min().item()
+    return f"one head on labels of {width**2}: least loss {loss:.2g}", loss > 1e-3
+
+
 def _unit_matrices(width: int) -> Float[Tensor, "matrices out_width width_squared"]:
     return torch.eye(width**4, dtype=torch.float64).unflatten(1, (width**2, width**2))
 
@@ -249,23 +268,10 @@ def _twin(change: Tensor, inputs: Tensor) -> tuple[str, bool]:
     return words, apart > 1 and gap < 1e-9
 
 
-def _tangents(width: int) -> Float[Tensor, "parameters coefficients"]:
-    """Derivatives of the coefficients of one head by its entries, at V = 1 and a Q of different entries."""
-    values = torch.eye(width, dtype=torch.float64)
-    queries = torch.arange(1.0, width**2 + 1, dtype=torch.float64).view(width, width)
-    units = torch.eye(width**2, dtype=torch.float64).view(-1, 1, width, width)
-    by_values = coefficients(Heads(units, queries.expand_as(units)))
-    by_queries = coefficients(Heads(values.expand_as(units), units))
-    return torch.cat([by_values, by_queries]).flatten(1)
-
-
-def _unreached(width: int) -> tuple[str, bool]:
-    """The least loss that one head reaches, from some starts, on labels of a model of more heads."""
-    inputs = whole_inputs(width, 2)
-    starts = random_heads(1, width, seed=1, models=(6,))
-    labels = mhla(random_heads(width**2, width, seed=0), inputs)
-    loss = fit_many(certificate_features(inputs), labels, starts, steps=60).losses.min().item()
-    return f"one head on labels of {width**2}: least loss {loss:.2g}", loss > 1e-3
+def _unlike(width: int) -> Heads:
+    """One head: V = 1 and a Q of different entries."""
+    queries = torch.arange(1.0, width**2 + 1, dtype=torch.float64).view(1, width, width)
+    return Heads(torch.eye(width, dtype=torch.float64)[None], queries)
 
 
 def _one_sided(width: int) -> Float[Tensor, "coefficients out_width width_squared"]:

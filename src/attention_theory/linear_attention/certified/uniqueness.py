@@ -14,6 +14,14 @@ from attention_theory.certificates import Certificate, Control, algebra, certify
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.linear_attention.certified.coefficients import whole_inputs
 from attention_theory.linear_attention.learning.interpolation import design, interpolate, least_eigenvalue_bound
+from attention_theory.linear_attention.machines.block_heads import dense
+from attention_theory.linear_attention.machines.parallel_copies import (
+    automaton_head,
+    automaton_prompt,
+    copies,
+    idle_design,
+    in_copy,
+)
 from attention_theory.linear_attention.model.features import certificate_features, psi
 from attention_theory.linear_attention.model.mhla import Heads, mhla, random_heads
 from attention_theory.linear_attention.model.parameters import coefficients, heads_from_matrix, lift
@@ -201,6 +209,39 @@ def _determinant(rows: Sequence[Sequence[Any]]) -> Any:
     """The determinant of three rows."""
     (a, b, c), (d, e, f), (g, h, i) = rows
     return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+
+
+def certify_copies(count: int = 4) -> Certificate:
+    """Histories pass: prompts of an automaton in one of four copies, with numbers 0 and 1 in the idle ones.
+
+    Args:
+        count: the copies, at least 3; fewer than four are not enough.
+
+    Raises:
+        ParameterError: a count below 3.
+    """
+    require(count=(count, 3, None))
+    prompts, fewer = _copied_prompts(count), _copied_prompts(3)
+    width, small = prompts.shape[-1], fewer.shape[-1]
+    whole = torch.arange(1.0, 4 * small + 1, dtype=torch.float64).remainder(5).view(1, 4, small)
+    broken = exact.rank_is(certificate_features(fewer), psi(small), "the features of the prompts in three copies:")
+    return certify(
+        f"The features of the prompts in {count} copies have full rank, so that no other layer has these outputs.",
+        f"the automaton with one state, width {width}, {len(prompts)} prompts",
+        exact.rank_at_least(certificate_features(prompts), psi(width), f"the features of prompts in {count} copies:"),
+        Control.of(
+            "three copies",
+            broken,
+            lambda _: _two_minimisers(fewer, whole, small, dense(copies(automaton_head(1), 2, 3), small)),
+        ),
+    )
+
+
+def _copied_prompts(count: int) -> Float[Tensor, "prompts tokens width"]:
+    """The prompt of the automaton with one state in each copy, with all idle numbers of the design."""
+    prompt = automaton_prompt(torch.tensor([0]), 0)
+    numbers = idle_design((count - 1) * 2)
+    return torch.cat([in_copy(prompt, active, *numbers) for active in range(count)])
 
 
 def _of_last(inputs: Tensor, last: int) -> Float[Tensor, "inputs pairs"]:

@@ -1,7 +1,8 @@
 """Algorithm 1: learn linear attention by ordinary least squares, and read the heads off a singular value decomposition.
 
 Of the minimisers of Eq. 10 the one of smallest norm is taken. It is solved in the ψ distinct features, scaled so that
-the norm is that of the matrix, and lifted. :mod:`.literal` has the form as it is written.
+the norm is that of the matrix. The heads are those of the matrix of the same function that is symmetric in k and l:
+d(d+1)/2 in place of d². :mod:`.literal` has the form as it is written.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from attention_theory.linear_attention.model.features import (
 )
 from attention_theory.linear_attention.model.linear_attention import LinearAttention
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.linear_attention.model.parameters import heads_from_matrix, lift, lift_scale
+from attention_theory.linear_attention.model.parameters import lift, lift_scale, symmetric_heads
 from attention_theory.numerics import least_norm_solution
 from attention_theory.randomness import Seed, normal
 from attention_theory.validation import refuse_unless, require, require_finite, require_shape, require_some
@@ -29,11 +30,15 @@ _ENTRIES_AT_ONCE = 8_000_000
 
 @dataclass(frozen=True)
 class _Learned:
-    """The result of Algorithm 1: at most d² heads, with the matrix Ŵ and the coefficients."""
+    """The result of Algorithm 1: the coefficients, and at most d(d+1)/2 heads with symmetric Q_h that have them."""
 
     heads: Heads
-    matrix: Float[Tensor, "out_width width_squared"]
     coefficients: Float[Tensor, "out psi"]
+
+    @property
+    def matrix(self) -> Float[Tensor, "out_width width_squared"]:
+        """Ŵ, the minimiser of Eq. 10 of smallest norm, of up to d² heads by ``heads_from_matrix``."""
+        return lift(self.coefficients, self.heads.width)
 
 
 @dataclass(frozen=True)
@@ -167,12 +172,11 @@ def learn(
     scale = lift_scale(width, tokens.device).to(tokens.dtype)
     features = certificate_features(tokens, is_causal).flatten(0, -2)
     row = least_squares(features * scale, labels.flatten(0, -2), rtol) * scale
-    matrix = lift(row, width)
-    return _Learned(heads_from_matrix(matrix), matrix, row)
+    return _Learned(symmetric_heads(row, width), row)
 
 
 def fit_linear_attention(tokens: Float[Tensor, "batch tokens width"], labels: Float[Tensor, "..."]) -> LinearAttention:
-    """Algorithm 1: the linear attention of least squared loss, with at most d² heads.
+    """Algorithm 1: the linear attention of least squared loss, with at most d(d+1)/2 heads.
 
     >>> import torch
     >>> from attention_theory import fit_linear_attention, nn

@@ -72,16 +72,39 @@ def heads_from_matrix(matrix: Float[Tensor, "out_width width_squared"], rtol: fl
     Raises:
         ParameterError: values that are not finite; a matrix of another shape, or ``rtol`` outside [0, 1].
     """
-    require(rtol=(rtol, 0.0, 1.0))
     width = _width(matrix)
-    require_finite(matrix=matrix)
-    left, values, right = torch.linalg.svd(matrix, full_matrices=False)
-    rank = max(1, int((values > rtol * values[0]).sum()))
-    root = values[:rank].sqrt()
-    return Heads(
-        (left[:, :rank] * root).mT.unflatten(-1, (-1, width)).contiguous(),
-        (root[:, None] * right[:rank]).unflatten(-1, (width, width)),
-    )
+    values, queries = _split(matrix, rtol)
+    return Heads(values.unflatten(-1, (-1, width)), queries.unflatten(-1, (width, width)))
+
+
+def symmetric_matrix(row: Float[Tensor, "... out psi"], width: int) -> Float[Tensor, "... out_width width_squared"]:
+    """The only matrix W with given coefficients that is symmetric in k and l, by Christoffel's formula.
+
+    With S the lift, ``W[a j, k l] = S[a j, k l] + S[a j, l k] - S[a k, l j]``. Its rank is at most d(d+1)/2.
+
+    Raises:
+        ParameterError: coefficients of another number than the features of the width.
+    """
+    blocks = lift(row, width).unflatten(-1, (width, width)).unflatten(-3, (-1, width))  # (..., a, j, k, l)
+    return (blocks + blocks.mT - blocks.movedim(-1, -3)).flatten(-2).flatten(-3, -2)
+
+
+def symmetric_heads(row: Float[Tensor, "out psi"], width: int, rtol: float = 1e-10) -> Heads:
+    """Heads with symmetric Q_h that have given coefficients, at most d(d+1)/2: as many as the rank of their matrix.
+
+    Singular values below ``rtol`` times the largest are dropped. Coefficients of zero give one head of zeros.
+
+    Raises:
+        ParameterError: values that are not finite; coefficients of another number than the features of the width, or
+            ``rtol`` outside [0, 1].
+    """
+    k, last = pairs(width, row.device)
+    root = torch.where(k == last, 1.0, 2.0).to(row.dtype).sqrt()  # an orthonormal basis of the symmetric matrices
+    matrix = symmetric_matrix(row, width).unflatten(-1, (width, width))
+    values, upper = _split(matrix[..., k, last] * root, rtol)
+    queries = row.new_zeros(len(upper), width, width)
+    queries[:, k, last] = queries[:, last, k] = upper / root
+    return Heads(values.unflatten(-1, (-1, width)), queries)
 
 
 def antisymmetric_twin(
@@ -102,6 +125,16 @@ def antisymmetric_twin(
 def distance(heads: Heads, other: Heads, form: Form = "correct") -> Float[Tensor, "..."]:
     """The parameter distance ``‖p(Θ) − p(Θ')‖_F``: zero exactly where the two are one function (Eq. 28)."""
     return torch.linalg.matrix_norm(coefficients(heads, form) - coefficients(other, form))
+
+
+def _split(matrix: Tensor, rtol: float) -> tuple[Float[Tensor, "rank rows"], Float[Tensor, "rank columns"]]:
+    """Singular vectors, each times the root of its singular value, so that the matrix is the sum of their products."""
+    require(rtol=(rtol, 0.0, 1.0))
+    require_finite(matrix=matrix)
+    left, values, right = torch.linalg.svd(matrix, full_matrices=False)
+    rank = max(1, int((values > rtol * values[0]).sum()))
+    root = values[:rank, None].sqrt()
+    return (root * left[:, :rank].mT).contiguous(), root * right[:rank]
 
 
 def _width(matrix: Tensor) -> int:

@@ -15,6 +15,8 @@ from attention_theory.linear_attention.model.parameters import (
     heads_from_matrix,
     lift,
     lift_scale,
+    symmetric_heads,
+    symmetric_matrix,
 )
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
@@ -75,6 +77,25 @@ def test_round_trip_through_heads() -> None:
     norms = heads.values.flatten(1).norm(dim=1), heads.queries.flatten(1).norm(dim=1)
     assert torch.allclose(*norms)
     assert heads_from_matrix(torch.zeros(4, 4, dtype=torch.float64)).count == 1
+
+
+@pytest.mark.parametrize(("width", "out"), [(1, 1), (2, 2), (3, 1), (3, 5), (4, 4)])
+def test_symmetric_heads_are_the_same_function_with_fewer_heads(width: int, out: int) -> None:
+    model = random_heads(width**2 + 3, width, seed=7, out=out)
+    fewest = symmetric_heads(coefficients(model), width)
+    assert fewest.count == min(out * width, width * (width + 1) // 2)
+    assert torch.equal(fewest.queries, fewest.queries.mT)
+    assert distance(fewest, model) < 1e-12 * distance(model, Heads(0 * model.values, model.queries)).clamp(min=1)
+    assert symmetric_heads(torch.zeros(out, psi(width), dtype=torch.float64), width).count == 1
+
+
+def test_the_symmetric_matrix_is_christoffels_formula() -> None:
+    width, row = 3, normal(2, psi(3), seed=8)
+    lifted = lift(row, width).view(2, width, width, width)
+    matrix = symmetric_matrix(row, width).view(2, width, width, width)
+    for a, j, k, last in itertools.product(range(2), *[range(width)] * 3):
+        expected = lifted[a, j, k, last] + lifted[a, j, last, k] - lifted[a, k, last, j]
+        assert abs(matrix[a, j, k, last] - expected) < 1e-14
 
 
 def test_distance_is_zero_on_the_same_function_only() -> None:
