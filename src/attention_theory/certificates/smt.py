@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
+from attention_theory.validation import refuse_unless
 
 with needs("z3-solver"):
     import z3
@@ -62,6 +63,30 @@ def rational(number: float | Fraction) -> Term:
     """The number as z3 has it, exactly: a float is a fraction."""
     exact = Fraction(number)
     return z3.Q(exact.numerator, exact.denominator)
+
+
+def term_of(expression: Any, variables: Mapping[str, Term]) -> Term:
+    """A rational function as a term of z3. Denominators must not be 0 where it is asked about.
+
+    Raises:
+        ParameterError: another function.
+    """
+    if expression.is_Symbol:
+        return variables[expression.name]
+    if expression.is_Rational:
+        return z3.Q(int(expression.p), int(expression.q))
+    is_power = expression.is_Pow and expression.exp.is_Integer
+    refuse_unless(
+        expression.is_Add or expression.is_Mul or is_power, f"expression must be a rational function, got {expression}"
+    )
+    parts = [term_of(part, variables) for part in expression.args if not is_power]
+    if expression.is_Add:
+        return z3.Sum(parts)
+    if expression.is_Mul:
+        return z3.Product(parts)
+    base, power = term_of(expression.base, variables), int(expression.exp)
+    product = z3.Product([base] * abs(power))
+    return product if power > 0 else 1 / product
 
 
 def relu(term: Term) -> Term:

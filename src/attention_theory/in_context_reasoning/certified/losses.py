@@ -1,6 +1,6 @@
 """Certificates about the losses in closed form: Sections 3 and 4 for all scales, counts, noise levels and vocabularies.
 
-Formulas are read from :mod:`.closed_form` by :mod:`.shadow`. They are rational functions of
+Formulas are read from :mod:`.closed_form` by :func:`.symbolic.trace`. They are rational functions of
 
     X = e^{Cλ}, Y = e^{λ}, G = e^γ, m = N - 1, C, and of α̂ and β = 1 - α̂,
 
@@ -17,8 +17,8 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
 from attention_theory.certificates.algebra import Expression, sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import Term, z3
-from attention_theory.in_context_reasoning.certified.shadow import term_of, trace
+from attention_theory.certificates.smt import Term, term_of, z3
+from attention_theory.certificates.symbolic import trace
 from attention_theory.in_context_reasoning.closed_form import (
     noisy_hessian,
     noisy_loss,

@@ -7,7 +7,8 @@ import torch
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
 from attention_theory.certificates.algebra import Expression, sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import term_of, z3
+from attention_theory.certificates.symbolic import trace
 from attention_theory.in_context_reasoning.certified.losses import (
     BOUND,
     OTHERS,
@@ -17,7 +18,6 @@ from attention_theory.in_context_reasoning.certified.losses import (
     ask_tangent,
     formula_of,
 )
-from attention_theory.in_context_reasoning.certified.shadow import term_of, trace
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, noiseless_slope
 from attention_theory.in_context_reasoning.descent import descend_noiseless, normalised_step
 

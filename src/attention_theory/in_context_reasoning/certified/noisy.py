@@ -8,7 +8,7 @@ import torch
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
 from attention_theory.certificates.algebra import Expression, sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import term_of, z3
 from attention_theory.in_context_reasoning.certified.losses import (
     BOUND,
     GAMMA,
@@ -27,7 +27,6 @@ from attention_theory.in_context_reasoning.certified.losses import (
     noisy_loss_formula,
 )
 from attention_theory.in_context_reasoning.certified.noiseless import ask_step
-from attention_theory.in_context_reasoning.certified.shadow import term_of
 from attention_theory.in_context_reasoning.closed_form import (
     bayes_risk,
     noisy_loss,
