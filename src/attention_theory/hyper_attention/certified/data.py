@@ -39,7 +39,7 @@ def certify_unseen_direction(size: int, length: int) -> Certificate:
 
     def run(values: Counterexample) -> tuple[str, bool]:
         rank = int(versatility(every, size).ranks[0])
-        return f"sequences with repeats give rank {rank}, not {size - 1}", rank != size - 1
+        return f"sequences with repeats give rank {rank}, not {size - 1}", rank == values["rank"] != size - 1
 
     control = Control.of(
         "tokens may repeat",
@@ -81,7 +81,7 @@ def certify_unshared_parameters() -> Certificate:
     def run(values: Counterexample) -> tuple[str, bool]:
         features = connected.pair_features(connected.all_sequences(3, 3), 3, 0, shared=True)
         rank, wanted = int(torch.linalg.matrix_rank(features)), connected.unshared_parameters(3, 3) // 3
-        return f"shared features have rank {rank}, not {wanted}", rank != wanted
+        return f"shared features have rank {rank}, not {wanted}", rank == values["rank"] != wanted
 
     cases = [(2, 2), (2, 3), (2, 4), (2, 5), (3, 2), (3, 3), (3, 4), (4, 2), (4, 3)]
     return certify(
@@ -136,8 +136,9 @@ def certify_unseen_change() -> Certificate:
         return symbolic.equal(outputs, wanted, f"changed at L* = {trained}, seen at L = {length}")
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        outputs = outputs_from_counts(connected.all_sequences(2, size), change(3, torch.ones(()).double()))
-        return f"the change is {outputs.min():.3g} to {outputs.max():.3g}, not 1/2", bool((outputs != 0.5).any())
+        outputs = outputs_from_counts(connected.all_sequences(2, size), change(3, symbolic.at(values, a=())["a"]))
+        half = values["a"] / 2
+        return f"the change is {outputs.min():.3g} to {outputs.max():.3g}, not {half}", bool((outputs != half).any())
 
     unique = {length: torch.tensor(list(permutations(range(size), length))) for length in range(1, size + 1)}
     return certify(
