@@ -120,7 +120,7 @@ def certify_unseen(task: Task) -> Certificate:
 
     control = Control.of(
         "the paper's η t for λ, where four triggers have λ = η t/2 and so η t = 2 λ",
-        smt.prove([*RANGES, others == OTHERS, y > 1], probability >= 1 / (1 + others / (y * y))),
+        smt.prove([*RANGES, others == OTHERS, y > 1, TERMS["X"] == y], probability >= 1 / (1 + others / (y * y))),
         run,
     )
     return certify(
