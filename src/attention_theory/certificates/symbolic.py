@@ -60,6 +60,9 @@ class Terms(Tensor):
         numbers = func(*tree_map_only(Terms, lambda term: term.numbers, args), **keywords) if traced else None
         if name in _DECISIONS:
             return numbers
+        if name == "index_put_":
+            args[0].entries = _moved(func, args, named)
+            return args[0]
         if name in _MOVES:
             moved = _moved(func, args, named)
             given = numbers if traced else tree_map(lambda _: None, moved)
@@ -194,6 +197,11 @@ def _mean(entries: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
     return total * sympy.QQ(np.size(total), entries.size)
 
 
+def _norm(x: np.ndarray, order: float = 2, dim: Any = None) -> Any:
+    refuse_unless(order == 2, f"code must take norms of order 2, got {order}")
+    return _each(sympy.sqrt)(_sum(x * x, dim))
+
+
 def _softmax(x: np.ndarray, axis: int, half_to_float: bool) -> np.ndarray:
     powers = _each(sympy.exp)(x)
     return powers / powers.sum(axis=axis, keepdims=True)
@@ -206,7 +214,8 @@ def _each(function: Callable[[Entry], Entry]) -> Callable[[np.ndarray], np.ndarr
 #: Operations by their names in torch's ``aten``. These only move entries.
 _MOVES = {
     "t", "transpose", "permute", "unsqueeze", "squeeze", "view", "_unsafe_view", "expand", "select", "slice", "index",
-    "gather", "unbind", "clone", "detach", "alias", "stack", "cat",
+    "gather", "unbind", "clone", "detach", "alias", "stack", "cat", "where",
+    "index_put_",
 }  # fmt: skip
 _SUMS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y, alpha=1: x + alpha * y,
@@ -217,6 +226,7 @@ _SUMS: dict[str, Callable[..., Any]] = {
     "neg": lambda x: -x,
     "pow": lambda x, y: x * x if y == 2 else x**y,
     **dict.fromkeys(("mm", "mv", "dot", "bmm"), lambda x, y: x @ y),
+    "new_zeros": lambda _, size, **__: np.full(size, 0, dtype=object),
     "sum": _sum,
     "mean": _mean,
     "cumsum": lambda entries, dim: entries.cumsum(axis=dim),
@@ -231,7 +241,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log_sigmoid_forward": _each(lambda x: -sympy.log(1 + sympy.exp(-x))),
     "sigmoid": _each(lambda x: 1 / (1 + sympy.exp(-x))),
     "_softmax": _softmax,
-    "linalg_vector_norm": lambda x: sympy.sqrt(sum(entry**2 for entry in x.flat)),
+    "linalg_vector_norm": _norm,
 }
 #: Operations whose value is a decision of the code, or a constant: they stay numbers.
 _DECISIONS = {"_local_scalar_dense", "eq", "full_like"}

@@ -106,6 +106,13 @@ def test_linear_algebra_over_the_rationals() -> None:
         exact.pivots([[1, 2], [3, 4]])
 
 
+def test_dependent_columns_come_with_a_combination_that_is_0() -> None:
+    assert exact.independent([[1, 0], [1, 1], [5, 5]], "").outcome == "proved"
+    answer = exact.independent([[1, 2, 3], [0, 1, 1]], "")
+    assert answer.counterexample == {"column 0": -1, "column 1": -1, "column 2": 1}
+    assert exact.combination(answer.counterexample, 3) == [-1, -1, 1]
+
+
 def test_every_member_of_a_finite_set() -> None:
     answer = exhaust.every({"a": 5, "b": 7}, lambda at: at["a"] * at["b"] <= 24, "a b <= 24", at_once=4)
     assert answer.outcome == "proved"
