@@ -25,7 +25,7 @@ def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", second
     """Whether the conclusion is true wherever all assumptions are.
 
     z3 looks for values that satisfy the assumptions and not the conclusion; if there are none it is proved. The text of
-    the question is SMT-LIB, which other solvers read: ``unsat`` is a proof.
+    the question is SMT-LIB, which other solvers read: ``unsat`` is a proof. Its ``:status`` is what z3 returned.
 
     Args:
         assumptions: formulas.
@@ -35,12 +35,31 @@ def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", second
     """
     clock, solver = Clock(), z3.Solver()
     solver.set("timeout", int(1000 * seconds))
-    solver.add(*assumptions, z3.Not(conclusion))
+    solver.add(*map(_standard, assumptions), _standard(z3.Not(conclusion)))
     question = "".join(f"; {line}\n" for line in words.splitlines()) + solver.to_smt2()
     result = solver.check()
+    question = question.replace(":status unknown", f":status {result}", 1)
     outcome: Outcome = "proved" if result == z3.unsat else "refuted" if result == z3.sat else "unknown"
     counterexample = values_of(solver.model()) if outcome == "refuted" else None
     return Answer(question, outcome, name_of("z3-solver"), clock.seconds, counterexample)
+
+
+def _standard(formula: Term) -> Term:
+    """The formula in the words of SMT-LIB, which has no powers and no sums of one part; z3 has."""
+    swaps, seen, waiting = [], set(), [formula]
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        parts = term.children()
+        waiting += parts
+        kind = term.decl().kind() if z3.is_app(term) else None
+        if kind in (z3.Z3_OP_ADD, z3.Z3_OP_MUL, z3.Z3_OP_AND, z3.Z3_OP_OR) and len(parts) == 1:
+            swaps.append((term, parts[0]))
+        if kind == z3.Z3_OP_POWER:
+            swaps.append((term, z3.Product([parts[0]] * parts[1].as_long())))
+    return _standard(z3.substitute(formula, *swaps)) if swaps else formula
 
 
 def values_of(model: Term) -> Counterexample:

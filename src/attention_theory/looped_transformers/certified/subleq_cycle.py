@@ -5,7 +5,6 @@ memory cell and one more instruction, which stand for all others. Their addresse
 words of bits that may have any value. So the number of columns is not fixed.
 """
 
-import hashlib
 import math
 import random
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, certify
-from attention_theory.certificates.certificate import Clock, Counterexample, name_of
+from attention_theory.certificates.certificate import Clock, Counterexample, joined, name_of
 from attention_theory.certificates.smt import Term, prove, z3
 from attention_theory.looped_transformers.certified.columns import (
     Column,
@@ -202,10 +201,7 @@ def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True) -> Answ
                 answers += _is_sign(end, title) if row in left else _compare(end, wanted, now.words, title)
     except Undecided as fault:
         return replace(fault.answer, seconds=clock.seconds)
-    longest = max(answers, key=lambda answer: len(answer.question))
-    everything = "\n".join(answer.question for answer in answers)
-    digest = hashlib.sha256(everything.encode()).hexdigest()
-    question = f"; {len(answers)} questions, SHA-256 {digest}, of which the longest is\n{longest.question}"
+    question = joined([answer.question for answer in answers])
     return Answer(question, "proved", name_of("z3-solver"), clock.seconds)
 
 
