@@ -91,8 +91,8 @@ anywhere: book ## the tests and the short notebooks under the arithmetic of othe
 	  env $$setting python -m pytest -m "not slow and not ends" $(SPREAD) || failed="$$failed $$setting"; done; \
 	  test -z "$$failed" || { echo "failed under:$$failed"; exit 1; }
 
-# The full-size run behind Figure 3 takes hours and is told where to keep what it finds.
-BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py,$(wildcard benchmarks/*.py))
+# The full-size runs behind Figures 2 to 5 take hours and are told where to keep what they find.
+BENCHMARKS := $(filter-out benchmarks/memorization_figure_3.py benchmarks/memorization_panels.py,$(wildcard benchmarks/*.py))
 
 bench: $(READY) ## the benchmarks: fast forms beside literal ones
 	@for file in $(BENCHMARKS); do echo "== $$file"; python $$file || exit 1; done
@@ -103,8 +103,7 @@ mutants: $(READY) ## small wrong changes, and whether the tests notice (an hour)
 # In order of cost; what is done is not done again, and what is begun is kept point by point.
 gpu-records: $(READY) ## what the book lacks for want of an accelerator, within HOURS
 	@begun=$$(date +%s); \
-	  python benchmarks/memorization_pace.py results/memorization/pace_gpu.json --device cuda --seeds 3 \
-	    --hours $(HOURS) && \
+	  python benchmarks/memorization_panels.py results/memorization/panels --device cuda --hours $(HOURS) && \
 	  book points --work --device cuda \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 

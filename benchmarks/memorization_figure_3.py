@@ -2,8 +2,9 @@
 
     python benchmarks/memorization_figure_3.py results/memorization/figure_3.json --progress PATH
 
-Both models are trained as one panel on one core. Progress is written every 3,000 steps; started again with the same
-progress file, the run goes on from there. The result is one small JSON file.
+All models, both sizes with every seed, are trained as one panel: on one core, or with ``--device cuda``. Progress is
+written every 3,000 steps; started again with the same progress file, the run goes on from there. The result is one
+small JSON file.
 """
 
 import argparse
@@ -20,26 +21,23 @@ from attention_theory.memorization.synthetic import Setting, sample_data_sets
 from attention_theory.memorization.trainer import PanelTrainer
 
 WIDTH, TOKENS, CLASSES, BATCH, RATE = 64, 32, 100, 256, 1e-3
-SETTINGS = [Setting(4, TOKENS, 550, WIDTH, seed=0), Setting(8, TOKENS, 1300, WIDTH, seed=0)]
+SIZES = {4: 550, 8: 1300}  # H: T
 FIRST_EXAMPLES, BINS = 20, 50
-
-
-def heads_of(model: int) -> slice:
-    first = sum(setting.heads for setting in SETTINGS[:model])
-    return slice(first, first + SETTINGS[model].heads)
 
 
 def summary(trainer: PanelTrainer) -> list[dict[str, Any]]:
     """What the figure needs of each model."""
-    score, weights = trainer.score(), trainer.attention()
+    score, settings = trainer.score(), trainer.settings
+    by_model = trainer.attention().cpu().split([setting.heads for setting in settings])
     rows = []
-    for model, setting in enumerate(SETTINGS):
-        attention = weights[heads_of(model), : setting.examples, : setting.tokens]
+    for model, setting in enumerate(settings):
+        attention = by_model[model][:, : setting.examples, : setting.tokens]
         found = saturation(attention)
         rows.append(
             {
                 "heads": setting.heads,
                 "examples": setting.examples,
+                "seed": setting.seed,
                 "accuracy": score.accuracy[model].item(),
                 "loss": score.loss[model].item(),
                 "entropy": torch.special.entr(attention).sum(dim=-1).mean().item(),
@@ -58,10 +56,14 @@ def main() -> None:
     parser.add_argument("result", type=Path)
     parser.add_argument("--progress", type=Path, required=True, help="file that the run can be taken up from")
     parser.add_argument("--steps", type=int, default=300_000)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     chosen = parser.parse_args()
 
     torch.set_num_threads(1)
-    trainer = PanelTrainer(SETTINGS, sample_data_sets(SETTINGS, WIDTH, classes=CLASSES), chosen.steps, BATCH, RATE)
+    settings = [Setting(H, TOKENS, T, WIDTH, seed) for H, T in SIZES.items() for seed in range(chosen.seeds)]
+    data = sample_data_sets(settings, WIDTH, classes=CLASSES).to(chosen.device)
+    trainer = PanelTrainer(settings, data, chosen.steps, BATCH, RATE, start="xavier")
     untrained = summary(trainer)
     curves: list[dict[str, Any]] = []
     seconds = 0.0
@@ -71,9 +73,9 @@ def main() -> None:
         curves, seconds = state["curves"], state["seconds"]
     kept = ("accuracy", "loss", "entropy", "share_saturated", "share_with_a_free_head")
     while trainer.step < chosen.steps:
-        started = time.process_time()
+        started = time.perf_counter()
         trainer.run(until=trainer.step + max(1, chosen.steps // 100))
-        seconds += time.process_time() - started
+        seconds += time.perf_counter() - started
         rows = summary(trainer)
         curves.append({"step": trainer.step} | {name: [row[name] for row in rows] for name in kept})
         partial = chosen.progress.with_suffix(".part")
@@ -84,28 +86,29 @@ def main() -> None:
     result = {
         "notebook": "memorization/figure_3_saturation",
         "parameters": {
-            "heads": [setting.heads for setting in SETTINGS],
-            "examples": [setting.examples for setting in SETTINGS],
+            "heads": list(SIZES),
+            "examples": list(SIZES.values()),
             "context": TOKENS,
             "width": WIDTH,
             "classes": CLASSES,
             "batch": BATCH,
             "rate": RATE,
+            "start": "xavier",
             "steps": chosen.steps,
-            "seed": 0,
+            "seeds": chosen.seeds,
         },
         "provenance": {
             "script": "benchmarks/memorization_figure_3.py",
-            "cpu_seconds": round(seconds),
+            "seconds": round(seconds),
             "torch": torch.__version__,
             "python": platform.python_version(),
-            "device": "cpu, 1 thread",
+            "device": torch.cuda.get_device_name() if chosen.device == "cuda" else "cpu, 1 thread",
             "dtype": "float32",
         },
         "data": {"untrained": untrained, "trained": summary(trainer), "curves": curves},
     }
     chosen.result.parent.mkdir(parents=True, exist_ok=True)
-    chosen.result.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    chosen.result.write_text(json.dumps(result) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

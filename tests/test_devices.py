@@ -31,16 +31,9 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
 from attention_theory.linear_attention.experiments.run_data import batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
-from attention_theory.linear_attention.machines.compact import CompactMachine
 from attention_theory.linear_attention.machines.turing import random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine
-from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import ManyHeads, OneHead
-from attention_theory.looped_transformers.blocks.sum import SumBlock
-from attention_theory.looped_transformers.blocks.transpose import TransposeBlock
-from attention_theory.looped_transformers.fleq.assembler import assemble
-from attention_theory.looped_transformers.fleq.machine import FleqMachine
 from attention_theory.randomness import normal
 from attention_theory.training import train_many
 
@@ -167,33 +160,10 @@ def universal_machine() -> Callable[[], Any]:
     return lambda: machine.compare(*inputs)
 
 
-def compact_machine() -> Callable[[], Any]:
-    machine = CompactMachine(2, 2, 3, 2)
-    inputs = random_tables(4, 2, 2, seed=0), *random_inputs(4, 2, 3, seed=1)
-    assert machine.layer
-
-    def run() -> list[Any]:
-        prompt = machine.embed(*inputs)
-        return [machine.run(prompt, 2), *machine.configurations(prompt, 2)]
-
-    return run
-
-
 def executor() -> Callable[[], Any]:
     task = AutomatonExecutor(2, 2, 2)
     tables, words, starts = (torch.randint(2, shape) for shape in ((3, 2, 2), (3, 2), (3,)))
     return lambda: task.read(task.run(task.prompts(tables, words, starts)))
-
-
-def program_machine() -> Callable[[], Any]:
-    program = assemble("x = mul(a, a)\nx = add(x, a)\nhalt", {"a": torch.eye(3), "x": 0.0}, size=3)
-    machine = FleqMachine(program)
-    return lambda: machine.run(program)
-
-
-def function_blocks() -> Callable[[], Any]:
-    a, b = normal(2, 3, 3, seed=0)
-    return lambda: [run_block(block, a, b).state for block in (ProductBlock(), SumBlock("sub", 1), TransposeBlock())]
 
 
 def sigmoids() -> Callable[[], Any]:
@@ -236,10 +206,7 @@ def training() -> Callable[[], Any]:
 
 MACHINES = [
     universal_machine,
-    compact_machine,
     executor,
-    program_machine,
-    function_blocks,
     sigmoids,
     students,
     one_layer_students,

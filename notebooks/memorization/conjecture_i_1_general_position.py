@@ -17,16 +17,20 @@
 #
 # **Appendix I.1 (A bound of order Hd under general position)** *Appendix I.1*
 #
-# **As printed.** "A bound with complexity $O(Hd)$" is conjectured, a lower one, and no lower end for $n$ is named;
-# Figure 4's caption thinks of $H(d-1)+1$.
+# **The paper states.** All tokens (i.e., context and query) inside, and across all examples would satisfy the general
+# position assumption. We conjecture that a bound with complexity $O(Hd)$ would hold, which could be interesting for
+# future works.
 #
-# **Corrected.** Let all tokens, of contexts and queries, be in general position, $2\le n<d=d_h$ and $d_v\ge
-# d_\mathrm{out}$, $d\ge d_\mathrm{out}$. Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples, at
-# least $(H+2)d/3$. There are such data on which $Z$ never has a larger rank than this number.
+# </blockquote>
 #
-# $n\ge2$ is needed: for $n=1$ the layer is linear in its one token and memorises $d$ examples, however many heads it
-# has. As a rank of $Z$, $H(d-1)+1$ is more than general position gives, for every $n<d$ and $H\ge2$. (Whether keys and
-# queries trained for the labels memorise that many on all such data is open.)
+# <blockquote>
+#
+# **Beyond the paper.** It does. Let all tokens be in general position, $2\le n<d=d_h$ and $d_v,d\ge d_\mathrm{out}$.
+# Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples, at least $(H+2)d/3$, and there are such
+# data on which $Z$ never has a larger rank than this number. So as a rank of $Z$ the $H(d-1)+1$ that Appendix I asks
+# for is more than general position gives. Whether keys and queries trained for the labels memorise that many on all
+# such data is open. For $n=1$ the layer is linear in its one token and memorises $d$ examples, however many heads it
+# has.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -292,7 +296,7 @@ claim.equal("12 runs: examples not in the rank", sum(run[0] - run[1] for run in 
 claim.true("worst data, d = 4: in general position, all subsets tried", all(in_general.values()))
 beyond = {f"n = {n}": rank - promised[n] for n, rank in zip(lengths, ranks["worst"], strict=True)}
 claim.equal("worst data, random heads: rank of Z less the promise", beyond, dict.fromkeys(beyond, 0))
-claim.printed.at_most("one token, four heads: largest residual of d + 1 labels", missed.max(), 1e-10)
+claim.control.at_most("one token, four heads: largest residual of d + 1 labels", missed.max(), 1e-10)
 half, asked = ranks["worst"][lengths.index(width // 2)], heads * (width - 1) + 1
 claim.below("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - asked, 0)
 claim.control.at_least("one shared context, n = d / 2: rank of Z", shared_rank, promised[width // 2])

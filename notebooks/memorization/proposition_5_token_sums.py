@@ -127,6 +127,40 @@ for row in rows:
 claim.verdict()
 
 # %% [markdown]
+# ## Is a full rank out of reach?
+# <!-- claim memorization/remark-full-rank -->
+# <blockquote>
+#
+# **Text after Proposition 5 (Is a full rank out of reach?)** *Appendix I*
+#
+# **The paper states.** Note that all the context vectors can be in general position and still satisfy this condition.
+# Moreover, this upper bound puts no assumption on the query vectors. Hence even with the strongest assumptions,
+# obtaining a full-rank matrix $Z$ is out of reach.
+#
+# **What is true.** General position of all tokens does not by itself give $Z$ full rank.
+#
+# **What changed.** It is not out of reach: random tokens, which are in general position, give $Z$ the full rank $Hd$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# One family of data with a lower rank shows that an assumption does not *give* a full rank. It does not put a full rank
+# out of reach of other data: free random tokens, the third column of the table above, have it. Their tokens are in
+# general position too, as almost all tokens are.
+
+# %%
+full = [H * d for H, _, d in sizes]
+below = {place: [full_rank - row[place] for row, full_rank in zip(rows, full, strict=True)] for place in (2, 4)}
+claim = Claim("memorization/remark-full-rank")
+claim.true("12 whole tokens, d = 4, sum 3: general position", is_in_general_position(whole_tokens(3)))
+claim.at_least("tokens of one sum: dimensions that Z lacks, least", min(below[2]), 1)
+free_tokens = integer_vectors(12, 4, seed, largest=25)
+claim.true("12 free whole tokens, d = 4: general position", is_in_general_position(free_tokens))
+claim.printed.at_least("free tokens: dimensions that Z lacks, least", min(below[4]), 1)
+claim.control.true("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)))
+claim.verdict()
+
+# %% [markdown]
 # ## What was learned
 # General position of all tokens does not give $Z$ full rank: tokens that sum to one number are in general position and
 # cost every head but the first a dimension. Free tokens reach $Hd$. Tokens of sum 0 are in no general position.

@@ -304,12 +304,15 @@ claim.verdict()
 #
 # **Table 2 (Notation)** *Appendix*
 #
-# **As printed.** $W_D\in\mathbb R^d$ and $y,\hat y\in\mathbb R$.
+# **The paper states.** The symbols of the paper with their shapes; among them $W_D\in\mathbb R^d$ and $y,\hat
+# y\in\mathbb R$.
 #
-# **As run here.** The symbols of the paper with their shapes.
+# </blockquote>
 #
-# $W_D\in\mathbb R^{d\times d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$, as in Section 3; the table has
-# the case $d_\mathrm{out}=1$.
+# <blockquote>
+#
+# **Beyond the paper.** These entries are for $d_\mathrm{out}=1$; Section 3 has $W_D\in\mathbb R^{d\times
+# d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -327,8 +330,8 @@ shapes = {
 }
 claim = Claim("memorization/table-2")
 claim.equal("shapes that differ", sum(tuple(tensor.shape) != shape for tensor, shape in shapes.values()), 0)
-claim.misprint.equal("axes of W_D, as printed", readout.decode.ndim, 1)
-claim.control.equal("numbers in a label, as printed", batched[0].numel(), 1)
+claim.control.equal("axes of W_D for labels of several numbers, by the table", readout.decode.ndim, 1)
+claim.control.equal("numbers in such a label, by the table", batched[0].numel(), 1)
 claim.verdict()
 
 # %% [markdown]

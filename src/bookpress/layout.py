@@ -1,4 +1,4 @@
-"""Where things are in the house. Every path of the press is named here and nowhere else."""
+"""The paths of a book: its sources, what is made from them, and the built site."""
 
 import os
 from dataclasses import dataclass
@@ -74,11 +74,6 @@ class Layout:
                 f"there is no book at {self.root}; a clone with `pip install -e .` has one, or BOOKPRESS_ROOT names one"
             )
         return self
-
-    def module(self, dotted: str) -> str | None:
-        """The file of a module of ``src``, from the root; None where there is none."""
-        path = self.packages.joinpath(*dotted.split(".")).with_suffix(".py")
-        return path.relative_to(self.root).as_posix() if path.is_file() else None
 
     def source(self, notebook: str) -> Path:
         return self.sources / f"{notebook}.py"

@@ -5,11 +5,12 @@ for a user of the package.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
-import jaxtyping
+import numpy as np
 import pytest
 import torch
 
@@ -17,16 +18,23 @@ from attention_theory.bridges.hyper_features import hyper_features, hyper_heads,
 from attention_theory.bridges.hyper_learning import learn_hyper_attention
 from attention_theory.bridges.stored_sentences import sentence_count, store, understood
 from attention_theory.bridges.three_ways import all_ways
+from attention_theory.data.library_sources import ascii_documents
 from attention_theory.data.photographs import patches
+from attention_theory.data.token_files import Corpus, Tokens
 from attention_theory.encodings import rotate
+from attention_theory.hyper_attention.certified.data import certify_unseen_direction
 from attention_theory.hyper_attention.interactions.approximation import best_residual
 from attention_theory.hyper_attention.interactions.flow import flow_limit
 from attention_theory.hyper_attention.interactions.fourier import dtfs, position_code, synthesis
+from attention_theory.hyper_attention.interactions.gram import descend as descend_many
 from attention_theory.hyper_attention.interactions.interactions import represent
 from attention_theory.hyper_attention.interactions.projections import (
     agreements,
     missed_agreements,
 )
+from attention_theory.hyper_attention.language.language_model import LanguageModel
+from attention_theory.hyper_attention.language.pretraining import Course, Training, gaps, pretrain
+from attention_theory.hyper_attention.language.stacked import StackedModels
 from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
@@ -42,6 +50,9 @@ from attention_theory.hyper_attention.worlds.coupled_features import CoupledHead
 from attention_theory.hyper_attention.worlds.genotype import activation, activation_score
 from attention_theory.hyper_attention.worlds.parallelogram import parallelogram_defect
 from attention_theory.hyper_attention.worlds.vision import convolve, count_at_offsets, pattern_score
+from attention_theory.in_context_reasoning.certified.coin import certify_coin_bound
+from attention_theory.in_context_reasoning.certified.margins import certify_hard_margin, certify_more_outputs
+from attention_theory.in_context_reasoning.certified.sentences import certify_noisy_logits, certify_scores
 from attention_theory.in_context_reasoning.chain import chain_probability, chain_sentences
 from attention_theory.in_context_reasoning.closed_form import noisy_slope, odds
 from attention_theory.in_context_reasoning.descent import (
@@ -50,6 +61,7 @@ from attention_theory.in_context_reasoning.descent import (
     descend_noisy,
     normalised_step,
 )
+from attention_theory.in_context_reasoning.direction import instance
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.finite_sample import kl_bound
 from attention_theory.in_context_reasoning.recall import InContextRecall
@@ -58,9 +70,16 @@ from attention_theory.in_context_reasoning.task import Task, draw_labels, recove
 from attention_theory.in_context_reasoning.training import train_grid, train_on_sample
 from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.layers import attention
+from attention_theory.linear_attention.experiments.automata import StringForm
+from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
+from attention_theory.linear_attention.experiments.growth import bend
+from attention_theory.linear_attention.experiments.one_layer_students import run_heads
+from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.learning.certificate import certificate, certificate_of
+from attention_theory.linear_attention.learning.interpolation import interpolate
 from attention_theory.linear_attention.learning.kernel import kernel_fit
-from attention_theory.linear_attention.learning.learned_machine import _prefix_kernel
+from attention_theory.linear_attention.learning.learned_machine import _prefix_kernel, learn_runs
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.regression import (
     fit_linear_attention,
@@ -68,20 +87,38 @@ from attention_theory.linear_attention.learning.regression import (
     least_squares,
     statistics,
 )
-from attention_theory.linear_attention.machines.turing import parse_machine
+from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
+from attention_theory.linear_attention.machines.block_heads import BlockHead, BlockLayer
+from attention_theory.linear_attention.machines.compact import CompactMachine
+from attention_theory.linear_attention.machines.programs import Lookup, LookupProgram
+from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
+from attention_theory.linear_attention.machines.turing import parse_machine, write_tape
 from attention_theory.linear_attention.machines.turing import simulate as run_machine
+from attention_theory.linear_attention.machines.universal import UniversalMachine
 from attention_theory.linear_attention.machines.universal_transformer import UniversalTransformer
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features
 from attention_theory.linear_attention.model.linear_attention import LinearAttention
 from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, stack_lengths
 from attention_theory.linear_attention.model.mhla import random_heads as linear_heads
-from attention_theory.linear_attention.model.parameters import antisymmetric_twin, heads_from_matrix, lift
+from attention_theory.linear_attention.model.parameters import antisymmetric_twin, coefficients, heads_from_matrix, lift
+from attention_theory.looped_transformers.blocks.approximation import root_sigmoids
 from attention_theory.looped_transformers.blocks.barron import fourier_constant, greedy_fit
-from attention_theory.looped_transformers.machine.codes import from_bits
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
+from attention_theory.looped_transformers.blocks.sigmoid_sums import OwnColumns
+from attention_theory.looped_transformers.certified.look_up import certify_look_up
+from attention_theory.looped_transformers.certified.subleq_cycle import certify_cycle
+from attention_theory.looped_transformers.fleq.conformance import random_fleq_program
+from attention_theory.looped_transformers.machine.adder import add
+from attention_theory.looped_transformers.machine.codes import from_bits, position_codes, to_bits
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.looped_transformers.machine.sparse_layers import SparseLayers
 from attention_theory.looped_transformers.programs.newton import newton_program, newton_residuals
 from attention_theory.looped_transformers.programs.power_iteration import power_iterates
-from attention_theory.looped_transformers.subleq.language import program
+from attention_theory.looped_transformers.subleq.language import program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
+from attention_theory.looped_transformers.subleq.minsky import Add, Sub, translate
+from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.looped_transformers.subleq.transformer import SubleqTransformer
 from attention_theory.memorization.attention import (
     Examples,
@@ -90,6 +127,7 @@ from attention_theory.memorization.attention import (
     random_heads,
     random_readout,
 )
+from attention_theory.memorization.averaging import cancelling_examples
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
@@ -98,9 +136,10 @@ from attention_theory.memorization.memorizing_attention import MemorizingAttenti
 from attention_theory.memorization.positions import smallest_singular_ratio
 from attention_theory.memorization.rank_certificate import rank_certificate
 from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.saturation import saturation
+from attention_theory.memorization.saturation import saturation, saturation_by_model
 from attention_theory.memorization.single_head import fit_targets, saturating_scale, silent_direction
 from attention_theory.memorization.sweeps import sweep
+from attention_theory.memorization.synthetic import Setting
 from attention_theory.memorization.transformer import random_layer
 from attention_theory.nn import FleqTransformer
 from attention_theory.numerics import least_norm_solution, numerical_rank, relative_error
@@ -117,11 +156,19 @@ def filled(value: float, *shape: int) -> torch.Tensor:
     return torch.full(shape, value, dtype=torch.float64)
 
 
+def language_model(separate_output: bool = False) -> LanguageModel:
+    return LanguageModel(11, 7, 24, lambda width: HyperAttention(width, separate_output=separate_output))
+
+
 NAN, EYE = math.nan, torch.eye(3, dtype=torch.float64)
 COUNTS, HEADS = torch.tensor([1.0, 2.0]), linear_heads(1, 3, 0)
 EXAMPLES = sample_examples(3, 2, 3)
 TASK = Task(8, 1, 2, 8)
 RUN = TrainingRun(VARIANTS["Origin-ReLU-FA"], 0.2, 0.1)
+STRINGS, COMPACT = StringForm(2, 2, 3), CompactMachine(2, 2, 3, 4)
+TABLE, WORD, PLACE = (torch.zeros(1, *shape, dtype=torch.int64) for shape in ((2, 2, 3), (3,), ()))
+TOKENS, COURSE = Tokens([np.zeros(9, dtype=np.uint16)], 3), Course([0], [1.0], [1.0])
+CORPUS, TRAINING = Corpus(TOKENS, TOKENS, "nine tokens"), Training(1, 2, 3, 1e-2, 0, 2, 1, 1)
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
 
 #: The name that is refused, and a call that has to refuse it.
@@ -138,6 +185,9 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("examples", lambda: build_heads(Examples(ones(2, 3), ones(3, 3)), 2, 2)),
     ("prefixes", lambda: largest_satisfied(torch.tensor([], dtype=torch.int64))),
     ("width", lambda: smallest_singular_ratio(2, 3)),
+    ("examples", lambda: cancelling_examples(sample_examples(1, 2, 6))),
+    ("examples", lambda: cancelling_examples(sample_examples(2, 1, 6))),
+    ("settings", lambda: saturation_by_model(filled(1 / 3, 3, 6, 3), [Setting(2, 3, 4, 5)])),
     ("labels", lambda: solve_readout(ones(4, 3), ones(5, 1), 1, 1)),
     ("Z", lambda: solve_readout(filled(NAN, 4, 3), ones(4, 1), 1, 1)),
     ("attention", lambda: saturation(ones(1, 0, 2))),
@@ -161,10 +211,23 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("x", lambda: LinearAttention(4, last_token=True)(torch.ones(0, 4))),
     ("key_padding_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), torch.ones(3))),
     ("attn_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), attn_mask=torch.ones(3, 3).bool())),
+    ("attn_mask", lambda: LinearAttention(4, last_token=True)(torch.ones(3, 4), need_weights=True)),
     ("features", lambda: least_squares(ones(0, 3), ones(0, 1))),
     ("labels", lambda: least_squares(ones(4, 3), ones(3, 1))),
+    ("words", lambda: STRINGS.write(STRINGS.random_automata(1, 0)[0], torch.tensor([[0, 0]]))),
+    ("width", lambda: DecoderSize(7, 15, 2, 1)),
+    ("seeds", lambda: Decoders(DecoderSize(7, 16, 2, 2), [])),
+    ("seeds", lambda: batches_of_runs(4, 4, 6, [])),
+    ("seeds", lambda: Tasks.draw(2, 1, 5, [])),
+    ("sizes", lambda: bend([2, 3], ones(2))),
+    ("sizes", lambda: bend([2, 3, 3], ones(3))),
+    ("logarithms", lambda: bend([2, 3, 4], ones(4))),
+    ("kinds", lambda: run_heads(RunData.draw(2, 1, 0, 8, 10, 4, 1), [(1, 0.0, 1.0)])),
+    ("labels", lambda: interpolate(ones(6, 2), 3, 0)),
+    ("runs", lambda: learn_runs(ones(0, 3, 2), 1)),
     ("labels", lambda: fit_many(ones(4, 18), ones(3, 3), HEADS)),
     ("gram", lambda: kernel_fit(ones(2, 3), ones(2, 1))),
+    ("gram", lambda: kernel_fit(filled(NAN, 3, 3), ones(3, 1))),
     ("labels", lambda: kernel_fit(ones(2, 2), ones(3, 1))),
     ("lengths", lambda: _prefix_kernel(ones(1, 3, 2), ones(1, 3, 2), [2, 1], [1])),
     ("tokens", lambda: mhla(HEADS, ones(0, 3))),
@@ -175,17 +238,32 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("tokens", lambda: certificate_features(ones(0, 3))),
     ("tokens", lambda: cubic_features(ones(0, 3))),
     ("matrix", lambda: antisymmetric_twin(ones(1, 1), 0)),
+    ("matrix", lambda: coefficients(ones(4, 5))),
+    ("matrix", lambda: coefficients(ones(5, 4))),
     ("matrix", lambda: heads_from_matrix(ones(4, 5))),
     ("matrix", lambda: heads_from_matrix(filled(NAN, 4, 4))),
     ("row", lambda: lift(ones(1, 5), 3)),
-    ("text", lambda: parse_machine("")),
-    ("line 1 of the machine", lambda: parse_machine("a 0 -> b 1 LR")),
-    ("line 1 of the machine", lambda: parse_machine("a 0 -> b 1 RS")),
-    ("line 1 of the machine", lambda: parse_machine("a 0 -> b 1 ")),
+    ("word", lambda: write_tape(parse_machine("a _ -> a _ L"), "___", 2)),
+    ("tables", lambda: AutomatonExecutor(2, 2, 3).prompts(TABLE, WORD, PLACE)),
+    ("words", lambda: AutomatonExecutor(2, 2, 3).prompts(TABLE[..., 0], WORD[:, :2], PLACE)),
+    ("tables", lambda: COMPACT.embed(TABLE[:, :, :1], WORD, PLACE)),
+    ("tables", lambda: COMPACT.embed(TABLE + 3, WORD, PLACE)),
+    ("words", lambda: COMPACT.embed(TABLE, WORD.repeat(1, 2), PLACE)),
+    ("tables", lambda: UniversalMachine(2, 2, 3, 1).embed(TABLE[:, :, :1], WORD, PLACE)),
+    ("lookups", lambda: LookupProgram({"a": 2}, [Lookup("a", "a", "b", "a")])),
+    ("prompt", lambda: BlockLayer([BlockHead(*[torch.arange(1)] * 4)], 2).run(ones(1, 1, 3), 1)),
+    ("prompt", lambda: RecurrentLayer([BlockHead(*[torch.arange(1)] * 4)], 4).run(ones(1, 2, 5), 1)),
+    ("prompt", lambda: RecurrentLayer([BlockHead(*[torch.arange(1)] * 4)], 4).run(ones(1, 0, 4), 1)),
+    ("heads", lambda: RecurrentLayer([], 4)),
     ("table", lambda: run_machine(torch.tensor([[[5, 0, 0]]]), torch.tensor([0, 0]), 0, 2)),
     ("tape", lambda: run_machine(torch.tensor([[[0, 0, 0]]]), torch.tensor([0, 7]), 0, 2)),
     ("tape", lambda: run_machine(torch.tensor([[[0, 0, 0]]]), torch.tensor([], dtype=torch.int64), 0, 2)),
     ("alpha", lambda: odds(1.0)),
+    ("alpha", lambda: certify_coin_bound(Fraction(1, 2))),
+    ("cases", lambda: certify_hard_margin([instance(6, 4, 3)])),
+    ("outputs", lambda: certify_more_outputs([1])),
+    ("task", lambda: certify_scores(replace(TASK, noisy=True))),
+    ("task", lambda: certify_noisy_logits(TASK)),
     ("gamma", lambda: noisy_slope(COUNTS, 800.0, COUNTS, 3)),
     ("gamma", lambda: noisy_slope(COUNTS, NAN, COUNTS, 3)),
     ("laws", lambda: descend_noiseless(filled(0.4, 1, 2), 0.1, 1, 1)),
@@ -209,7 +287,25 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("matrix", lambda: newton_program(torch.zeros(2, 2, dtype=torch.float64), 3)),
     ("start", lambda: power_iterates(EYE, torch.zeros(3, dtype=torch.float64), 2)),
     ("start", lambda: power_iterates(EYE, ones(2), 2)),
-    ("code", lambda: program([1], [(0, 9, 0)])),
+    ("code", lambda: program([1], [(0, 3, 0)])),
+    ("code", lambda: program([1], [(0, 2, 2)])),
+    ("code", lambda: translate([Add(1)], [0])),
+    ("code", lambda: translate([Sub(0, 2)], [0])),
+    ("columns", lambda: position_codes(9, bits=3)),
+    ("integers", lambda: to_bits(torch.tensor([2.7]), 4)),
+    ("integers", lambda: to_bits(torch.tensor([True]), 4)),
+    ("code", lambda: from_bits(ones(63))),
+    ("terms", lambda: add(Layer(Rows(a=2), "bad"), [(range(2), 1)] * 3, range(2))),
+    ("programs", lambda: SubleqMachine(3, 4).load([random_program(1, 2, 4, 0), random_program(2, 1, 4, 0)])),
+    ("machine", lambda: SubleqRunner(SubleqMachine(5, 4, scratch=2), [random_program(3, 3, 4, 0)])),
+    ("machine", lambda: SubleqRunner(SubleqMachine(4, 8, depth=4, real=True), [random_program(2, 3, 4, 0)])),
+    ("the machine", lambda: SubleqRunner(SubleqMachine(5, 4, dtype=torch.float32), [random_program(3, 3, 4, 0)])),
+    ("the machine", lambda: SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)),
+    ("machine", lambda: certify_look_up(SubleqMachine(3, 3, 6), 3.0)),
+    ("machine", lambda: certify_cycle(SubleqMachine(3, 3, 4, real=True))),
+    ("functions", lambda: random_fleq_program((), 8, 3, 0)),
+    ("setting", lambda: run_block(ColumnSumBlock("root", root_sigmoids(0.1, 4.0)), *ones(2, 1, 2, 2))),
+    ("a", lambda: OwnColumns(ones(1, 3))),
     ("memory", lambda: program([1.5], [(0, 0, 0)])),  # type: ignore[list-item]
     ("source", lambda: SubleqMachine(3, 4, 4).load(program([8], [(0, 0, 0)]))),
     ("function", lambda: dtfs(filled(NAN, 4))),
@@ -218,6 +314,16 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("value", lambda: flow_limit(ones(3, 2), -ones(2))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 4))),
     ("embedding", lambda: represent(EYE, ones(3, 2), ones(3, 3))),
+    ("length", lambda: certify_unseen_direction(4, 4)),
+    ("rates", lambda: descend_many(ones(2, 2, 2), ones(2, 2, 2), ones(2, 2), [(0.1, 0.1)], 15)),
+    ("kinds", lambda: pretrain([], CORPUS, TRAINING, [0])),
+    ("seeds", lambda: pretrain([[language_model()]], CORPUS, TRAINING, [0, 1])),
+    ("others", lambda: gaps([COURSE], [COURSE] * 2)),
+    ("kinds", lambda: StackedModels([])),
+    ("kinds", lambda: StackedModels([[]])),
+    ("models", lambda: StackedModels([[language_model()], [language_model()] * 2])),
+    ("models", lambda: StackedModels([[language_model(separate_output=True)]])),
+    ("documents", lambda: ascii_documents(["one"], validation_every=2)),
     ("patch", lambda: patches(ones(1, 3, 4, 4), 3)),
     ("rows", lambda: missed_agreements(ones(3, 2), 2, 2)),
     ("restarts", lambda: best_residual(ones(3, 3, 1), 2, restarts=0, steps=10, seed=0)),
@@ -336,14 +442,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def without_shape_checks() -> Iterator[None]:
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)
-
-
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(("name", "call"), CALLS)
 def test_a_bad_call_is_refused_by_name(name: str, call: Callable[[], Any]) -> None:
     with pytest.raises(ParameterError, match=rf"(?m)^(each of )?{name} must"):

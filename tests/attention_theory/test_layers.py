@@ -43,8 +43,3 @@ def test_a_masked_key_has_weight_zero(rule: Rule) -> None:
     scores = normal(4, 4, seed=1)
     weights = attention_weights(scores, rule, causal_mask(4))
     assert torch.equal(weights.triu(1), torch.zeros(4, 4, dtype=torch.float64))
-
-
-def test_linear_weights_are_the_scores() -> None:
-    scores = normal(2, 3, seed=2)
-    assert attention_weights(scores, "linear") is scores

@@ -9,15 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_theory.validation import (
-    FORMS,
-    Each,
-    ParameterError,
-    require,
-    require_finite,
-    require_shape,
-    require_some,
-)
+from attention_theory.validation import Each, ParameterError, require, require_finite, require_shape, require_some
 
 
 @given(st.integers(-100, 100), st.integers(-50, 0), st.integers(1, 50))
@@ -102,13 +94,6 @@ def test_what_is_empty_is_refused_by_name() -> None:
 def test_every_fault_is_told_at_once() -> None:
     with pytest.raises(ParameterError, match=r"(?s)heads.*\nwidth"):
         require(heads=(0, 1, None), rate=(0.5, 0.0, 1.0), width=(0, 1, None))
-
-
-def test_a_form_is_correct_or_printed() -> None:
-    for form in FORMS:
-        require(form=(form, FORMS))
-    with pytest.raises(ParameterError, match="form must be one of 'correct', 'printed', got 'corrected'"):
-        require(form=("corrected", FORMS))
 
 
 def test_what_is_not_finite_is_counted_and_refused() -> None:

@@ -7,14 +7,6 @@ import pytest
 from bookpress.layout import Layout, LayoutError
 
 
-def test_modules_are_found(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    (tmp_path / "src/toy/room").mkdir(parents=True)
-    (tmp_path / "src/toy/room/near.py").touch()
-    assert layout.module("toy.room.near") == "src/toy/room/near.py"
-    assert layout.module("toy.room.far") is None
-
-
 def test_another_book_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BOOKPRESS_ROOT", str(tmp_path))
     assert Layout.here().root == tmp_path.resolve()

@@ -1,7 +1,9 @@
-"""What the full profile asks for in Figures 2 to 5 is the grid of the authors' commands, in runs and sweeps alike."""
+"""The full profile of Figures 2 to 5, and the panels on record, have the grid of the authors' commands."""
 
+import json
 from collections import Counter
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +11,6 @@ import pytest
 from attention_theory.memorization.printed_grid import BATCH, CLASSES, RATE, SEEDS, WIDTH, PrintedPanel, printed_panels
 from bookpress.layout import FULL, Layout
 from bookpress.notebooks.profile import Settings, load_profile
-from bookpress.notebooks.source import Notebook
-from bookpress.sweeps.points import points_of
 
 LAYOUT = Layout.here()
 if not (LAYOUT.profiles / f"{FULL}.yaml").is_file():
@@ -18,17 +18,17 @@ if not (LAYOUT.profiles / f"{FULL}.yaml").is_file():
 FULL_SIZE = load_profile(FULL, LAYOUT)
 PANELS = {panel.name: panel for panel in printed_panels()}
 
-#: The printed panel of each sweep, and the names of its page's axes.
-SWEEPS = {
-    ("figure_2_memorised_fraction", "(a) heads"): "Figure 2(a), heads",
-    ("figure_2_memorised_fraction", "(b) context"): "Figure 2(b), context",
-    ("figure_2_memorised_fraction", "(c) width of the keys"): "Figure 2(c), key width",
+#: The printed panel of each axis of a page.
+AXES = {
+    ("figure_2_memorised_fraction", "heads"): "Figure 2(a), heads",
+    ("figure_2_memorised_fraction", "contexts"): "Figure 2(b), context",
+    ("figure_2_memorised_fraction", "keys"): "Figure 2(c), key width",
     ("figure_4_general_position", "heads"): "Figure 4, heads, classes",
-    ("figure_4_general_position", "context"): "Figure 4, context, classes",
+    ("figure_4_general_position", "contexts"): "Figure 4, context, classes",
     ("figure_4_regression", "heads"): "Figure 4, heads, numbers",
-    ("figure_4_regression", "context"): "Figure 4, context, numbers",
+    ("figure_4_regression", "contexts"): "Figure 4, context, numbers",
     ("figure_5_regression", "heads"): "Figure 5, heads",
-    ("figure_5_regression", "context"): "Figure 5, context",
+    ("figure_5_regression", "contexts"): "Figure 5, context",
 }
 
 
@@ -51,21 +51,6 @@ def printed(panel: PrintedPanel) -> Counter[Any]:
     return runs
 
 
-@pytest.mark.parametrize(("page", "title"), SWEEPS)
-def test_the_sweeps_are_the_printed_grid(page: str, title: str) -> None:
-    panel = PANELS[SWEEPS[page, title]]
-    sweep = next(one for one in settings_of(page).sweeps if one.title == title)
-    runs: Counter[Any] = Counter()
-    for point in points_of(Notebook(sweep.notebook, LAYOUT), sweep.axes, sweep.parameters):
-        one = point.parameters
-        assert (one["width"], one["batch"], one["rate"], one["start"]) == (WIDTH, BATCH, RATE, "xavier")
-        assert (one["labels"], one["contexts"] == "shared") == (panel.labels, panel.shared)
-        assert panel.labels == "real" or one["classes"] == CLASSES
-        steps = max(one["epochs"] * one["examples"] // one["batch"], one["least_steps"])
-        runs += run_of(one["heads"], one["context"], one["examples"], one["key_width"], steps, 1)
-    assert runs == printed(panel)
-
-
 def page_runs(asked: dict[str, Any], axis: str) -> Counter[Any]:
     """The runs of one panel of a page, from its parameters."""
     runs: Counter[Any] = Counter()
@@ -82,11 +67,10 @@ def page_runs(asked: dict[str, Any], axis: str) -> Counter[Any]:
     return runs
 
 
-@pytest.mark.parametrize(("page", "title"), SWEEPS)
-def test_the_pages_run_the_printed_grid(page: str, title: str) -> None:
+@pytest.mark.parametrize(("page", "axis"), AXES)
+def test_the_pages_run_the_printed_grid(page: str, axis: str) -> None:
     asked = settings_of(page).parameters
-    axis = "heads" if "heads" in title else "keys" if "keys" in title else "contexts"
-    assert page_runs(asked, axis) == printed(PANELS[SWEEPS[page, title]])
+    assert page_runs(asked, axis) == printed(PANELS[AXES[page, axis]])
     assert (asked["width"], asked["batch"], asked["rate"], asked["start"]) == (WIDTH, BATCH, RATE, "xavier")
 
 
@@ -99,3 +83,15 @@ def test_figure_3_is_trained_as_printed() -> None:
     assert {asked["steps"]} == {panel.steps(one) for one in panel.settings}
     assert (asked["width"], asked["classes"], asked["batch"], asked["rate"]) == (WIDTH, CLASSES, BATCH, RATE)
     assert (asked["seeds"], asked["further"]) == (SEEDS, 1)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((LAYOUT.results / "memorization" / "panels").glob("*.json")), ids=lambda p: p.stem
+)
+def test_a_panel_on_record_is_a_printed_one_with_its_seeds(path: Path) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    rows, settings = content["rows"], PANELS[content["panel"]].settings
+    assert [tuple(row[:4]) for row in rows] == [
+        (one.heads, one.tokens, one.examples, one.head_width) for one in settings
+    ]
+    assert {len(row[4]) for row in rows} == {SEEDS}

@@ -163,23 +163,6 @@ def test_each_layer_in_the_browser_is_that_in_torch(opened: Any, computer: Froze
         assert float((ours - theirs).abs().max()) <= 1e-9
 
 
-def test_attention_is_a_share_of_one_and_goes_to_the_address(opened: Any, computer: FrozenSubleq) -> None:
-    script = """() => {
-        const core = instruments.subleq_core, made = core.machine(instruments.data.subleq.subleq);
-        const program = core.padded(made, core.assemble("x = 3\\ny = 5\\ny -= x\\nhalt"));
-        const [read, operands] = core.cycle(made, core.load(made, program));
-        const heads = [...read.attention, ...operands.attention];
-        return heads.map(({ name, weights }) => [name, Array.from(weights.subarray(0, made.columns))]);
-    }"""
-    found = opened("subleq").page.evaluate(script)
-    assert [name for name, _ in found] == ["instruction", "mem[a]", "mem[b]"]
-    first = 1 + computer.cells
-    for (_, weights), column in zip(found, [first, 1 + 2, 1 + 3], strict=True):
-        assert sum(weights) == pytest.approx(1)
-        assert weights[column] == pytest.approx(0.5)
-        assert weights[0] == pytest.approx(0.5)
-
-
 def test_the_interpreter_in_the_browser_is_the_packages(opened: Any) -> None:
     script = """(programs) => JSON.stringify(programs.map((program) => {
         let at = { counter: 0, memory: program.memory };

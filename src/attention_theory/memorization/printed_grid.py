@@ -38,7 +38,7 @@ class PrintedPanel:
         return 300_000 if self.long else max(500 * setting.examples // BATCH, 50_000)
 
     @property
-    def model_steps(self) -> int:
+    def steps_in_all(self) -> int:
         """Steps of all runs of one seed together."""
         return sum(self.steps(setting) for setting in self.settings)
 

@@ -80,6 +80,8 @@ class PanelTrainer:
         self.weights: Parameters = {
             name: part.view(value.shape) for (name, value), part in zip(weights.items(), parts, strict=True)
         }
+        self._flat.grad = torch.zeros_like(self._flat)
+        self._recorded: tuple[torch.cuda.CUDAGraph, Tensor] | None = None
         self.optimiser = torch.optim.Adam([self._flat], lr=self.rate, fused=True)
         self._epochs: dict[int, tuple[int, Tensor]] = {}
         self._ahead: tuple[int, Tensor] | None = None
@@ -95,13 +97,37 @@ class PanelTrainer:
         while self.step < last:
             if record_every and self.step % record_every == 0:
                 self._record()
-            found = self.gradients(*self.next_batch())
-            self._flat.grad = torch.cat([found[name].flatten() for name in self.weights])
+            self._derive(self.next_batch())
             self.optimiser.param_groups[0]["lr"] = self.rate * schedule(self.step, self.steps)
             self.optimiser.step()
             self.step += 1
         if record_every and self.step == self.steps:
             self._record()
+
+    def _derive(self, batch: Int[Tensor, "2 models batch"]) -> None:
+        """Set the derivatives by all weights. A GPU replays a graph: launched one by one, its kernels would wait."""
+        if not batch.is_cuda:
+            self._set_gradient(batch)
+            return
+        if self._recorded is None:
+            self._recorded = self._record_graph(batch)
+        graph, place = self._recorded
+        place.copy_(batch)
+        graph.replay()
+
+    def _record_graph(self, batch: Int[Tensor, "2 models batch"]) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        place, graph, aside = batch.clone(), torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):  # libraries set themselves up in a first run, which no graph may hold
+            self._set_gradient(place)
+        torch.cuda.current_stream().wait_stream(aside)
+        with torch.cuda.graph(graph):
+            self._set_gradient(place)
+        return graph, place
+
+    def _set_gradient(self, batch: Int[Tensor, "2 models batch"]) -> None:
+        found = self.gradients(*batch)
+        torch.cat([found[name].flatten() for name in self.weights], out=self._flat.grad)
 
     def gradients(self, chosen: Int[Tensor, "models batch"], bearers: Int[Tensor, "models batch"]) -> Parameters:
         """The derivatives of the models' losses on a batch: its examples, and those whose labels they bear."""

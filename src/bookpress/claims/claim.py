@@ -188,27 +188,14 @@ class Claim(Comparisons):
             certified = Certified.model_validate(json.loads(certificate.to_json()) | {"whole": whole})
         except (AttributeError, ValueError) as fault:
             raise EvidenceError(f"{label}: certificate must be one with all its fields, got {certificate!r}") from fault
-        control, part = certified.control, Part(of)
+        control = certified.control
+        failed = control.outcome == "refuted" and control.failed
+        question: dict[str, Any] = {"of": Part(of), "relation": "==", "bound": "proved"}
+        check = question | {"measured": certified.outcome, "passed": certified.outcome == "proved"}
+        broken = question | {"measured": control.outcome, "passed": not failed}
         self.evidence += [
-            Item(
-                label=label,
-                role=Role.CHECK,
-                of=part,
-                measured=certified.outcome,
-                relation="==",
-                bound="proved",
-                passed=certified.outcome == "proved",
-                certificate=certified,
-            ),
-            Item(
-                label=f"{label}: {control.broken}",
-                role=Role.CONTROL,
-                of=part,
-                measured=control.outcome,
-                relation="==",
-                bound="proved",
-                passed=not (control.outcome == "refuted" and control.failed),
-            ),
+            Item(role=Role.CHECK, label=label, certificate=certified, **check),
+            Item(role=Role.CONTROL, label=f"{label}: {control.broken}", **broken),
         ]
 
     def stand_in(self, what: str) -> None:
@@ -228,9 +215,8 @@ class Claim(Comparisons):
     def verdict(self) -> None:
         """Compute the verdict, show the panel, and stop the notebook on any surprise.
 
-        A surprise is a verdict or a mark on the proof other than the registry's, or a comparison that came out against
-        its role. Only the press's run at the book's own parameters stops. A run at full size, with other parameters, by
-        another program, or of a page that the registry expects 'not run', is shown whatever it finds.
+        A surprise is a verdict or a mark on the proof other than the registry's, or a comparison against its role. Only
+        the press's run at the book's own parameters stops, and none of a page that the registry expects 'not run'.
 
         Raises:
             FailedCheck: a surprise; the message lists the comparisons that decided it.
@@ -314,8 +300,7 @@ def _margin(label: str, name: str, value: float) -> float:
 
 def _pair(label: str, *sides: Any) -> tuple[Number, Number]:
     """Both sides as Python scalars, taken out of tensors, arrays and NumPy scalars."""
-    is_single = [hasattr(side, "item") and math.prod(getattr(side, "shape", ())) == 1 for side in sides]
-    plain = [side.item() if single else side for side, single in zip(sides, is_single, strict=True)]
+    plain = [side.item() if math.prod(getattr(side, "shape", [0])) == 1 else side for side in sides]
     allowed = None
     if not all(isinstance(side, bool | int | float | str) for side in plain):
         allowed = "one number, Boolean or string"

@@ -239,7 +239,7 @@ def _measured(judged: list[bool | None], broken: set[Role], stand_in: str | None
 
 
 def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
-    """The mark on the proof or construction as printed; ``None`` for what has none and was given none."""
+    """The mark on the proof or construction; ``None`` for what has none and was given none."""
     about = [item for item in evidence if item.of is Part.PROOF]
     if not about:
         return ProofMark.NOT_CHECKED if entry.kind.has_proof else None
@@ -250,7 +250,9 @@ def proof_of(entry: Entry, evidence: list[Item]) -> ProofMark | None:
         return ProofMark.REPAIRED if is_right else ProofMark.FAILS
     if not is_right:
         return ProofMark.NOT_CHECKED
-    return ProofMark.MISPRINTED if Role.MISPRINT in broken else ProofMark.AS_PRINTED
+    if Role.MISPRINT in broken:
+        return ProofMark.MISPRINTED
+    return ProofMark.PROVED_HERE if entry.is_own else ProofMark.AS_PRINTED
 
 
 def weakness(entry: Entry, evidence: list[Item]) -> str | None:

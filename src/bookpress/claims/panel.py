@@ -1,13 +1,11 @@
 """How a settled claim is shown: one panel, as Markdown for a notebook, as a block of a page, as text for a terminal."""
 
 import re
+from collections.abc import Container, Iterable, Sequence
 from textwrap import shorten
 
 from bookpress.claims.evidence import Certified, Item, Part, Role, Settled, describe, format_bound, format_measured
-from bookpress.claims.registry import ProofMark, Registry, Verdict
-
-#: The mark "as printed" on the proof of a claim that no paper makes.
-PROVED_HERE = "proved here"
+from bookpress.claims.registry import ProofMark, Verdict
 
 #: Behind the verdict on a claim whose whole statement is settled for all inputs.
 CERTIFIED = ", certified"
@@ -48,15 +46,9 @@ def proof_class(mark: ProofMark) -> str:
     return "proof-" + mark.value.replace(" ", "-")
 
 
-def mark_in_words(mark: ProofMark, of_the_book: bool) -> str:
-    """The mark on a proof; ``of_the_book`` says that no paper makes the claim."""
-    return PROVED_HERE if of_the_book and mark is ProofMark.AS_PRINTED else mark.value
-
-
-def proof_in_words(mark: ProofMark, of_the_book: bool) -> str:
+def proof_in_words(mark: ProofMark) -> str:
     """The mark where nothing around it says that it is of a proof: ``proof repaired``, or ``proved here``."""
-    words = mark_in_words(mark, of_the_book)
-    return words if words == PROVED_HERE else f"proof {words}"
+    return mark.value if mark is ProofMark.PROVED_HERE else f"proof {mark.value}"
 
 
 def panel_markdown(settled: Settled) -> str:
@@ -74,7 +66,7 @@ def panel_block(settled: Settled) -> str:
 
 def panel_text(settled: Settled) -> str:
     """For a terminal: a line for each comparison."""
-    proof = f"; {_proof_of(settled)}" if settled.proof else ""
+    proof = f"; {proof_in_words(settled.proof)}" if settled.proof else ""
     lines = [f"{settled.claim}: {verdict_in_words(settled)}{proof} (expected: {settled.expected.value})"]
     for item in settled.evidence:
         words = outcome(item, settled.verdict).replace("*", "")
@@ -110,18 +102,15 @@ def certificate_in_words(certified: Certified) -> str:
 
 def title_of(settled: Settled) -> str:
     """``Lemma 4.4: holds with correction · proof repaired``; of a claim of the book's own ``holds · proved here``."""
-    proof = f" · {_proof_of(settled)}" if settled.proof not in (None, ProofMark.NOT_CHECKED) else ""
-    return f"{settled.label}: {verdict_in_words(settled)}{proof}"
+    title = f"{settled.label}: {verdict_in_words(settled)}"
+    if settled.proof is None or settled.proof is ProofMark.NOT_CHECKED:
+        return title
+    return f"{title} · {proof_in_words(settled.proof)}"
 
 
 def verdict_in_words(settled: Settled) -> str:
     """``holds``, or ``holds, certified`` where the whole statement is settled for all inputs."""
     return settled.verdict.value + (CERTIFIED if settled.is_certified else "")
-
-
-def _proof_of(settled: Settled) -> str:
-    of_the_book = {paper.name for paper in Registry.load().papers if not paper.is_article}
-    return proof_in_words(settled.proof, settled.claim.partition("/")[0] in of_the_book) if settled.proof else ""
 
 
 def result(settled: Settled) -> str:
@@ -167,11 +156,9 @@ def _falls_short(item: Item) -> str:
 
 
 def _passing(passed: int, count: int) -> str:
-    if count == 1:
-        return "The check passes." if passed else "The check does not pass."
-    if passed == count:
-        return "Both checks pass." if count == 2 else f"All {count} checks pass."
-    return f"Of {count} checks {passed} pass{'es' if passed == 1 else ''}."
+    if passed < count:
+        return f"{passed} of {count} checks pass."
+    return {1: "The check passes.", 2: "Both checks pass."}.get(count, f"All {count} checks pass.")
 
 
 def outcome(item: Item, verdict: Verdict) -> str:
@@ -198,6 +185,13 @@ def outcome(item: Item, verdict: Verdict) -> str:
 def escape(text: str) -> str:
     """Text that Markdown is to show as it was typed."""
     return re.sub(r"([\\`*_{}\[\]<>#|$~^&])", r"\\\1", text)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> str:
+    """A Markdown table, with the columns ``numbers`` to the right; what would end a line or a cell is put otherwise."""
+    rule = ["---:" if column in numbers else "---" for column in range(len(heads))]
+    lines = ([cell.replace("\n", " ").replace(" | ", " &#124; ") for cell in row] for row in (heads, rule, *rows))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _row(item: Item, verdict: Verdict) -> str:

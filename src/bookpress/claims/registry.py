@@ -64,32 +64,34 @@ class Verdict(StrEnum):
 
 
 class ProofMark(StrEnum):
-    """The mark on a proof or construction as printed. One that ``fails`` has no repair, as of a refuted statement."""
+    """The mark on a proof or construction as printed. One that ``fails`` has no repair, as of a refuted statement.
+
+    The book's own proof of a claim that no paper makes is ``proved here``.
+    """
 
     AS_PRINTED = "as printed"
+    PROVED_HERE = "proved here"
     MISPRINTED = "misprinted"
     REPAIRED = "repaired"
     FAILS = "fails"
     NOT_CHECKED = "not checked"
 
 
+WRONG_PROOFS = {ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS}
+
+
 class Entry(BaseModel):
     """One claim of a paper, in MyST Markdown.
 
-    ``says`` is the paper's claim, nearly in its words. Where it is not right, ``holds`` is what is true, in the same
-    notation, and ``differs`` what has changed and why that matters. ``slips`` are errors of writing, ``beyond`` is what
-    the book proves in addition, ``set_after`` a threshold that was chosen when runs had been seen. A claim of the
-    book's own has ``holds`` and no ``says``. In chapters that are not yet revised ``statement``, ``printed`` and
-    ``corrected`` take their place.
+    ``says`` is the paper's claim; where it is not right, ``holds`` is what is true and ``differs`` what has changed.
+    ``slips`` are errors of writing, ``beyond`` is what the book proves in addition, ``set_after`` a threshold that was
+    chosen when runs had been seen. A claim of the book's own has ``holds`` and no ``says``. In chapters that are not
+    yet revised ``statement``, ``printed`` and ``corrected`` take their place; ``text_layer`` says that what is printed
+    may be an error of the text that was read.
 
-    ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected`` and ``proof`` are the verdict and
-    the mark on the proof that its evidence must lead to. A claim that no notebook settles says ``why``, with what it
-    would cost.
-
-    ``text_layer`` says that what is printed may be the doing of the text layer that was read, and not the paper's.
-
-    ``uses`` and ``proof_uses`` name what the statement and its proof rest on as the paper cites it, by ids of the same
-    paper; ``answered`` those of them whose fault the claim's own page has dealt with.
+    ``notebook`` is the page that settles the claim, as ``paper/name``; ``expected`` and ``proof`` are what its evidence
+    must lead to. A claim that no notebook settles says ``why``. ``uses`` and ``proof_uses`` are the ids of what the
+    statement and its proof rest on, ``answered`` those of them whose fault the claim's page has dealt with.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -125,8 +127,13 @@ class Entry(BaseModel):
 
     @property
     def has_new_form(self) -> bool:
-        """Whether the claim is told by ``says`` and ``holds``, rather than by the fields that they replace."""
+        """Whether the claim has ``says`` or ``holds``, rather than the fields that they replace."""
         return self.says is not None or self.holds is not None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the claim is the book's own."""
+        return self.holds is not None and self.says is None
 
     @property
     def is_wrong(self) -> bool:
@@ -134,7 +141,7 @@ class Entry(BaseModel):
         return bool(self.printed or self.differs or self.slips)
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Self:
+    def _is_consistent(self) -> Self:
         if self.notebook is None and self.expected is not Verdict.NOT_RUN:
             raise ValueError("a claim without a notebook can only be expected 'not run'")
         if self.expected is Verdict.NOT_RUN and not self.why:
@@ -143,10 +150,6 @@ class Entry(BaseModel):
             raise ValueError("a claim with a notebook needs 'says', or 'holds' where it is the book's own")
         if stray := set(self.answered) - set(self.proof_uses):
             raise ValueError(f"'answered' names what 'proof_uses' does not: {', '.join(sorted(stray))}")
-        return self
-
-    @model_validator(mode="after")
-    def _says_what_is_wrong(self) -> Self:
         if self.has_new_form and (self.statement or self.printed or self.corrected):
             raise ValueError("'says' and 'holds' take the place of 'statement', 'printed' and 'corrected'")
         if (self.printed is None) != (self.corrected is None):
@@ -154,20 +157,18 @@ class Entry(BaseModel):
         if self.says is not None and (self.holds is None) != (self.differs is None):
             raise ValueError("'holds' and 'differs' come together")
         wrong = {Verdict.MISPRINTED, Verdict.HOLDS_WITH_CORRECTION, Verdict.REFUTED}
-        if self.expected in wrong and not self.is_wrong:
-            raise ValueError(f"a claim expected '{self.expected}' must say what is wrong and what is right")
-        if self.proof in (ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS) and not self.is_wrong:
-            raise ValueError(f"a claim whose proof is '{self.proof}' must say what is wrong and what is right")
+        if not self.is_wrong and (self.expected in wrong or self.proof in WRONG_PROOFS):
+            raise ValueError(
+                f"a claim '{self.expected}', proof '{self.proof}', must say what is wrong and what is right"
+            )
         return self
 
 
 class Paper(BaseModel):
     """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book.
 
-    A chapter of the book's own is kept like a paper, and has neither ``authors`` nor a reference to ``cite``: its
-    claims are the book's, and are counted apart from those of the articles.
-
-    ``revised`` is the edition whose form the chapter has: from the third on, every claim has the paper's words.
+    A chapter of the book's own has neither ``authors`` nor a reference to ``cite``. ``revised`` is the edition whose
+    form the chapter has: from the third on, every claim has the paper's words.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -185,6 +186,11 @@ class Paper(BaseModel):
     def is_article(self) -> bool:
         """Whether somebody published it; else it is a chapter of the book's own."""
         return self.cite is not None
+
+    @property
+    def by_name(self) -> dict[str, Entry]:
+        """The claims by ``paper/id``."""
+        return {f"{self.name}/{claim.id}": claim for claim in self.claims}
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -228,36 +234,30 @@ class Registry(BaseModel):
         """The papers that somebody published, without the chapters of the book's own."""
         return [paper for paper in self.papers if paper.is_article]
 
+    @property
+    def claims(self) -> dict[str, Entry]:
+        """The claims of all papers by ``paper/id``."""
+        return {name: entry for paper in self.papers for name, entry in paper.by_name.items()}
+
     def entry(self, claim: str) -> Entry:
         """The entry of ``paper/id``.
 
         Raises:
-            RegistryError: no such claim; the message lists the nearest ids.
+            RegistryError: no such claim; the message lists the nearest.
         """
-        paper_name, _, claim_id = claim.partition("/")
-        paper = next((paper for paper in self.papers if paper.name == paper_name), None)
-        if paper is None:
-            names = ", ".join(paper.name for paper in self.papers)
-            raise RegistryError(f"unknown claim '{claim}': no paper '{paper_name}' (there are: {names})")
-        entries = {entry.id: entry for entry in paper.claims}
-        if claim_id in entries:
-            return entries[claim_id]
-        near = difflib.get_close_matches(claim_id, entries, n=3, cutoff=0.3)
-        raise RegistryError(f"unknown claim '{claim}'; nearest in {paper_name}: {', '.join(near) or 'none'}")
+        if claim in (claims := self.claims):
+            return claims[claim]
+        near = difflib.get_close_matches(claim, claims, n=3, cutoff=0.3)
+        raise RegistryError(f"unknown claim '{claim}'; nearest: {', '.join(near) or 'none'}")
 
     def of_notebook(self, notebook: str) -> dict[str, Entry]:
         """The claims that a notebook is to settle, keyed ``paper/id``."""
-        return {
-            f"{paper.name}/{entry.id}": entry
-            for paper in self.papers
-            for entry in paper.claims
-            if entry.notebook == notebook
-        }
+        return {name: entry for name, entry in self.claims.items() if entry.notebook == notebook}
 
 
 @lru_cache
 def _read(path: Path, time: int, size: int) -> Paper:
-    """Read a claims file, again only where its time or size has changed: every claim of a page asks for its paper."""
+    """Read a claims file, again only where its time or size has changed: every claim of a page loads the registry."""
     try:
         content = load_yaml(path)
     except (yaml.YAMLError, UnicodeDecodeError) as error:

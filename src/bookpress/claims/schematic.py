@@ -7,6 +7,7 @@ Blue is what counts, vermilion what is contrasted with it, and everything else i
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -44,22 +45,21 @@ def tokens(
     axis: Axes, words: Sequence[str], at: XY = (0.5, 0.5), lit: Iterable[int] = (), step: float = 1.5
 ) -> list[XY]:
     """A row of boxes with a word in each; those in ``lit`` are blue. The upper middle of each box is returned."""
-    bright = set(lit)
+    bright, width, tops = set(lit), step - 0.3, []
     for place, word in enumerate(words):
-        colour = BLUE if place in bright else QUIET
-        corner = (at[0] + place * step, at[1])
-        box = FancyBboxPatch(corner, step - 0.3, 0.9, "round,pad=0,rounding_size=0.15", ec=colour, fc="none", lw=1.4)
-        axis.add_patch(box)
-        text(axis, (corner[0] + (step - 0.3) / 2, corner[1] + 0.45), word, colour if place in bright else _INK)
-    return [(at[0] + place * step + (step - 0.3) / 2, at[1] + 0.95) for place in range(len(words))]
+        x, y = at[0] + place * step, at[1]
+        edge, ink = (BLUE, BLUE) if place in bright else (QUIET, _INK)
+        shape = "round,pad=0,rounding_size=0.15"
+        axis.add_patch(FancyBboxPatch((x, y), width, 0.9, shape, ec=edge, fc="none", lw=1.4))
+        text(axis, (x + width / 2, y + 0.45), word, ink)
+        tops.append((x + width / 2, y + 0.95))
+    return tops
 
 
 def arrow(axis: Axes, start: XY, end: XY, words: str = "", bend: float = 0.0, colour: str = BLUE) -> None:
     """An arrow, curved to its left by ``bend`` of its length, with words at its middle."""
-    style = f"arc3,rad={-bend}"
-    axis.add_patch(
-        FancyArrowPatch(start, end, connectionstyle=style, arrowstyle="-|>", mutation_scale=11, lw=1.4, color=colour)
-    )
+    look: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 11, "lw": 1.4, "color": colour}
+    axis.add_patch(FancyArrowPatch(start, end, connectionstyle=f"arc3,rad={-bend}", **look))
     if words:
         (x0, y0), (x1, y1) = start, end
         middle = ((x0 + x1) / 2 - bend * (y1 - y0) / 2, (y0 + y1) / 2 + bend * (x1 - x0) / 2)
@@ -75,10 +75,8 @@ def matrix(axis: Axes, values: Sequence[Sequence[float]], at: XY, cell: float = 
     rows, columns = grid.shape
     for (row, column), value in np.ndenumerate(grid):
         corner = (at[0] + column * cell, at[1] + (rows - 1 - row) * cell)
-        colour = BLUE if value >= 0 else VERMILION
-        axis.add_patch(
-            Rectangle(corner, cell, cell, fc=(*mpl.colors.to_rgb(colour), min(1.0, abs(value))), ec=QUIET, lw=0.8)
-        )
+        filled = mpl.colors.to_rgba(BLUE if value >= 0 else VERMILION, min(1.0, abs(value)))
+        axis.add_patch(Rectangle(corner, cell, cell, fc=filled, ec=QUIET, lw=0.8))
     width, height = columns * cell, rows * cell
     if words:
         text(axis, (at[0] + width / 2, at[1] - 0.3), words, size=9)

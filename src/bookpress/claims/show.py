@@ -26,7 +26,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, LogLocator, NullLocator
 
 from bookpress.claims.evidence import FIGURE_MIME, format_number
-from bookpress.claims.panel import set_powers
+from bookpress.claims.panel import markdown_table, set_powers, set_truth
 
 #: Okabe and Ito's colours, which remain distinct for colour-blind readers, without the yellow that fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -67,6 +67,7 @@ _LINE_POINTS_AS_PATHS = 5_000
 #: Coordinates are kept to a hundredth of a point: finer ones make a drawing heavier and no sharper.
 _COORDINATES = re.compile(r'(?<=\s)(d|x|y)="[^"]*"')
 _LONG_DECIMAL = re.compile(r"(\d\.\d\d)\d+")
+_NUMBER = re.compile(r"[-−]?(?:\d[\d\u202f]*(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)%?")
 
 
 def axes(
@@ -113,18 +114,29 @@ def svg_of(fig: Figure) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> None:
-    """Show a table: one list of values a row, numbers to four figures. A bar in a text ends no cell."""
+    """Show a table: one list of values a row, numbers to four figures. Columns of numbers are set to the right.
+
+    Raises:
+        ValueError: a row has more or fewer values than another.
+    """
     from IPython.display import display
 
-    lines = [f"*{caption}*", ""] if caption else []
-    lines += ["| " + " | ".join(map(_cell, columns)) + " |", "|" + " --- |" * len(columns)]
-    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
-    display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
+    cells = [[_cell(value) for value in row] for row in rows]
+    numbers = {place for place, column in enumerate(zip(*cells, strict=True)) if _are_numbers(column)}
+    cells = [[cell if {*"`$"} & {*cell} else set_powers(set_truth(cell)) for cell in row] for row in cells]
+    text = (f"*{caption}*\n\n" if caption else "") + markdown_table([*map(_cell, columns)], cells, numbers)
+    display({"text/markdown": text, "text/plain": text}, raw=True)
 
 
 def _cell(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value
     return format_number(value) if isinstance(value, bool | int | float) else str(value).replace("|", r"\|")
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Whether every cell that is not empty or a dash is a number, and there is one."""
+    filled = [cell for cell in cells if cell.strip("-–— ")]
+    return bool(filled) and all(map(_NUMBER.fullmatch, filled))
 
 
 def _distinguish(axis: Axes) -> None:

@@ -8,7 +8,7 @@ import re
 import textwrap
 from functools import partial
 
-from bookpress.claims.registry import Entry, Kind, ProofMark, Registry, Verdict
+from bookpress.claims.registry import WRONG_PROOFS, Entry, Kind, Registry, Verdict
 
 #: A stated claim in the Markdown of a cell, with whatever stands between its comments; its group is the claim.
 BLOCK = re.compile(r"^<!-- claim (\S+) -->\n(?:.*\n)*?<!-- /claim -->$", re.MULTILINE)
@@ -25,7 +25,6 @@ AS_PRINTED, BESIDE_IT = "As printed", "Beside it, as printed"
 IN_THE_PROOF, IN_THE_CONSTRUCTION = "In the paper's proof", "In the paper's construction"
 #: Headings of parts that the paper has wrong.
 PRINTED_PARTS = {AS_PRINTED, BESIDE_IT, IN_THE_PROOF, IN_THE_CONSTRUCTION}
-_PRINTED_WRONG = {ProofMark.MISPRINTED, ProofMark.REPAIRED, ProofMark.FAILS}
 
 
 class StatementError(Exception):
@@ -96,7 +95,7 @@ def folds(entry: Entry) -> list[tuple[str, str]]:
 
 def _beside(entry: Entry, printed: str) -> tuple[str, str]:
     """The wrong part of a paper whose statement holds; its heading says already whether it is of a proof."""
-    if entry.proof not in _PRINTED_WRONG:
+    if entry.proof not in WRONG_PROOFS:
         return BESIDE_IT, printed
     text = re.sub(r"^In the proof[,:]? (.)", lambda match: match[1].upper(), printed)
     return IN_THE_CONSTRUCTION if entry.kind is Kind.CONSTRUCTION else IN_THE_PROOF, text

@@ -3,7 +3,7 @@
 import filecmp
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,19 @@ from bookpress.notebooks.exports import make_export
 from bookpress.notebooks.profile import load_profile
 from bookpress.notebooks.source import Notebook
 from bookpress.site.book import FINDINGS, Book
-from bookpress.site.certificates import certificates_page
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
+from bookpress.site.markdown import picture_block, render, without_html
 from bookpress.site.package import package_pages
-from bookpress.site.page import picture_block, without_html, write_page
-from bookpress.site.verdict_pages import errata_pages, notebooks_list, scoreboard_page, summary_page
+from bookpress.site.page import write_page
+from bookpress.site.verdict_pages import (
+    certificates_page,
+    errata_pages,
+    notebooks_list,
+    scoreboard_page,
+    summary_page,
+)
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -75,10 +81,8 @@ def _write_pages(book: Book) -> int:
     for paper in book.registry.papers:
         drawing = draw(paper)
         for name in book.notebooks_of(paper):
-            record = book.records[name]
-            small = page_map(book, paper, drawing, {settled.claim.partition("/")[2] for settled in record.claims})
-            run, points, description = book.full_size_run(name), book.points_section(name), book.description(name)
-            write_page(record, run, layout, small, points, description)
+            settled = {settled.claim for settled in book.records[name].claims}
+            write_page(book, name, page_map(book, paper, drawing, settled))
     pages = {
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
@@ -108,52 +112,45 @@ def _write_exports(layout: Layout) -> None:
 
 
 def gallery_page(book: Book) -> str:
-    lines = ["# Gallery", "", "Every figure of the book, drawn by the run behind it. A picture leads to its page."]
+    """Every figure of the book, by paper."""
+    chapters: dict[str, list[str]] = {}
     for paper in book.registry.papers:
-        pictures = []
         for name in book.notebooks_of(paper):
             for figure in book.records[name].figures:
                 drawn, link = f"{name}-{figure.name}", f"../notebooks/{name}.html"
                 picture = picture_block(drawn, figure.model_dump(), link, book.layout.figure(drawn))
-                pictures += ["", ":::::::{grid-item}", picture, ":::::::"]
-        if pictures:
-            lines += ["", f"## {paper.short_title}", "", "::::::::{grid} 1 1 2 2", ":gutter: 3", *pictures, "::::::::"]
-    return "\n".join(lines) + "\n"
+                chapters.setdefault(paper.short_title, []).append(picture)
+    return render("gallery", chapters=chapters)
 
 
 def contents(book: Book) -> str:
-    """The table of contents, in the registry's order."""
-    articles: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for paper in book.registry.papers:
-        names = book.notebooks_of(paper)
-        pages = [{"file": f"notebooks/{name}", "title": Notebook(name, book.layout).title} for name in names]
-        (articles if paper.is_article else others).append(_page(f"papers/{paper.name}", pages))
+    """The table of contents, in the registry's order; written pages are listed where there are some."""
+    layout, papers = book.layout, book.registry.papers
 
-    def written(*names: str, folder: Path = book.layout.book) -> list[dict[str, Any]]:
-        return [_page(name) for name in names if (folder / f"{name}.md").is_file()]
+    def listed(names: Iterable[str], folder: Path = layout.book) -> list[dict[str, Any]]:
+        return [{"file": name} for name in names if (folder / f"{name}.md").is_file()]
 
     def with_papers(page: str) -> dict[str, Any]:
         """A generated page with those of the single papers below it."""
-        names = [f"generated/{page}-{paper.name}" for paper in book.registry.papers]
-        return _page(f"generated/{page}", written(*names, folder=book.layout.pages))
+        below = listed((f"generated/{page}-{paper.name}" for paper in papers), layout.pages)
+        return {"file": f"generated/{page}"} | ({"sections": below} if below else {})
 
-    found = [_page("generated/scoreboard"), with_papers("errata")]
-    found += [_page(f"generated/{name}") for name in ("certificates", "gallery", "full-size")]
+    chapters: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+    for paper in papers:
+        names = book.notebooks_of(paper)
+        pages = [{"file": f"notebooks/{name}", "title": Notebook(name, layout).title} for name in names]
+        sections = {"sections": pages} if pages else {}
+        chapters[paper.is_article].append({"file": f"papers/{paper.name}"} | sections)
+    others = [{"file": f"generated/{name}"} for name in ("certificates", "gallery", "full-size")]
     parts = {
-        "Start here": written("reading", "deciding"),
-        "What we found": found,
-        "The papers": articles,
-        "Across the papers": others,
-        "Instruments": [_page(f"instruments/{path.stem}") for path in instrument_pages(book.layout)],
-        "Use it": [*written("rerun"), with_papers("package"), *written("contributing")],
-        "Look it up": written("glossary", "notation", "references"),
+        "Start here": listed(["reading", "deciding"]),
+        "What we found": [{"file": "generated/scoreboard"}, with_papers("errata"), *others],
+        "The papers": chapters[True],
+        "Across the papers": chapters[False],
+        "Instruments": listed(f"instruments/{path.stem}" for path in instrument_pages(layout)),
+        "Use it": [*listed(["rerun"]), with_papers("package"), *listed(["contributing"])],
+        "Look it up": listed(["glossary", "notation", "references"]),
     }
-    listed = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
-    contents = {"format": "jb-book", "root": "index", "parts": listed}
-    return str(yaml.safe_dump(contents, sort_keys=False, allow_unicode=True))
-
-
-def _page(file: str, sections: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """An entry of the contents, with the pages below it where there are some."""
-    return {"file": file} | ({"sections": list(sections)} if sections else {})
+    captioned = [{"caption": caption, "chapters": pages} for caption, pages in parts.items() if pages]
+    whole = {"format": "jb-book", "root": "index", "parts": captioned}
+    return str(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True))

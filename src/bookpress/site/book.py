@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from bookpress.claims.evidence import Certified, reevaluate
+from bookpress.claims.evidence import reevaluate
 from bookpress.claims.record import Record, RecordError, stray_claims
-from bookpress.claims.registry import Entry, Paper, ProofMark, Registry, Verdict
+from bookpress.claims.registry import Paper, ProofMark, Registry, Verdict
 from bookpress.claims.statement import name_of
 from bookpress.layout import FULL, LAPTOP, Layout
 from bookpress.notebooks.dependencies import Dependencies
 from bookpress.notebooks.profile import full_size
 from bookpress.notebooks.source import Notebook
 from bookpress.site.full_size import points_section
-from bookpress.site.page import badges
+from bookpress.site.markdown import badges
 from bookpress.sweeps.figures import FigureSweep, figure_sweeps
 
 #: Below the book's folder.
@@ -96,28 +96,21 @@ class Book:
             for records in (self.records, self.full_size_records)
         )
 
-    def verdict(self, paper: Paper, entry: Entry) -> Verdict:
-        settled = self.settled.get(f"{paper.name}/{entry.id}")
-        return settled.verdict if settled else Verdict.NOT_RUN
+    def verdict(self, claim: str) -> Verdict:
+        return self.settled[claim].verdict if claim in self.settled else Verdict.NOT_RUN
 
-    def proof(self, paper: Paper, entry: Entry) -> ProofMark | None:
-        """The mark on the proof or construction as printed; ``None`` where there is none, or nothing has run."""
-        settled = self.settled.get(f"{paper.name}/{entry.id}")
-        return settled.proof if settled else None
-
-    def certificates(self, claim: str) -> list[Certified]:
-        """What an engine has proved of a claim."""
-        return self.settled[claim].certificates if claim in self.settled else []
+    def proof(self, claim: str) -> ProofMark | None:
+        """The mark on the proof or construction; ``None`` where there is none, or nothing has run."""
+        return self.settled[claim].proof if claim in self.settled else None
 
     def findings(self) -> Findings:
         """Every claim's verdict, for the sentences that state one."""
         findings = Findings()
         for paper in self.registry.papers:
-            for entry in paper.claims:
-                name = f"{paper.name}/{entry.id}"
+            for claim, entry in paper.by_name.items():
                 page = entry.notebook if entry.notebook in self.records else None
-                certified = bool(self.certificates(name))
-                findings[name] = Finding(name_of(entry), self.verdict(paper, entry), page, paper.is_article, certified)
+                certified = claim in self.settled and bool(self.settled[claim].certificates)
+                findings[claim] = Finding(name_of(entry), self.verdict(claim), page, paper.is_article, certified)
         return findings
 
     def full_size_run(self, name: str) -> str:

@@ -23,7 +23,7 @@ from sphinx.roles import XRefRole
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-from bookpress.claims.panel import CERTIFIED, PROVED_HERE, proof_class, verdict_class
+from bookpress.claims.panel import CERTIFIED, proof_class, verdict_class
 from bookpress.claims.registry import Entry, ProofMark, Registry, RegistryError, Verdict
 from bookpress.claims.statement import (
     BEYOND,
@@ -32,25 +32,22 @@ from bookpress.claims.statement import (
     STATES,
     TRUE,
     anchor,
-    folds,
     heading,
     other_labels,
-    parts,
-    place,
     short_label,
 )
 from bookpress.layout import Layout
-from bookpress.site.book import FINDINGS, Finding, Findings
+from bookpress.site.book import FINDINGS, Findings
 from bookpress.site.map import node_labels
-from bookpress.site.page import without_html
+from bookpress.site.markdown import render
 
-#: The text of a role, and the claim behind it in angle brackets.
 _WITH_CLAIM = re.compile(r"(.*?)(?: <([a-z-]+/[a-z0-9-]+)>)?", re.DOTALL)
 
 Mark = TypeVar("Mark", Verdict, ProofMark)
 
-#: Further classes of the parts of a box.
-_CLASSES = {STATES: ["claim-says"], TRUE: ["claim-true"], CHANGED: ["claim-changed"]}
+#: Classes of the parts of a box, by their headings.
+_KINDS = dict.fromkeys(PRINTED_PARTS, "claim-printed")
+_KINDS |= {STATES: "claim-stated claim-says", TRUE: "claim-stated claim-true", CHANGED: "claim-stated claim-changed"}
 
 #: Badges of one relation that a note shows; those beyond are folded, so that no note is much longer than its box.
 _SHOWN = 9
@@ -72,62 +69,16 @@ class ClaimDirective(SphinxDirective):
         except RegistryError as error:
             raise self.error(str(error)) from error
         self.env.note_dependency(str(domain.layout.claims / f"{claim.partition('/')[0]}.yaml"))
-        box = nodes.admonition("", classes=["claim", f"claim-{entry.kind.value}"], ids=[anchor(claim)])
-        box["names"].append(anchor(claim))
-        self.state.document.note_explicit_target(box)
-        title, _ = self.state.inline_text(heading(entry), self.lineno)
-        found = read_findings(self.env)[claim]
-        box += nodes.title("", "", *title, nodes.Text(" "), badge_node(found.verdict, found.verdict.value))
-        if where := place(entry):
-            box += nodes.paragraph("", where, classes=["claim-place"])
-        for name, text in parts(entry):
-            box += self._part(name, text)
-        for title, text in folds(entry):
-            box += nodes.raw("", f'<details class="claim-slips"><summary>{title}</summary>', format="html")
-            box += [self._part("", text), nodes.raw("", "</details>", format="html")]
-        beyond = []
-        if entry.beyond:
-            shown = (nodes.title("", BEYOND), self._part("", entry.beyond))
-            beyond = [nodes.admonition("", *shown, classes=["claim-beyond"])]
-        note = self._note(domain.registry, claim)  # first: it floats next to the box if there is room
-        return [_index(entry, anchor(claim)), nodes.container("", *note, box, *beyond, classes=["claim-and-note"])]
-
-    def _note(self, registry: Registry, claim: str) -> list[nodes.Node]:
-        """Badges of the claims that are bound up with this one; nothing where there are none."""
-        findings = read_findings(self.env)
-        lines: list[nodes.Node] = []
-        for relation, claims in related_claims(registry, claim).items():
-            labels = node_labels([registry.entry(related) for related in claims])
-            badges = [self._badge(name, label, findings[name]) for name, label in zip(claims, labels, strict=True)]
-            lines += [_line(relation, badges[:_SHOWN])] if badges else []
-            if more := badges[_SHOWN:]:
-                opening = f"<details><summary>and {len(more)} more</summary>"
-                lines += [nodes.raw("", opening, format="html"), _line("", more)]
-                lines += [nodes.raw("", "</details>", format="html")]
-        # the theme clears the margin for a side note
-        return [nodes.container("", *lines, classes=["claim-note", "sidenote"])] if lines else []
-
-    def _badge(self, claim: str, label: str, finding: Finding) -> nodes.Node:
-        shown = badge_node(finding.verdict, label)
-        shown += nodes.inline("", f": {finding.verdict.value}", classes=["visually-hidden"])
-        return link_to_claim(claim, shown, self.env.docname) if finding.notebook else shown
-
-    def _part(self, name: str, text: str) -> nodes.Node:
-        kind = "claim-printed" if name in PRINTED_PARTS else "claim-stated"
-        part = nodes.container(classes=[kind, *_CLASSES.get(name, [])])
-        if name:
-            part += nodes.paragraph("", name, classes=["claim-part"])
-        self.state.nested_parse(StringList(without_html(text).split("\n"), source=self.env.docname), 0, part)
-        return part
-
-
-def _line(relation: str, badges: list[nodes.Node]) -> nodes.paragraph:
-    line = nodes.paragraph()
-    if relation:
-        line += nodes.inline("", f"{relation} ", classes=["claim-part"])
-    for badge in badges:
-        line += [badge, nodes.Text(" ")]
-    return line
+        related: dict[str, list[str]] = {}
+        for relation, claims in related_claims(domain.registry, claim).items():
+            labels = node_labels([domain.registry.entry(other) for other in claims])
+            badges = [f"{{verdict-of}}`{label} <{other}>`" for other, label in zip(claims, labels, strict=True)]
+            related |= {relation: badges} if badges else {}
+        verdict, fixed = read_findings(self.env)[claim].verdict, {"shown": _SHOWN, "kinds": _KINDS, "beyond": BEYOND}
+        text = render("claim", claim=claim, entry=entry, verdict=verdict, related=related, **fixed)
+        whole = nodes.container(classes=["claim-and-note"])
+        self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, whole)
+        return [_index(entry, anchor(claim)), whole]
 
 
 def related_claims(registry: Registry, claim: str) -> dict[str, list[str]]:
@@ -171,7 +122,7 @@ class _Role(SphinxRole):
 
 def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge: ``{verdict}`holds` ``, or ``{verdict}`Lemma 4.4: holds <paper/id>` ``, which leads to the claim."""
-    words, claim = _WITH_CLAIM.fullmatch(text).groups()  # type: ignore[union-attr]  # it fits any text
+    words, claim = _split(text)
     verdict = words.rpartition(": ")[2].removesuffix(CERTIFIED)
     shown = badge_node(_named(verdict, {verdict.value: verdict for verdict in Verdict}), words)
     return [link_to_claim(claim, shown, env.docname) if claim else shown]
@@ -179,8 +130,8 @@ def show_verdict(text: str, env: BuildEnvironment) -> list[nodes.Node]:
 
 def show_proof(text: str, env: BuildEnvironment) -> list[nodes.Node]:
     """A badge for the mark on a proof: ``{proof}`repaired` ``, ``{proof}`proved here` ``."""
-    names = {mark.value: mark for mark in ProofMark} | {PROVED_HERE: ProofMark.AS_PRINTED}
-    return [nodes.inline("", text, classes=["proof-mark", proof_class(_named(text, names))])]
+    mark = _named(text, {mark.value: mark for mark in ProofMark})
+    return [nodes.inline("", text, classes=["proof-mark", proof_class(mark)])]
 
 
 def show_count(text: str, env: BuildEnvironment) -> list[nodes.Node]:
@@ -206,12 +157,25 @@ def show_tally(text: str, env: BuildEnvironment) -> list[nodes.Node]:
 
 
 def show_verdict_of(text: str, env: BuildEnvironment) -> list[nodes.Node]:
-    """``{verdict-of}`linear-attention/lemma-4-4` ``: a badge that leads to the claim."""
-    finding = read_findings(env).get(text)
+    """``{verdict-of}`linear-attention/lemma-4-4` ``: a badge that leads to the claim.
+
+    Of ``{verdict-of}`Lemma 4.4 <linear-attention/lemma-4-4>` `` the verdict is in the colour, and read out.
+    """
+    words, claim = _split(text)
+    finding = read_findings(env).get(claim or words)
     if finding is None:
-        raise ValueError(f"no claim '{text}'")
-    shown = badge_node(finding.verdict, f"{finding.label}: {finding.verdict.value}")
-    return [link_to_claim(text, shown, env.docname) if finding.notebook else shown]
+        raise ValueError(f"no claim '{claim or words}'")
+    verdict = f": {finding.verdict.value}"
+    shown = badge_node(finding.verdict, words if claim else finding.label + verdict)
+    if claim:
+        shown += nodes.inline("", verdict, classes=["visually-hidden"])
+    return [link_to_claim(claim or words, shown, env.docname) if finding.notebook else shown]
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """The text of a role, and the claim behind it in angle brackets."""
+    words, claim = _WITH_CLAIM.fullmatch(text).groups()  # type: ignore[union-attr]  # it fits any text
+    return words, claim
 
 
 def badge_node(verdict: Verdict, words: str) -> nodes.inline:

@@ -33,6 +33,10 @@ _SOURCES = "sources.zip"
 #: The style sheet of formulas among the static files, and MathJax's fonts, which it names.
 _MATHS, _FONTS = "maths/maths.css", "output/chtml/fonts/woff-v2"
 
+#: The section whose evidence is folded; its first paragraph stays open.
+_CHECKED = "How we checked"
+_FOLD = '<details class="how-we-checked"><summary>Checks, controls and method notes</summary>'
+
 #: Extensions that do not declare themselves safe for parallel reading, and do nothing while a page is read.
 _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
 
@@ -40,7 +44,6 @@ _SILENT = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
 _MENDED = {
     r'role="doc-biblioentry"': 'role="listitem"',  # deprecated, inside a list
     r'class="pst-scrollable-table-container">': 'class="pst-scrollable-table-container" tabindex="0">',
-    r"<img ": '<img loading="lazy" ',
     # A line does not begin with the comma behind a formula.
     r'(<span class="math notranslate nohighlight">[^<]*</span>[,.;:?!)”’]+)': r'<span class="joined">\1</span>',
     r'style="width: (\d+)px;"': r'width="\1" style="--drawn: \1px"',  # it may shrink
@@ -55,6 +58,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _drop_thebe, priority=1)
     app.connect("builder-inited", _begin_site)
     app.connect("env-before-read-docs", _work_in_parallel)
+    app.connect("doctree-read", _fold_evidence)
     app.connect("html-page-context", _complete_page, priority=900)
     app.connect("build-finished", _set_formulas)
     app.connect("build-finished", _copy_files)
@@ -88,9 +92,18 @@ def _work_in_parallel(app: Sphinx, _env: BuildEnvironment, _names: list[str]) ->
     app.parallel = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
+def _fold_evidence(_: Sphinx, page: nodes.document) -> None:
+    """Fold what is behind the first paragraph of a page's section on its checks."""
+    for section in page.findall(nodes.section):
+        if section[0].astext() == _CHECKED:
+            section.insert(2 if isinstance(section[1], nodes.paragraph) else 1, nodes.raw("", _FOLD, format="html"))
+            section.append(nodes.raw("", "</details>", format="html"))
+
+
 def _begin_site(app: Sphinx) -> None:
-    """Count the site as not whole while it is built."""
+    """Count the site as not whole while it is built; its pictures load when they are near."""
     _layout(app).site_manifest.unlink(missing_ok=True)
+    app.env.settings["image_loading"] = "lazy"
 
 
 def _keep_what_the_search_knows(app: Sphinx, failure: Exception | None) -> None:

@@ -6,7 +6,7 @@ from bookpress.claims.show import svg_of
 from bookpress.files import write_whole
 from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
-from bookpress.site.page import figure_block, markdown_table
+from bookpress.site.markdown import figure_block, render
 from bookpress.sweeps.figures import FigureSweep, in_words
 from bookpress.sweeps.points import number_of
 from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, table_of
@@ -14,15 +14,12 @@ from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, tab
 
 def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layout: Layout) -> str:
     """The pictures of a page's sweeps from the points that are done, and what is missing; empty without a sweep."""
-    if not sweeps:
-        return ""
-    parts = ["## Point by point"]
+    parts = []
     for number, figure in enumerate(sweeps, start=1):
         parts.append(f"**{figure.sweep.title}.** {_state(figure, fingerprints[figure.sweep.notebook])}")
         if len({point.parameters[figure.sweep.across] for point in figure.points if point.identity in figure.done}) > 1:
-            parts += [_picture(figure, f"{figure.page}-points-{number}", layout), *_compared(figure)]
-    parts.append("`make points` goes on with what is missing; `book points` lists it.")
-    return "\n\n".join(parts)
+            parts += [_picture(figure, f"{figure.page}-points-{number}", layout), _compared(figure)]
+    return render("points", parts=filter(None, parts)) if parts else ""
 
 
 def costs_page(
@@ -42,18 +39,7 @@ def costs_page(
         record = kept.get(page)
         recorded = f"{in_words(record.seconds)} on {record.device}" if record else "no"
         in_one_run.append([_link(page, titles), recorded, runs[page].cost or ""])
-    columns = ["figure", "points", "done", "operations", "seconds a point", "memory", "left on one core"]
-    parts = [
-        "# What full size costs",
-        "Some figures of the papers take more than a laptop's minutes. They are made point by point, each point with a "
-        "record of its own, on whatever core or accelerator is free; or in one run, whose record is kept. Seconds and "
-        "memory are measured on the points that are done; where none is, they are planned from the operations.",
-        "## Point by point",
-        markdown_table(columns, by_point, numbers={1, 2, 3}),
-        "## In one run",
-        markdown_table(["page", "recorded", "what one run takes"], in_one_run),
-    ]
-    return "\n\n".join(parts) + "\n"
+    return render("full-size", by_point=by_point, in_one_run=in_one_run)
 
 
 def _state(figure: FigureSweep, fingerprint: str) -> str:
@@ -80,26 +66,15 @@ def _picture(figure: FigureSweep, name: str, layout: Layout) -> str:
     return figure_block(name, {"caption": caption, "alt": against, "photo": ""})
 
 
-def _compared(figure: FigureSweep) -> list[str]:
+def _compared(figure: FigureSweep) -> str:
     """The table of every curve at its best place beside the one it is compared with, where the sweep asks for it."""
     sweep = figure.sweep
     if sweep.against is None or sweep.apart is None:
-        return []
+        return ""
     table = table_of(figure.points, figure.done)
     gaps = gaps_at_best(table, sweep.across, sweep.number, sweep.apart, sweep.against)
-    curve, place, number = (sweep.words.get(each, each) for each in (sweep.apart, sweep.across, sweep.number))
-    caption = (
-        f"*Each {curve} at its best {place}, beside {sweep.against}, seed by seed. For the gap of one seed both stand "
-        f"at the {place} that is best for them over the other seeds.*"
-    )
-    rows = []
-    for gap in gaps:
-        best = f"{gap.best}" + ", at an end of those tried" * gap.at_an_end
-        interval = "{:+.3f} to {:+.3f}".format(*gap.interval) if gap.interval else ""
-        compared = ["0", ""] if gap.name == sweep.against else [f"{gap.gap:+.3f}", interval]
-        rows.append([str(gap.name), best, f"{gap.value:.4f}", *compared])
-    columns = [curve, f"best {place}", number, "gap, mean of the seeds", f"{CONFIDENCE:.0%} interval"]
-    return [caption, markdown_table(columns, rows)] if gaps else []
+    names = {each: sweep.words.get(each, each) for each in (sweep.apart, sweep.across, sweep.number)}
+    return render("gaps", sweep=sweep, gaps=gaps, names=names, confidence=f"{CONFIDENCE:.0%}") if gaps else ""
 
 
 def _costs(figure: FigureSweep, titles: dict[str, str]) -> list[str]:

@@ -11,9 +11,9 @@ What is given is written as a script, since a page that is opened as a file may 
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
@@ -35,12 +35,11 @@ class InstrumentError(Failure, code=Exit.USAGE):
     """An instrument's page or what it asks for is not right."""
 
 
-@dataclass(frozen=True)
-class Instrument:
+class Instrument(NamedTuple):
     """An instrument as its page asks for it: its name, and what it is given, as words for ``book export``."""
 
     name: str
-    weights: tuple[str, ...]
+    weights: list[str]
 
 
 def instrument_pages(layout: Layout) -> list[Path]:
@@ -53,30 +52,31 @@ def instruments_of(text: str) -> list[Instrument]:
     Raises:
         InstrumentError: one without a name that a script can have.
     """
-    found = []
+    instruments = []
     for mark in _MARK.finditer(text):
-        said = {one["name"]: one["value"] for one in _ATTRIBUTE.finditer(mark["attributes"])}
-        name = said.get("instrument", "")
+        attributes = dict(_ATTRIBUTE.findall(mark["attributes"]))
+        name = attributes.get("instrument", "")
         if not re.fullmatch(r"[a-z]\w*", name):
             raise InstrumentError(f"data-instrument must be a name of letters and digits, got {name!r}")
-        weights = tuple(one.strip() for one in said.get("weights", "").split(",") if one.strip())
-        found.append(Instrument(name, weights))
-    return found
+        weights = [words.strip() for words in attributes.get("weights", "").split(",")]
+        instruments.append(Instrument(name, [*filter(None, weights)]))
+    return instruments
 
 
-def write_instruments(layout: Layout) -> int:
-    """Write what each instrument is given, next to the made pages; how many there are.
+def write_instruments(layout: Layout) -> None:
+    """Write what each instrument is given, next to the made pages.
 
     Raises:
         InstrumentError: an instrument without a script, with too much data, or with weights that nothing makes.
     """
-    found = [one for page in instrument_pages(layout) for one in instruments_of(page.read_text(encoding="utf-8"))]
-    for one in found:
-        script = layout.book / "static" / FOLDER / f"{one.name}.js"
-        if not script.is_file():
-            raise InstrumentError(f"the instrument {one.name} has no script {script.relative_to(layout.root)}")
-        write_whole(data_file(layout, one.name), data_script(layout, one))
-    return len(found)
+    for page in instrument_pages(layout):
+        for instrument in instruments_of(page.read_text(encoding="utf-8")):
+            script = layout.book / "static" / FOLDER / f"{instrument.name}.js"
+            if not script.is_file():
+                raise InstrumentError(
+                    f"the instrument {instrument.name} has no script {script.relative_to(layout.root)}"
+                )
+            write_whole(data_file(layout, instrument.name), data_script(layout, instrument))
 
 
 def data_file(layout: Layout, name: str) -> Path:

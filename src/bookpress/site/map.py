@@ -9,17 +9,16 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 from statistics import fmean
+from typing import Any
 
 import networkx as nx
 
-from bookpress.claims.panel import proof_class, proof_in_words, verdict_class
 from bookpress.claims.registry import Entry, Paper
-from bookpress.claims.statement import anchor, heading, short_label
+from bookpress.claims.statement import short_label
 from bookpress.site.book import Book
-from bookpress.site.page import badge, proof_badge, without_html
+from bookpress.site.markdown import render
 
 XY = tuple[float, float]
 
@@ -40,6 +39,11 @@ class Line:
     claim: str
     dotted: bool
     points: list[XY]
+
+    def path(self, inset: float = 0.0) -> str:
+        """The line in SVG's words, from ``inset`` behind the middle of the premise to as much before the claim's."""
+        (x0, y0), *between, (x1, y1) = self.points
+        return "M" + "L".join(f"{x:g} {y:g}" for x, y in [(x0 + inset, y0), *between, (x1 - inset, y1)])
 
 
 @dataclass(frozen=True)
@@ -119,98 +123,32 @@ def _middles(
 
 def map_page(book: Book, paper: Paper) -> str:
     """Markdown for a chapter to include: the drawing, and under it the list that a phone shows in its place."""
-    drawing, lines = draw(paper), ["---\norphan: true\n---\n"]
-    if drawing:
-        lines += ["```{raw} html", _svg(book, paper, drawing), "```", ""]
-        lines += [":::::{dropdown} Every statement and what it rests on, as a list", ":class-container: map-list"]
-        settled = [entry for entry in paper.claims if entry.notebook in book.records and entry.id in drawing.nodes]
-        lines += [*(_item(book, paper, entry) for entry in settled), ":::::"]
-    return "\n".join(lines)
+    if (drawing := draw(paper)) is None:
+        return "---\norphan: true\n---\n"
+    labels = {entry.id: short_label(entry) for entry in paper.claims}
+
+    def rests_on(entry: Entry) -> str:
+        kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
+        return "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
+
+    sizes = {"node_width": _WIDTH, "first_line": _HEIGHT / 2 + 4, "line_height": _LINE}
+    words = {"plain": _plain, "node_lines": node_lines, "rests_on": rests_on}
+    return render("map", **_drawn(book, paper, drawing), **sizes, **words)
 
 
 def page_map(book: Book, paper: Paper, drawing: Drawing | None, settled: set[str]) -> str:
     """The map next to a page, as dots with a ring around the page's ``settled`` claims; empty where it has none."""
-    if drawing is None or not settled & drawing.nodes.keys():
+    if drawing is None or not settled & {f"{paper.name}/{name}" for name in drawing.nodes}:
         return ""
-    width, height = drawing.size
-    radius = width / 55
-    paths = "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in line.points) for line in drawing.lines)
-    dots = ""
-    for entry in (entry for entry in paper.claims if entry.id in drawing.nodes):
-        place = 'cx="{:.0f}" cy="{:.0f}"'.format(*drawing.nodes[entry.id])
-        dots += f'<circle class="{verdict_class(book.verdict(paper, entry))}" {place} r="{radius:.0f}"/>'
-        dots += f'<circle class="ring" {place} r="{2 * radius:.0f}"/>' * (entry.id in settled)
-    return (
-        f'```{{raw}} html\n<a class="page-map" href="../../papers/{paper.name}.html#claim-map">'
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true"><path d="{paths}"/>{dots}</svg>'
-        "<span>This page on the chapter’s map</span></a>\n```"
-    )
+    radius = round(drawing.size[0] / 55)
+    return render("page-map", **_drawn(book, paper, drawing), settled=settled, radius=radius).rstrip()
 
 
-def _svg(book: Book, paper: Paper, drawing: Drawing) -> str:
-    width, height = drawing.size
-    proof = "the proof as printed" if paper.is_article else "the proof, which is the book's own"
-    entries = [entry for entry in paper.claims if entry.id in drawing.nodes]
-    return "\n".join(
-        [
-            '<div class="claim-map" id="claim-map">',
-            f'<div class="map-frame"><svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-            f'height="{height:.0f}" role="group" '
-            f'aria-label="What rests on what: {len(drawing.nodes)} statements of the paper">',
-            *(_path(paper, line) for line in drawing.lines),
-            *(_node(book, paper, entry, drawing) for entry in entries),
-            "</svg></div>",
-            '<p class="map-key">Left is what a statement rests on. Solid: the statement does; dotted: only its '
-            f"proof. Border: the verdict on the statement; ground: the mark on {proof}.</p>",
-            '<div class="map-card" hidden></div>',
-            "</div>",
-        ]
-    )
-
-
-def _node(book: Book, paper: Paper, entry: Entry, drawing: Drawing) -> str:
-    """A box with the claim's short name, which leads to the claim where a page states it."""
-    verdict, proof = book.verdict(paper, entry), book.proof(paper, entry)
-    (x, y), height = drawing.nodes[entry.id], drawing.heights[entry.id]
-    words = f"{_plain(heading(entry))}: {verdict}"
-    words = escape(words + (f"; {proof_in_words(proof, not paper.is_article)}" if proof else ""), quote=True)
-    top = y - height / 2
-    box = f'<rect x="{x - _WIDTH / 2:.1f}" y="{top:.1f}" width="{_WIDTH:.0f}" height="{height:.0f}" rx="4"/>'
-    box += "".join(
-        f'<text x="{x:.1f}" y="{top + _HEIGHT / 2 + 4 + _LINE * number:.1f}">{escape(line)}</text>'
-        for number, line in enumerate(node_lines(entry))
-    )
-    claim = anchor(f"{paper.name}/{entry.id}")
-    classes = f"node {verdict_class(verdict)}{f' {proof_class(proof)}' if proof else ''}"
-    if entry.notebook not in book.records:
-        return f'<g class="{classes}" data-claim="{claim}"><title>{words}</title>{box}</g>'
-    link = f"../notebooks/{entry.notebook}.html#{claim}"
-    return f'<a class="{classes}" href="{link}" data-claim="{claim}" aria-label="{words}">{box}</a>'
-
-
-def _path(paper: Paper, line: Line) -> str:
-    """A line from the right side of the premise to the left side of the claim."""
-    (x0, y0), *between, (x1, y1) = line.points
-    points = [(x0 + _WIDTH / 2, y0), *between, (x1 - _WIDTH / 2, y1)]
-    drawn = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    premise, claim = (anchor(f"{paper.name}/{name}") for name in (line.premise, line.claim))
-    kind = "proof-only" if line.dotted else "stated"
-    return f'<path class="{kind}" data-from="{premise}" data-to="{claim}" d="M{drawn}"/>'
-
-
-def _item(book: Book, paper: Paper, entry: Entry) -> str:
-    """One entry of the list: the claim with its marks, what it rests on, and the statement."""
-    claim = f"{paper.name}/{entry.id}"
-    labels = {other.id: short_label(other) for other in paper.claims}
-    kinds = (("rests on", entry.uses), ("its proof on", entry.proof_uses))
-    rests = "; ".join(f"{words} {', '.join(map(labels.__getitem__, used))}" for words, used in kinds if used)
-    name = f"{{claim:ref}}`{heading(entry)} <{claim}>` {badge(book.verdict(paper, entry))}"
-    stated = entry.says or entry.holds or entry.statement or ""
-    return (
-        f"\n::::{{div}} map-item\n:name: map-{anchor(claim)}\n\n"
-        f"{name} {proof_badge(book.proof(paper, entry), not paper.is_article)}\n\n{rests}\n\n"
-        f":::{{div}} map-statement\n{without_html(stated).strip()}\n:::\n::::"
-    )
+def _drawn(book: Book, paper: Paper, drawing: Drawing) -> dict[str, Any]:
+    """What both templates of a map are given."""
+    claims = {claim: entry for claim, entry in paper.by_name.items() if entry.id in drawing.nodes}
+    width, height = map(round, drawing.size)
+    return {"book": book, "paper": paper, "drawing": drawing, "claims": claims, "width": width, "height": height}
 
 
 def _plain(text: str) -> str:

@@ -1,19 +1,18 @@
-"""The packages behind the pages: the functions that a cell's values come from, and a list of every public name."""
+"""The packages behind the pages: a list of every public name, and the cells that a page folds away."""
 
 import ast
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import NamedTuple
 
 from bookpress.claims.panel import escape
 from bookpress.claims.registry import Paper
 from bookpress.layout import Layout
 from bookpress.notebooks.source import Notebook
+from bookpress.site.markdown import render
 
 #: The table by which a package finds what it exports, as its ``__init__`` assigns it: modules by the names in them.
 _TABLE = "_ROOMS"
-_IMPORTS = ast.Import | ast.ImportFrom
 
 
 def libraries(layout: Layout) -> list[str]:
@@ -22,98 +21,58 @@ def libraries(layout: Layout) -> list[str]:
     return sorted(names - {__name__.partition(".")[0]})
 
 
-class _Statement(NamedTuple):
-    """A statement of a cell, with the names that it reads, and those that it sets or changes in place."""
+def folded_cells(cells: list[str], with_figures: set[int], packages: list[str]) -> set[int]:
+    """The numbers of the cells of a notebook that only import, or draw and do nothing that a reader must not miss.
 
-    node: ast.stmt
-    used: set[str]
-    changed: set[str]
-
-
-class CodeCells:
-    """The code cells of one notebook, read from their syntax; the functions of the ``packages`` count."""
-
-    def __init__(self, cells: list[str], packages: list[str]) -> None:
-        self._cells = [
-            [_Statement(node, _names(node, ast.Load), _changed(node)) for node in ast.parse(cell).body]
-            for cell in cells
-        ]
-        nodes = [statement.node for cell in self._cells for statement in cell]
-        self._imported = {
-            alias.asname or alias.name: f"{getattr(node, 'module', '')}.{alias.name}"
-            for node in nodes
-            if isinstance(node, _IMPORTS)
-            for alias in node.names
-        }
-        self._dotted = {name: dotted for name, dotted in self._imported.items() if dotted.partition(".")[0] in packages}
-        self._defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-
-    def is_folded(self, number: int, shows_figure: bool) -> bool:
-        """Whether a cell only imports, or draws and does nothing that a reader must not miss.
-
-        That is the use of a package or a claim; and, where nothing is drawn by hand, of a function of the notebook.
-        """
-        names = {name for statement in self._cells[number] for name in statement.used | statement.changed}
-        draws = "schematic" in names or (shows_figure and not names & self._defined)
-        only_imports = all(isinstance(statement.node, _IMPORTS) for statement in self._cells[number])
-        return only_imports or (draws and not names & (self._dotted.keys() | {"Claim", "claim"}))
-
-    def functions(self, number: int) -> list[str]:
-        """The dotted names from the packages that a cell's values come from.
-
-        From the end of the cell backwards: every statement of the cell counts, and of the cells before it those that
-        change a name which a later counted statement uses.
-        """
-        used: set[str] = set()
-        open_names: set[str] = set()  # used later, and set by no statement that has been counted
-        earlier = [statement for cell in self._cells[:number] for statement in cell]
-        for place, statement in reversed([*enumerate([*earlier, *self._cells[number]])]):
-            if place >= len(earlier) or (statement.changed - self._imported.keys()) & open_names:
-                replaced = _names(statement.node, ast.Store) if isinstance(statement.node, ast.Assign) else set()
-                open_names = (open_names - replaced) | statement.used
-                used |= statement.used
-        return sorted(self._dotted[name] for name in used & self._dotted.keys())
-
-
-def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
-
-
-def _changed(statement: ast.stmt) -> set[str]:
-    """Names that a statement sets, or changes in place by an item, an attribute or a method."""
-    texts = [statement.name] if isinstance(statement, ast.FunctionDef) else []
-    for node in ast.walk(statement):
-        if isinstance(getattr(node, "ctx", None), ast.Store) or isinstance(node, ast.Expr):
-            texts.append(ast.unparse(node))
-    return {name[0] for text in texts if (name := re.match(r"\w+", text))}
+    That is the use of one of the ``packages`` or of a claim; and, where nothing is drawn by hand, of a function of the
+    notebook.
+    """
+    parsed = [ast.parse(cell) for cell in cells]
+    statements = [node for cell in parsed for node in cell.body]
+    defined = {node.name for node in statements if isinstance(node, ast.FunctionDef)}
+    telling = {"Claim", "claim"}
+    for node in statements:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in packages:
+            telling |= {alias.asname or alias.name for alias in node.names}
+    folded = set()
+    for number, cell in enumerate(parsed):
+        names = {node.id for node in ast.walk(cell) if isinstance(node, ast.Name)}
+        draws = "schematic" in names or (number in with_figures and not names & defined)
+        only_imports = all(isinstance(node, ast.Import | ast.ImportFrom) for node in cell.body)
+        if only_imports or (draws and not names & telling):
+            folded.add(number)
+    return folded
 
 
 def package_pages(layout: Layout, papers: list[Paper]) -> dict[str, str]:
     """Generated pages by file name: ``package`` with what is shared, and one for the room of each paper."""
-    opening = (
-        "The layers and machines come first, each with an example. Below them are the modules that all papers share; "
-        "the modules of each paper have a page. The last column lists the pages of the book that import a name."
-    )
-    packages = [layout.packages / name for name in libraries(layout)]
-    pages = {"package": ["# The package", "", opening, *(line for folder in packages for line in _exports(folder))]}
-    for paper in papers:
-        about = f"What is run of *{paper.title}*; its chapter is [here](/papers/{paper.name}.md)."
-        pages[f"package-{paper.name}"] = [f"# {paper.short_title}: the package", "", about]
+    of_papers = {f"package-{paper.name}": paper for paper in papers}
+    modules: dict[str, list[tuple[str, str, list[list[str]]]]] = {name: [] for name in ("package", *of_papers)}
+    exports: dict[str, list[tuple[str, str, str]]] = {}
     users = _users(layout)
-    for folder in packages:
+    for folder in (layout.packages / name for name in libraries(layout)):
+        exports[folder.name] = _exports(folder)
         for path in sorted(folder.rglob("*.py"), key=lambda path: path.with_suffix("").parts):
             names = path.relative_to(folder).with_suffix("").parts
-            page = f"package-{names[0].replace('_', '-')}"
-            pages[page if page in pages else "package"] += _section(path, ".".join(names), folder.name, users)
-    return {name: "\n".join(lines) + "\n" for name, lines in pages.items() if len(lines) > 3 or name == "package"}
+            module, page = ".".join(names), f"package-{names[0].replace('_', '-')}"
+            rows = [
+                [f"`{node.name}`", _first_paragraph(node), ", ".join(users[f"{folder.name}.{module}.{node.name}"])]
+                for node in _public(path)
+            ]
+            if rows:
+                modules[page if page in modules else "package"].append((module, _first_paragraph(_parsed(path)), rows))
+    return {
+        name: render("package", paper=of_papers.get(name), exports=exports, modules=listed)
+        for name, listed in modules.items()
+        if listed or name == "package"
+    }
 
 
-def _exports(folder: Path) -> list[str]:
+def _exports(folder: Path) -> list[tuple[str, str, str]]:
     """The names that a package and its subpackages export, with what each is and the example of its docstring."""
-    lines = []
-    short = "".join(word[0] for word in folder.name.split("_"))
+    exports = []
     for path in sorted(folder.rglob("__init__.py"), key=lambda path: -len(path.parts)):
-        prefix = ".".join((short, *path.parent.relative_to(folder).parts))
+        prefix = ".".join(("".join(word[0] for word in folder.name.split("_")), *path.parent.relative_to(folder).parts))
         assigned = {
             ast.unparse(node.targets[0]): node.value for node in _parsed(path).body if isinstance(node, ast.Assign)
         }
@@ -121,19 +80,8 @@ def _exports(folder: Path) -> list[str]:
             file = folder.joinpath(*module.split(".")).with_suffix(".py")
             node = next(node for node in _public(file) if node.name == name)
             example = re.search(r"^>>> .*?(?=\n\n|\Z)", ast.get_docstring(node) or "", re.MULTILINE | re.DOTALL)
-            lines += ["", f"## `{prefix}.{name}`", "", _first_paragraph(node), ""]
-            lines += ["```pycon", example.group(), "```"] if example else []
-    return ["", f"```python\nimport {folder.name} as {short}\n```", *lines] if lines else []
-
-
-def _section(path: Path, module: str, package: str, users: dict[str, list[str]]) -> list[str]:
-    """A module's summary and the table of its public functions and classes; nothing where it has none."""
-    rows = [
-        f"| `{node.name}` | {_first_paragraph(node)} | {', '.join(users[f'{package}.{module}.{node.name}'])} |"
-        for node in _public(path)
-    ]
-    opening = ["", f"## {module}", "", _first_paragraph(_parsed(path)), "", ":::{table}", ":class: package", ""]
-    return [*opening, "| name | description | pages |", "| --- | --- | --- |", *rows, ":::"] if rows else []
+            exports.append((f"{prefix}.{name}", _first_paragraph(node), example.group() if example else ""))
+    return exports
 
 
 def _parsed(path: Path) -> ast.Module:

@@ -3,14 +3,10 @@
 import pytest
 import torch
 
-from attention_theory.bridges.few_tokens import feature_shapes, rank_on_tokens, shape_dimension
+from attention_theory.bridges.few_tokens import rank_on_tokens, shape_dimension
 from attention_theory.bridges.hyper_features import hyper_feature_count, hyper_features
 from attention_theory.numerics import modular_rank
 from attention_theory.randomness import generator
-
-
-def test_the_shapes_of_order_three() -> None:
-    assert feature_shapes(3) == [(5,), (4, 1), (3, 2), (2, 2, 1)]
 
 
 @pytest.mark.parametrize(

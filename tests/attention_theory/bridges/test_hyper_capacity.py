@@ -16,8 +16,7 @@ from attention_theory.bridges.hyper_capacity import (
 )
 from attention_theory.hyper_attention.layers.sums import Sum
 from attention_theory.memorization.attention import capacity
-from attention_theory.numerics import modular_rank, numerical_rank
-from attention_theory.randomness import normal
+from attention_theory.numerics import numerical_rank
 
 
 @pytest.mark.parametrize("sum_over", ["all", "le"])
@@ -54,14 +53,6 @@ def test_exact_features_are_the_floating_ones_up_to_rows() -> None:
     prime = 2_147_483_647
     signed = torch.where(exact > prime // 2, exact - prime, exact)
     assert torch.allclose(floating * sums, signed.double())
-
-
-def test_with_one_head_scores_choose_and_floating_ranks_agree() -> None:
-    features = softmax_features(
-        normal(12, 4, seed=0), normal(1, 3, 4, seed=1).expand(12, -1, -1), normal(1, 64, seed=2), 3
-    )
-    assert int(numerical_rank(features)) == 9
-    assert modular_rank(tuples_of(3, 3)) == 2
 
 
 def test_the_tuples_by_hand() -> None:

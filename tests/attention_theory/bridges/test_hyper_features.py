@@ -67,13 +67,6 @@ def test_products_have_the_square_for_an_inner_product() -> None:
     assert torch.allclose(products(left) @ products(right), (left @ right) ** 2)
 
 
-def test_one_token_is_the_least() -> None:
-    query, one = normal(1, 2, seed=0), normal(1, 1, 2, seed=1)
-    assert hyper_features(query, one, 2).shape == (1, 6)
-    assert score_value_features(query, one, 2).shape == (1, 4, 2)
-    assert hyper_kernel(query, one, query, one, 2).shape == (1, 1)
-
-
 def test_the_count_of_features_by_hand() -> None:
     assert [hyper_feature_count(1, order) for order in (2, 5)] == [1, 1]
     assert hyper_feature_count(2, 3) == 2 * 6  # pairs of three products, the same one twice among them

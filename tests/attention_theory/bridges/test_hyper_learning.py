@@ -63,11 +63,3 @@ def test_losses_are_kept_every_so_many_steps_and_at_the_end() -> None:
         descend(lambda scores, values: scores * values, start, start, label, 7, 0.1, one).losses for one in (1, 3)
     )
     assert torch.equal(some, every[[0, 3, 6, 7]])
-
-
-def test_many_rounds_of_alternating_lower_the_loss_further() -> None:
-    tokens, labels = normal(40, 4, 2, seed=4), normal(40, seed=5)
-    matrix = score_value_features(tokens[:, -1], tokens, 3, "le")
-    few, many = (alternate(matrix, 3 * normal(2, 1, 4, seed=6), labels, rounds) for rounds in (1, 60))
-    losses = [(found - labels).square().mean(dim=1) for found in (few, many)]
-    assert (losses[1] <= losses[0]).all()

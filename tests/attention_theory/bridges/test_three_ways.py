@@ -37,13 +37,6 @@ def test_all_three_are_right_on_machines_that_halt_and_on_random_ones() -> None:
     assert [way.name for way in ways[1]] == ["linear attention", "SUBLEQ", "FLEQ"]
 
 
-def test_one_job_is_enough_and_its_program_lies_in_the_columns_that_are_counted() -> None:
-    (ways,) = all_ways([job()])
-    source = subleq_of(job().machine, job().tape, job().head).source
-    assert ways[1].tokens == 1 + len(source.memory) + len(source.code)
-    assert all(way.right for way in ways)
-
-
 def test_the_passes_of_subleq_are_the_instructions_up_to_the_last_situation() -> None:
     one = subleq_of(job().machine, job().tape, job().head)
     counters = [0, *interpret(one.source, 16, 100).counters.tolist()]

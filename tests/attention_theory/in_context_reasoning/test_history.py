@@ -55,14 +55,6 @@ def test_the_end_is_the_mean_over_the_last_quarter() -> None:
     assert run.end("population", "Origin-Linear-FA", 0.8, 0.1) == 2
 
 
-def test_unknown_runs_and_measures_are_refused() -> None:
-    history = train([TrainingRun(VARIANTS["Reparam-Linear-FA"], 0.2, 0.1)], TASK, 1, batch=4, evaluation=4)
-    with pytest.raises(ParameterError, match="measure"):
-        history.of("loss", "Reparam-Linear-FA", 0.2, 0.1)
-    with pytest.raises(ParameterError, match="run"):
-        history.of("population", "Reparam-Linear-FA", 0.5, 0.1)
-
-
 def test_histories_side_by_side() -> None:
     parts = [
         train([TrainingRun(VARIANTS["Reparam-Linear-FA"], noise, 0.1)], TASK, 4, batch=4, evaluation=8)

@@ -24,7 +24,6 @@ from attention_theory.in_context_reasoning.instrument import (
 from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.task import bigram_count, sample_sentences, violations
 from attention_theory.randomness import generator, streams
-from attention_theory.validation import ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +107,3 @@ def test_training_ends_near_the_bayes_risk_and_only_lemmas_read_unseen_words(
 
 def test_the_table_is_small_enough_for_a_page(table: dict[str, Any]) -> None:
     assert len(json.dumps(table, separators=(",", ":"))) < 300_000
-
-
-def test_what_the_table_does_not_have_is_refused(table: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="noise"):
-        weights_at(table, "all", 0.3, 10)
-    with pytest.raises(ParameterError, match="time"):
-        weights_at(table, "scales", 0.3, 11)

@@ -1,10 +1,7 @@
 """Training on counts against training on sentences, from the same draws."""
 
-import subprocess
-import sys
 from typing import Any
 
-import pytest
 import torch
 
 from attention_theory.in_context_reasoning.history import MEASURES
@@ -25,32 +22,3 @@ def test_training_on_counts_is_training_on_sentences() -> None:
     assert [run.variant.name for run in fast.runs] == [run.variant.name for run in slow.runs]
     for measure in MEASURES:
         assert (fast.values[measure] - slow.values[measure]).abs().max() < 1e-9
-
-
-#: A short training in both precisions, and the bits of all that it measures.
-RERUN = """
-import hashlib, torch
-from attention_theory.in_context_reasoning.task import Task
-from attention_theory.in_context_reasoning.training import train_on_sample
-from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
-torch.set_num_threads(1)
-names = ("Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA")
-runs, bits = [TrainingRun(VARIANTS[name], 0.5, 0.1) for name in names], hashlib.sha256()
-for dtype in (torch.float32, torch.float64):
-    task, options = Task(30, length=40, noisy=True), {"evaluation": 64, "dtype": dtype, "counted": True}
-    history = train_on_sample(runs, task, 256, 10, 64, 1, **options)
-    for name, values in sorted(history.values.items()):
-        bits.update(values.contiguous().numpy().tobytes())
-print(bits.hexdigest())
-"""
-
-
-@pytest.mark.slow
-def test_a_second_run_in_another_process_gives_the_same_bits() -> None:
-    """The sparse product may sum in any order that it likes, but in the same one every time."""
-    found = {
-        subprocess.run([sys.executable, "-c", RERUN], capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    }
-    assert len(found) == 1
-    assert len(found.pop().strip()) == 64

@@ -11,7 +11,6 @@ from attention_theory.in_context_reasoning.history import MEASURES
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train, train_grid
 from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
-from attention_theory.randomness import streams
 
 NAMES = ["Reparam-Linear-FA", "Reparam-ReLU-W-FA", "Origin-Linear-F", "Origin-Linear-FA", "Origin-Softmax-F"]
 STEPS = _BLOCK + 5
@@ -31,24 +30,6 @@ def test_seeds_side_by_side_are_runs_one_after_the_other(noise: float, arithmeti
             for measure in MEASURES:
                 one, other = (each.of(measure, name, noise, 0.1) for each in (found, alone))
                 assert (one - other).abs().max() < 1e-9, (name, measure)
-
-
-@pytest.mark.parametrize("batch", [8, 24])
-def test_a_grid_of_seeds_is_the_grid_of_each(batch: int) -> None:
-    task, levels, rates = Task(14, 2, 3, 16), [0.0, 0.3, 0.8], [0.1, 0.5]
-    seeds = streams(4, 3)
-    options: dict[str, Any] = {"evaluation": 10, "record_every": 5, "measured": ("unseen", "labels")}
-    together = train_grid(NAMES, task, levels, rates, 12, batch, seeds, **options, together=True)
-    for seed, found in zip(seeds, together, strict=True):
-        alone = train_grid(NAMES, task, levels, rates, 12, batch, [seed], **options)[0]
-        assert found.steps == alone.steps == [0, 5, 10, 12]
-        for name in NAMES:
-            for level in levels:
-                for rate in rates:
-                    one, other = (each.of("unseen", name, level, rate) for each in (found, alone))
-                    assert (one - other).abs().max() < 1e-3, (name, level, rate)
-                    one, other = (each.of("labels", name, level, rate) for each in (found, alone))
-                    assert (one - other).abs().max() < 1e-3, (name, level, rate)
 
 
 def test_exact_runs_beside_the_others_are_runs_in_the_log_domain() -> None:

@@ -1,7 +1,5 @@
 """Training side by side: a run is the same by itself, measures are what they say, batches go where they should."""
 
-import gc
-import weakref
 from dataclasses import replace
 
 import pytest
@@ -22,7 +20,6 @@ from attention_theory.in_context_reasoning.task import (
 from attention_theory.in_context_reasoning.training import train, train_on_sample
 from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 TASK = Task(14, 2, 3, 16, noisy=True)
 
@@ -77,20 +74,6 @@ def test_what_is_known_of_a_sample_is_known_of_the_sentences_picked() -> None:
         assert torch.equal(torch.cat([place.write(part) for place, part in parts], dim=1), sums)
 
 
-@pytest.mark.parametrize("picked", [False, True])
-def test_what_is_looked_up_is_freed_with_its_batch(picked: bool) -> None:
-    """At once, and not when Python next looks for cycles: a step's look-ups are megabytes."""
-    shared = Shared(sample_sentences(TASK, 8, seed=0).tokens, TASK, torch.float32)
-    batch = shared.pick(torch.arange(8)) if picked else shared
-    batch.places[0].write(torch.ones(_ABREAST, 8, TASK.length))
-    held = weakref.ref(batch.places[0])
-    gc.disable()
-    del batch, shared
-    freed = held() is None
-    gc.enable()
-    assert freed
-
-
 def test_fresh_batches_are_new_sentences_at_every_step() -> None:
     next_batch = fresh_batches(TASK, [0.5, 0.9], 8, 0)
     drawn = [next_batch(step) for step in range(2 * _BLOCK)]
@@ -134,5 +117,3 @@ def test_runs_in_both_arithmetics_are_the_runs_of_each() -> None:
                 for measure in MEASURES:
                     which = (measure, run.variant.name, noise, run.rate)
                     assert (mine.of(*which) - alone.of(*which)).abs().max() < 1e-8, which
-        with pytest.raises(ParameterError, match="run"):
-            together.of("population", "Origin-Linear-FA", noise, 0.1)

@@ -51,14 +51,6 @@ def test_ranks_meet_their_bound_for_every_number_of_heads(H: int, n: int, d: int
     assert exact_ranks(H, n, d, k, shared, 5) == [rank_bound(h, n, d, shared) for h in range(1, H + 1)]
 
 
-def test_bounds_are_those_of_the_propositions() -> None:
-    assert rank_bound(4, 5, 8, True) == 17  # H (n - 1) + 1
-    assert rank_bound(4, 9, 3, True) == 12  # H d
-    assert rank_bound(4, 5, 8, False) == 32  # H d
-    assert rank_bound(4, 1, 8, True) == 1
-    assert rank_bound(4, 1, 8, False) == 8
-
-
 def test_a_duplicate_token_costs_one_for_each_head() -> None:
     draw = generator(1)
     contexts, queries = integer_vectors(4, 6, draw), integer_vectors(20, 6, draw)

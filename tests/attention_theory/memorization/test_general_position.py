@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.attention import capacity, features, random_heads
+from attention_theory.memorization.attention import capacity
 from attention_theory.memorization.construction import build_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.general_position import (
@@ -39,9 +39,3 @@ def test_built_heads_reach_the_promise(heads: int, n: int, d: int, head_width: i
     count = capacity_in_general_position(heads, n, d, head_width)
     data = sample_examples(count, n, d, shared=False, seed=1)
     assert int(numerical_rank(build_heads(data, heads, head_width, general_position=True).Z)) == count
-
-
-def test_no_heads_have_more_rank_on_narrow_contexts() -> None:
-    data = narrow_contexts(20, 2, 5, seed=0, largest=9)
-    Z = features(random_heads(3, 5, 5, seed=4), type(data)(data.contexts / 9, data.queries / 9))
-    assert int(numerical_rank(Z)) == capacity_in_general_position(3, 2, 5) == 9

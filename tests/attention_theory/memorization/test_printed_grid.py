@@ -45,4 +45,4 @@ def test_a_run_is_500_epochs_or_50_000_steps_or_long(examples: int, long: bool, 
     setting = Setting(4, 32, examples, WIDTH)
     panel = PrintedPanel("one", [setting, setting], long=long)
     assert panel.steps(setting) == steps
-    assert panel.model_steps == 2 * steps
+    assert panel.steps_in_all == 2 * steps

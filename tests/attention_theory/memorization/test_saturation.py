@@ -1,9 +1,7 @@
-import pytest
 import torch
 
 from attention_theory.memorization.saturation import saturation, saturation_by_model
 from attention_theory.memorization.synthetic import Setting
-from attention_theory.validation import ParameterError
 
 
 def test_counts_by_hand() -> None:
@@ -30,5 +28,3 @@ def test_each_model_of_a_panel_has_its_own_heads_and_examples() -> None:
     even, sharp = saturation_by_model(weights, settings)
     assert (even.largest.shape, sharp.largest.shape) == ((2, 4), (1, 6))
     assert (even.share, sharp.share) == (0, 1)
-    with pytest.raises(ParameterError, match="heads"):
-        saturation_by_model(weights, settings[:1])

@@ -119,6 +119,13 @@ def test_what_has_no_proof_has_no_mark() -> None:
     assert controlled(passing(claim_of("definition"))).settle().proof is None
 
 
+def test_the_books_own_proof_of_its_own_claim_is_proved_here() -> None:
+    claim = controlled(passing(claim_of()))
+    claim.entry = claim.entry.model_copy(update={"holds": "So.", "statement": None})
+    claim.below("a step", 1, 2, of="proof")
+    assert claim.settle().proof is ProofMark.PROVED_HERE
+
+
 def test_a_record_sets_no_verdict() -> None:
     claim = controlled(failing(claim_of()))
     edited = claim.settle().model_copy(update={"verdict": Verdict.HOLDS, "expected": Verdict.REFUTED, "label": "Y"})

@@ -7,7 +7,6 @@ import pytest
 from bookpress.claims.evidence import Item, Part, Settled
 from bookpress.claims.intervals import estimate
 from bookpress.claims.panel import (
-    PROVED_HERE,
     ROWS_SHOWN,
     breaking,
     panel_block,
@@ -86,10 +85,9 @@ def test_a_panel_of_more_rows_than_a_screen_takes_is_folded(rows: int, folded: b
     assert panel_block(whole).endswith("|\n:::::\n::::::") is folded
 
 
-def test_the_claims_file_says_whose_a_claim_is() -> None:
-    own, paper = (settled(proof="as printed", claim=name) for name in ("bridges/bridge-1-1", "memorization/theorem-1"))
-    assert title_of(own).endswith(f"· {PROVED_HERE}")
-    assert title_of(paper).endswith("· proof as printed")
+def test_a_title_names_the_mark_on_a_proof_that_was_checked() -> None:
+    titles = [title_of(settled(proof=mark)) for mark in ("proved here", "repaired", "not checked", None)]
+    assert titles == ["Lemma 1: holds · proved here", "Lemma 1: holds · proof repaired", *["Lemma 1: holds"] * 2]
 
 
 @pytest.mark.parametrize(

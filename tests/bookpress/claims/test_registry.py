@@ -14,7 +14,7 @@ def test_a_claim_is_found_by_name_and_an_unknown_one_refused_with_its_neighbours
     assert registry.entry("linear-attention/theorem-2-1").label.startswith("Theorem 2.1")
     with pytest.raises(RegistryError, match=r"theorem-2-2.*nearest.*theorem-2-1"):
         registry.entry("linear-attention/theorem-2-2")
-    with pytest.raises(RegistryError, match="no paper 'nonlinear-attention'"):
+    with pytest.raises(RegistryError, match="nearest: linear-attention/theorem-2-1"):
         registry.entry("nonlinear-attention/theorem-2-1")
 
 

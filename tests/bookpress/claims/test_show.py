@@ -131,13 +131,34 @@ def test_ticks_that_a_page_has_set_stay() -> None:
     assert [one.get_text() for one in axis.get_xticklabels()] == ["one", "four", "sixteen"]
 
 
-def test_a_bar_in_a_text_ends_no_cell_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[dict[str, str]] = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """What a notebook displays."""
+    bundles: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: bundles.append(data))
+    return bundles
+
+
+def test_a_bar_in_a_text_ends_no_cell_of_a_table(shown: list[dict[str, str]]) -> None:
     show.table(["|S|", "share"], [["$|A|$", 0.5], ["tape |_", 2]])
     head, _, *rows = shown[0]["text/markdown"].splitlines()
     assert head == r"| \|S\| | share |"
     assert rows == [r"| $\|A\|$ | 0.5 |", r"| tape \|_ | 2 |"]
+
+
+def test_a_table_is_set_as_print_sets_it(shown: list[dict[str, str]]) -> None:
+    """Columns of numbers to the right, powers of ten and yes or no; code and formulas as they are."""
+    rows = [["a", -1e-7, True, "`1e-7`", "12 %"], ["b", "", False, "$1e-7$", 3]]
+    show.table(["name", "error", "right", "code", "share"], rows, "So.")
+    caption, _, head, rule, *lines = shown[0]["text/markdown"].splitlines()
+    assert (caption, head, rule) == (
+        "*So.*",
+        "| name | error | right | code | share |",
+        "| --- | ---: | --- | --- | --- |",
+    )
+    assert lines == ["| a | −10⁻⁷ | yes | `1e-7` | 12 % |", "| b |  | no | $1e-7$ | 3 |"]
+    with pytest.raises(ValueError, match="shorter"):
+        show.table(["a", "b"], [[1, 2], [1]])
 
 
 @pytest.mark.parametrize(("drawn", "kept"), [(1, 1), (2000, 2000), (4001, 1334)])

@@ -79,25 +79,12 @@ def test_a_statement_that_holds_comes_before_the_slips_beside_it() -> None:
 
 
 def test_the_papers_words_come_first_then_what_is_true_and_slips_are_folded() -> None:
-    fields = {
-        "says": "$a > b$",
-        "holds": "$a < b$",
-        "differs": "The sign.",
-        "slips": ["One.", "Two."],
-        "beyond": "More.",
-    }
+    fields = {"says": "$a > b$", "holds": "$a < b$", "differs": "The sign.", "slips": ["One.", "Two."]}
+    fields["beyond"] = "More."
     told = Entry.model_validate({**entry().model_dump(), "statement": None, "expected": "refuted", **fields})
     assert parts(told) == [("The paper states", "$a > b$"), ("What is true", "$a < b$"), ("What changed", "The sign.")]
     shown = MarkdownIt().render(statement_markdown("demo/x", told))
-    order = [
-        "The paper states",
-        "What is true",
-        "What changed",
-        "Slips (2)",
-        "<li>One.</li>",
-        "</blockquote>",
-        "Beyond the paper",
-    ]
+    order = ["The paper states", "What is true", "What changed", "Slips (2)", "<li>One.</li>", "Beyond the paper"]
     assert [shown.index(words) for words in order] == sorted(shown.index(words) for words in order)
     own = Entry.model_validate({**entry().model_dump(), "statement": None, "holds": "$a < b$"})
     assert parts(own) == [("", "$a < b$")]

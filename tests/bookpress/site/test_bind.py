@@ -139,9 +139,5 @@ def test_a_damaged_page_is_noticed(run_toy: Layout, damage: Callable[[Path], Non
     assert not is_whole(run_toy)
 
 
-def test_a_book_that_was_never_bound_is_not_whole(tmp_path: Path) -> None:
-    assert not is_whole(Layout(tmp_path))
-
-
 def is_whole(layout: Layout) -> bool:
     return matches_manifest(layout.bound, layout.book)

@@ -38,32 +38,32 @@ FOUND = {
 
 PAGES = {
     "index": """\
-Front
-=====
+# Front
 
-:claim:ref:`demo/base` and :claim:ref:`in words <demo/top>` and :claim:ref:`demo/none`.
+{claim:ref}`demo/base` and {claim:ref}`in words <demo/top>` and {claim:ref}`demo/none`.
 
-:verdict:`refuted` :verdict:`Lemma 1: holds <demo/base>` :verdict:`wrong` :proof:`repaired` :proof:`proved here`
-:proof:`bad`
+{verdict}`refuted` {verdict}`Lemma 1: holds <demo/base>` {verdict}`wrong` {proof}`repaired` {proof}`proved here`
+{proof}`bad`
 
-.. toctree::
-
-   one
-   sub/two
+```{toctree}
+one
+sub/two
+```
 """,
     "one": """\
-One
-===
+# One
 
-.. claim:: demo/base
+```{claim} demo/base
+```
 """,
     "sub/two": """\
-Two
-===
+# Two
 
-.. claim:: demo/top
+```{claim} demo/top
+```
 
-.. claim:: demo/alone
+```{claim} demo/alone
+```
 """,
 }
 
@@ -77,7 +77,7 @@ class Site(NamedTuple):
 
 
 def write(root: Path, more: int = 0, **pages: str) -> None:
-    texts = {f"book/{name}.rst": text for name, text in (PAGES | pages).items()}
+    texts = {f"book/{name}.md": text for name, text in (PAGES | pages).items()}
     texts["book/claims/demo.yaml"] = CLAIMS + "".join(EXTRA.format(10 + place) for place in range(more))
     extra = {
         f"demo/more-{10 + place}": Finding(f"Corollary {10 + place}", Verdict.NOT_RUN, None) for place in range(more)
@@ -91,7 +91,8 @@ def write(root: Path, more: int = 0, **pages: str) -> None:
 
 def build(root: Path) -> Site:
     heard, out = io.StringIO(), root / "out"
-    config = {"extensions": ["bookpress.site.claim_domain"], "html_theme": "basic", "exclude_patterns": ["claims"]}
+    config = {"extensions": ["myst_parser", "bookpress.site.claim_domain"], "html_theme": "basic"}
+    config |= {"exclude_patterns": ["claims"], "myst_enable_extensions": ["attrs_block", "colon_fence"]}
     app = Sphinx(root / "book", None, out, out / "trees", "html", config, status=None, warning=heard)
     app.build()
     return Site(app, re.sub(r"\x1b\[[\d;]*m", "", heard.getvalue()))
@@ -130,7 +131,7 @@ def test_a_note_beside_the_box_holds_what_is_within_and_what_is_bound_up(site: S
     assert "Rests on" not in one
     assert 'href="sub/two.html#claim-demo-top"' in one
     assert two.count("claim-note sidenote") == 1  # what stands alone has none
-    assert two.index("Rests on ") < two.index("Its proof rests on ")
+    assert two.index(">Rests on<") < two.index(">Its proof rests on<")
     assert two.count('href="../one.html#claim-demo-base"') == 1
     assert '<span class="verdict verdict-holds-with-correction">' in two
     assert '<span class="visually-hidden">: holds with correction</span>' in two
@@ -152,12 +153,12 @@ def test_badges_have_the_colour_of_their_verdict(site: Site) -> None:
         r'href="one.html#claim-demo-base"[^>]*><span class="verdict verdict-holds">Lemma 1: holds</span>', text
     )
     assert '<span class="proof-mark proof-repaired">repaired</span>' in text
-    assert '<span class="proof-mark proof-as-printed">proved here</span>' in text
+    assert '<span class="proof-mark proof-proved-here">proved here</span>' in text
     known = "holds, misprinted, holds with correction, refuted, reproduced, partly reproduced, not reproduced"
-    assert f"index.rst:6: ERROR: verdict: must be one of {known}, undecided here, stand-in, not run; got 'wrong'" in (
+    assert f"index.md:5: ERROR: verdict: must be one of {known}, undecided here, stand-in, not run; got 'wrong'" in (
         site.said
     )
-    marks = "as printed, misprinted, repaired, fails, not checked, proved here"
+    marks = "as printed, proved here, misprinted, repaired, fails, not checked"
     assert f"ERROR: proof: must be one of {marks}; got 'bad'" in site.said
     assert text.count('class="problematic"') == 2
 
@@ -191,7 +192,7 @@ def test_badges_beyond_nine_are_folded(more: int, tmp_path: Path) -> None:
 
 
 def test_a_claim_that_no_file_holds_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, one="One\n===\n\n.. claim:: demo/none\n")
+    write(tmp_path, one="# One\n\n```{claim} demo/none\n```\n")
     said = build(tmp_path).said
-    assert "one.rst:4: ERROR: unknown claim 'demo/none'" in said
+    assert "one.md:3: ERROR: unknown claim 'demo/none'" in said
     assert "Theorem 2" not in said

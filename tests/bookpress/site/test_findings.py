@@ -1,7 +1,5 @@
 """Verdicts and counts for sentences: kept whole, counted right, refused where there are none."""
 
-from pathlib import Path
-
 import pytest
 
 from bookpress.claims.registry import Verdict
@@ -19,12 +17,6 @@ def findings() -> Findings:
             "own/bridge-1": Finding("Bridge 1", Verdict.HOLDS, "own/page", of_article=False),
         }
     )
-
-
-def test_what_is_written_is_read(findings: Findings, tmp_path: Path) -> None:
-    path = tmp_path / "findings.json"
-    path.write_text(findings.dumps())
-    assert Findings.read(path) == findings
 
 
 def test_counts(findings: Findings) -> None:

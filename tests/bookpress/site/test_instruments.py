@@ -63,7 +63,7 @@ def add(toy: Any, name: str, weights: str) -> Path:
 
 def test_what_is_given_is_a_script_under_the_names_of_the_exports(shop: Any) -> None:
     add(shop, "lamp", "demo/lamp --bulbs 3")
-    assert write_instruments(shop.layout) == 1
+    write_instruments(shop.layout)
     text = data_file(shop.layout, "lamp").read_text()
     assert text == ('window.instruments.data.lamp = {"lamp":{"bulbs":3,"power":[1,0.5],"text":"</script>"}};\n')
 

@@ -46,8 +46,8 @@ def paper() -> Paper:
 def page_of(paper: Paper, settled: bool = True, proof: ProofMark | None = None) -> str:
     """The map of a paper whose every claim came to what was expected of it."""
     book: Any = SimpleNamespace(
-        verdict=lambda _, entry: entry.expected,
-        proof=lambda _, entry: proof or entry.expected_proof,
+        verdict=lambda claim: paper.by_name[claim].expected,
+        proof=lambda claim: proof or paper.by_name[claim].expected_proof,
         records={"demo/good": None} if settled else {},
     )
     return map_page(book, paper)
@@ -101,7 +101,7 @@ def test_nodes_lead_to_claims_and_take_the_classes_of_their_marks(paper: Paper) 
 
 def test_a_map_of_the_books_own_does_not_speak_of_print(paper: Paper) -> None:
     own = paper.model_copy(update={"authors": None, "cite": None})
-    printed, proved = (page_of(one, False, ProofMark.AS_PRINTED) for one in (paper, own))
+    printed, proved = page_of(paper, False, ProofMark.AS_PRINTED), page_of(own, False, ProofMark.PROVED_HERE)
     assert "proof as printed" in printed
     assert "proved here" not in printed
     assert "as printed" not in proved

@@ -9,7 +9,7 @@ from bookpress.claims.registry import Registry
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
-from bookpress.site.package import CodeCells, libraries, package_pages
+from bookpress.site.package import folded_cells, libraries, package_pages
 
 LAYOUT = Layout.here()
 
@@ -59,20 +59,13 @@ CELLS = [
     'claim = Claim("x")\nclaim.equal("c", other, 2)',
     "claim.verdict()",
 ]
-ORIGINS = CodeCells(CELLS, ["toy"])
-
-
-def test_a_cells_functions_are_found_through_the_cells_before_it() -> None:
-    assert ORIGINS.functions(3) == ["toy.a.near"]
-    assert ORIGINS.functions(4) == ["toy.b.helper"]
-    assert ORIGINS.functions(5) == ["toy.b.alone"]
 
 
 def test_imports_and_drawings_that_compute_and_judge_nothing_are_folded() -> None:
-    assert [number for number in range(len(CELLS)) if ORIGINS.is_folded(number, shows_figure=True)] == [0, 3]
+    assert folded_cells(CELLS, {*range(len(CELLS))}, ["toy"]) == {0, 3}
     by_hand = "fig, axis = schematic.canvas()"
-    cells = CodeCells([CELLS[0], by_hand, f"{by_hand}\nschematic.text(axis, (0, 0), str(near(1)))"], ["toy"])
-    assert [cells.is_folded(number, shows_figure=False) for number in (1, 2)] == [True, False]
+    cells = [CELLS[0], by_hand, f"{by_hand}\nschematic.text(axis, (0, 0), str(near(1)))"]
+    assert folded_cells(cells, set(), ["toy"]) == {0, 1}
 
 
 def test_the_press_names_no_package() -> None:

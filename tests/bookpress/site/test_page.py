@@ -12,21 +12,15 @@ import pytest
 import yaml
 from sphinx.application import Sphinx
 
+from bookpress.claims.panel import markdown_table
 from bookpress.claims.record import Record, RecordError
 from bookpress.claims.registry import Verdict
 from bookpress.layout import Layout
 from bookpress.notebooks.run import run
 from bookpress.site.bind import bind_book
 from bookpress.site.book import FINDINGS, Finding, Findings
-from bookpress.site.page import (
-    StalePage,
-    claim_block,
-    figure_block,
-    markdown_table,
-    origin_block,
-    set_table,
-    without_html,
-)
+from bookpress.site.markdown import figure_block, without_html
+from bookpress.site.page import StalePage, origin_block
 
 Edit = Callable[[Path, str, str], None]
 
@@ -152,9 +146,8 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     layout.claims.mkdir(parents=True)
     (layout.claims / "demo.yaml").write_text(yaml.safe_dump({**paper, "claims": [entry | names | texts]}))
     details: dict[str, Any] = {"name": "line", "caption": text, "alt": HOSTILE, "photo": False}
-    shown = f"| a | b |\n| --- | --- |\n| {HOSTILE} | 1e-07 |"
-    pages = [claim_block("demo/lemma-1"), without_html(figure_block("line", details)), without_html(set_table(shown))]
-    pages += [markdown_table([HOSTILE], []), f"{{verdict}}`Lemma 1 {HOSTILE}: holds <demo/lemma-1>`"]
+    pages = ["::::::{claim} demo/lemma-1\n::::::", without_html(figure_block("line", details))]
+    pages += [markdown_table([HOSTILE], [[HOSTILE]]), f"{{verdict}}`Lemma 1 {HOSTILE}: holds <demo/lemma-1>`"]
     (layout.book / "index.md").write_text("\n\n".join(["# Front", *pages]))
     (layout.book / "figures").mkdir()
     (layout.book / "figures" / "line.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
@@ -189,13 +182,12 @@ def test_no_text_of_the_registry_or_of_a_figure_is_live(hostile_site: str) -> No
     assert not Elements(article).names & {"script", "onerror", "b"}
 
 
-def test_formulas_and_numbers_of_such_texts_stay(hostile_site: str) -> None:
+def test_formulas_of_such_texts_stay(hostile_site: str) -> None:
     assert r"\(a&lt;b\)" in hostile_site
-    assert "10⁻⁷" in hostile_site
     assert "verdict-holds" in hostile_site
 
 
-def test_the_origin_names_what_was_set_the_device_the_time_the_commit_and_the_functions() -> None:
+def test_the_origin_names_what_was_set_the_device_the_time_and_the_commit() -> None:
     record = Record.model_construct(
         notebook="p/n",
         parameters={"d": 3, "seed": 0},
@@ -203,6 +195,5 @@ def test_the_origin_names_what_was_set_the_device_the_time_the_commit_and_the_fu
         environment={"device": "CPU"},
         seconds=12.3,
     )
-    text = origin_block(record, {"d": 2, "seed": 0}, ["attention_theory.layers.attention"], Layout.here())
+    text = origin_block(record, {"d": 2, "seed": 0})
     assert text.splitlines()[0] == "::::::{dropdown} Made with d = 3 · CPU · 12 s · commit abc123"
-    assert "- `attention` of `src/attention_theory/layers.py`" in text

@@ -7,7 +7,7 @@ import pytest
 from bookpress.claims.evidence import Item, Role, Settled
 from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.site.book import Book
-from bookpress.site.page import badge
+from bookpress.site.markdown import badge
 from bookpress.site.verdict_pages import GRAVITY, failing_runs, gravity, headline_item, scoreboard_page, summary_page
 
 
@@ -81,7 +81,7 @@ def test_every_run_in_which_a_statement_or_its_proof_fails_is_a_sentence_of_a_li
     wrong = [item(f"at {n}", role=Role.COUNTEREXAMPLE, measured=9, passed=False) for n in range(4)]
     wrong += [item("a step", role=Role.PRINTED, of="proof", measured=9, passed=False)]
     settled = Settled(claim="a/b", label="B", verdict=Verdict.REFUTED, expected=Verdict.REFUTED, evidence=wrong)
-    _, *lines = [line for line in failing_runs(settled) if line]
+    lines = failing_runs(settled)
     assert [line.partition(":")[0] for line in lines] == 4 * ["- As stated"] + ["- In the proof"]
     assert lines[3] == "- As stated: 1 more on the page."
     assert all(line.endswith(".") for line in lines)

@@ -3,7 +3,6 @@ import torch
 
 from attention_theory.hyper_attention.certified import data
 from attention_theory.hyper_attention.certified.data import certify_unseen_direction
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize(("size", "length"), [(4, 2), (4, 3), (5, 3)])
@@ -34,8 +33,3 @@ def test_a_wrong_direction_or_count_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(data, "unique_null_vector", vector)
     monkeypatch.setattr(data, "data_matrix", wrong_matrix)
     assert certify_unseen_direction(4, 3).outcome == "refuted"
-
-
-def test_sequences_as_long_as_the_alphabet_are_refused() -> None:
-    with pytest.raises(ParameterError, match="length must be"):
-        certify_unseen_direction(4, 4)

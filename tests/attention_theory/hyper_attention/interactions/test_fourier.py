@@ -71,12 +71,6 @@ def test_the_printed_code_has_one_wave_too_short(period: int) -> None:
     assert printed[:, -2].square().sum().item() == pytest.approx(period / 4)
 
 
-def test_the_code_of_four_positions_by_hand() -> None:
-    half = 1 / math.sqrt(2)
-    expected = [[half, 0, 1, half], [half, 1, 0, -half], [half, 0, -1, half], [half, -1, 0, -half]]
-    torch.testing.assert_close(position_code(4), torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-15)
-
-
 def test_the_ends_of_the_ranges() -> None:
     assert window_coefficients(2, 0).tolist() == pytest.approx([0.5, 0.5])
     assert window_coefficients(5, 1).tolist() == pytest.approx([1, 0, 0, 0, 0])  # the window is the whole loop

@@ -1,4 +1,3 @@
-import pytest
 import torch
 from torch import Tensor
 
@@ -7,7 +6,6 @@ from attention_theory.hyper_attention.interactions.gradients import loss_gradien
 from attention_theory.hyper_attention.interactions.gram import descend, gram_gradients, gram_loss, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import counts, sample_sequences
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 SIZE = 5
 
@@ -68,5 +66,3 @@ def test_models_are_trained_side_by_side() -> None:
     for model in range(2):
         alone = descend(gram, targets[model : model + 1], values[model : model + 1], rates[model : model + 1], 15)
         torch.testing.assert_close(both.score[model], alone.score[0])
-    with pytest.raises(ParameterError, match="rates"):
-        descend(gram, targets, values, rates[:1], 15)

@@ -9,9 +9,7 @@ from attention_theory.hyper_attention.language.language_model import (
     LanguageModel,
 )
 from attention_theory.hyper_attention.language.stacked import StackedModels
-from attention_theory.hyper_attention.layers.hyper_attention import HyperAttention
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import ParameterError
 
 EVERY = {**BASELINES, **TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
 
@@ -76,15 +74,3 @@ def test_the_models_are_left_as_they_are() -> None:
         for value in stack.parameters():
             value.zero_()
     assert all(value.abs().max() > 0 for value in model.parameters() if value.ndim > 1)
-
-
-def test_no_model_and_weights_that_would_be_shared_are_refused() -> None:
-    with pytest.raises(ParameterError, match="kinds"):
-        StackedModels([[]])
-    with pytest.raises(ParameterError, match="kinds"):
-        StackedModels([])
-    one, two = (LanguageModel(11, 7, 24, TABLE_1["Self-Attention"], seed=seed) for seed in range(2))
-    with pytest.raises(ParameterError, match="equally many"):
-        StackedModels([[one], [one, two]])
-    with pytest.raises(ParameterError, match="_LastValue has weight"):
-        StackedModels([[LanguageModel(11, 7, 24, lambda width: HyperAttention(width, separate_output=True))]])

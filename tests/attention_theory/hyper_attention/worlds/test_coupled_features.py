@@ -12,7 +12,6 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     CoupledHead,
     Factor,
     Weight,
-    block_parameters,
     coupled_interaction,
     embed_features,
     layer_of,
@@ -85,8 +84,3 @@ def test_weights_at_the_wrong_entity_give_another_function() -> None:
 def test_product_symbols_tell_all_combinations_apart() -> None:
     every = torch.cartesian_prod(*(torch.arange(size) for size in SIZES))
     assert product_symbols(every, SIZES).tolist() == list(range(24))
-
-
-def test_counts() -> None:
-    head = random_head(3, 1, 0)
-    assert block_parameters([head, head]) == 2 * sum(f.table.numel() for f in head.factors)

@@ -9,7 +9,6 @@ from attention_theory.in_context_reasoning.embedding import Embedding
 from attention_theory.in_context_reasoning.finite_sample import mean_estimates
 from attention_theory.in_context_reasoning.model import Weights
 from attention_theory.in_context_reasoning.task import Task, violations
-from attention_theory.validation import ParameterError
 
 FIFTH, DELTA = Fraction(1, 5), Fraction(1, 20)
 
@@ -48,8 +47,3 @@ def test_the_sentences_are_of_the_task_and_of_all_counts() -> None:
     assert not torch.stack(list(violations(sentences, samples.SMALL).values())).any()
     logits = enumeration.run_at(samples.SMALL, sentences.tokens, [1.0], odds(0.5)).attention[:, 1]
     assert logits.tolist() == [1.0, 2.0, 3.0]
-
-
-def test_a_level_whose_labels_may_be_alike_is_refused() -> None:
-    with pytest.raises(ParameterError, match="radius must be"):
-        samples.certify_separation(20, Fraction(1, 50), DELTA, 0.1)

@@ -1,28 +1,10 @@
-from collections.abc import Callable
-
 import pytest
 import torch
 
-from attention_theory.certificates import Certificate
 from attention_theory.linear_attention.certified import coefficients as certified
 from attention_theory.linear_attention.model.features import cubic_features
 from attention_theory.linear_attention.model.mhla import Heads
 from attention_theory.linear_attention.model.parameters import coefficients, lift
-
-
-@pytest.mark.parametrize(
-    "certify",
-    [
-        certified.certify_features,
-        certified.certify_distance,
-        certified.certify_many_heads,
-        certified.certify_least_norm,
-        certified.certify_other_model,
-    ],
-)
-def test_each_is_settled(certify: Callable[[int], Certificate]) -> None:
-    certificate = certify(3)
-    assert certificate.settled, certificate.control
 
 
 def test_inputs_of_two_tokens_determine_the_features() -> None:

@@ -1,30 +1,10 @@
 import pytest
 import torch
 
-from attention_theory.certificates import Certificate
 from attention_theory.linear_attention.certified import identities
 from attention_theory.linear_attention.certified.determining_inputs import inputs_of, polynomials
 from attention_theory.linear_attention.model.features import certificate_features
 from attention_theory.linear_attention.model.mhla import Heads, mhla
-
-CERTIFICATES = {
-    "attention": lambda: identities.certify_attention(2, 3),
-    "feature map": lambda: identities.certify_feature_map(3, 2),
-    "coefficients": lambda: identities.certify_coefficients(3, 2),
-    "loops": lambda: identities.certify_loops(2, 2),
-    "kernel": lambda: identities.certify_kernel(2, 2),
-    "memory": lambda: identities.certify_memory(2),
-    "prefixes": lambda: identities.certify_prefixes(2, 3),
-}
-
-
-@pytest.fixture(scope="module", params=CERTIFICATES)
-def certificate(request: pytest.FixtureRequest) -> Certificate:
-    return CERTIFICATES[request.param]()
-
-
-def test_the_identity_is_settled(certificate: Certificate) -> None:
-    assert certificate.settled, certificate.control
 
 
 @pytest.mark.parametrize("entry", ["values", "queries"])

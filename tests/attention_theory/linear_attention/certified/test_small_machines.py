@@ -1,25 +1,8 @@
-from collections.abc import Callable
-
 import pytest
 import torch
 
-from attention_theory.certificates import Certificate
 from attention_theory.linear_attention.certified import small_machines
 from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
-
-
-@pytest.mark.parametrize(
-    "certify",
-    [
-        lambda: small_machines.certify_automata(2, 3, 2),
-        lambda: small_machines.certify_strings(3, 2, 3),
-        small_machines.certify_lookups,
-    ],
-    ids=["automata", "strings", "lookups"],
-)
-def test_each_is_settled(certify: Callable[[], Certificate]) -> None:
-    certificate = certify()
-    assert certificate.settled, certificate.control
 
 
 def test_a_weight_of_the_automaton_that_is_two_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,13 +55,6 @@ def test_lookup_heads_give_the_printed_labels_on_orthogonal_memories(width: int)
     assert (relative_error(mhla(heads, tokens), printed_labels(tokens)) > 0.01) == (width > 1)
 
 
-def test_the_teacher_has_unit_coefficients() -> None:
-    row = coefficients(memory_teacher(4))
-    assert row.shape == (8, 288)
-    assert torch.linalg.norm(row) == 4
-    assert sorted(set(row.flatten().tolist())) == [0, 1]
-
-
 def test_mixing_takes_whole_tables() -> None:
     first, second = torch.zeros(4000, 2, 2), torch.ones(4000, 2, 2)
     mixed = mix_memories(first, second, 0.25, seed=0)

@@ -10,7 +10,6 @@ from attention_theory.linear_attention.experiments.automata import (
     automata_of_parts,
 )
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 
 @settings(max_examples=30)
@@ -60,12 +59,9 @@ def test_parts_are_about_equal_and_equal_tables_stay_together() -> None:
     assert torch.bincount(parts, minlength=_PARTS).tolist() == pytest.approx([1000] * _PARTS, abs=120)
 
 
-def test_bad_input_is_refused() -> None:
+def test_no_string_is_read_from_other_tokens() -> None:
     form = StringForm(2, 2, 3)
-    tables, words = form.random_automata(1, 0)
-    with pytest.raises(ParameterError, match="words"):
-        form.write(tables, words[:, :2])
-    string = form.write(tables, words)[0]
+    string = form.write(*form.random_automata(1, 0))[0]
     with pytest.raises(ValueError, match="tokens"):
         form.read(string[:-1])
     string[0] = 0

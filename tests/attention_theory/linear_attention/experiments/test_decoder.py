@@ -5,7 +5,6 @@ from torch.nn.functional import rms_norm, scaled_dot_product_attention, silu
 from attention_theory.encodings import rotate
 from attention_theory.linear_attention.experiments.decoder import Decoders, DecoderSize
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 SIZE = DecoderSize(vocabulary=7, width=16, heads=2, layers=2)
 
@@ -67,10 +66,3 @@ def test_the_weights_are_counted(size: DecoderSize) -> None:
     model = Decoders(size, [0])
     counted = sum(one.numel() for name in ("attend", "mix", "expand", "contract") for one in getattr(model, name))
     assert size.weights == counted
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="width"):
-        DecoderSize(7, 15, 2, 1)
-    with pytest.raises(ParameterError, match="seeds"):
-        Decoders(SIZE, [])

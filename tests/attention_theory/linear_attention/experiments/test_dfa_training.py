@@ -4,7 +4,6 @@ import torch
 from attention_theory.linear_attention.experiments.automata import StringForm
 from attention_theory.linear_attention.experiments.decoder import DecoderSize
 from attention_theory.linear_attention.experiments.dfa_training import DecoderTraining
-from attention_theory.validation import ParameterError
 
 FORM = StringForm(4, 1, 1)
 SIZE = DecoderSize(FORM.vocabulary, 16, 2, 1)
@@ -55,8 +54,3 @@ def test_data_sets_are_tried_in_order(device: str) -> None:
     for one in reached:
         assert one.examples in (64, 128)
         assert one.history >= 0.97
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="seeds"):
-        EASY.one_pass(FORM, SIZE, 8, [])

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from attention_theory.linear_attention.experiments.growth import _bend_weights, bend, growth_line, simulated_bends
-from attention_theory.validation import ParameterError
 
 SIZES = [2, 3, 4, 5, 6]
 PLACES = torch.tensor(SIZES, dtype=torch.float64)
@@ -49,12 +48,3 @@ def test_simulated_bends_have_the_truth_and_the_spread() -> None:
     assert drawn.shape == (5000, 4)
     assert drawn.mean().item() == pytest.approx(bend(SIZES, 2 * PLACES.log()).item(), abs=0.02)
     assert drawn.std().item() == pytest.approx(0.3 * _bend_weights(SIZES).norm().item(), rel=0.03)
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="sizes"):
-        _bend_weights([2, 3])
-    with pytest.raises(ParameterError, match="sizes"):
-        _bend_weights([2, 3, 3])
-    with pytest.raises(ParameterError, match="logarithms"):
-        bend(SIZES, torch.zeros(4))

@@ -11,7 +11,6 @@ from attention_theory.linear_attention.experiments.one_layer_students import (
 from attention_theory.linear_attention.experiments.run_data import RunData, batches_of_runs
 from attention_theory.linear_attention.experiments.teacher_task import Tasks
 from attention_theory.linear_attention.model.mhla import Heads, mhla_every_token
-from attention_theory.validation import ParameterError
 
 
 def run_of(tasks: Tasks, run: int) -> Tasks:
@@ -92,5 +91,3 @@ def test_float32_is_trained_in_and_the_result_is_given_in_float64() -> None:
     assert single.heads.values.dtype == single.curves.dtype == torch.float64
     assert torch.equal(single.heads.values, single.heads.values.float().double())
     torch.testing.assert_close(single.curves, double.curves, rtol=1e-4, atol=0)
-    with pytest.raises(ParameterError, match="kinds"):
-        run_heads(data, [(1, 0.0, 1.0)])

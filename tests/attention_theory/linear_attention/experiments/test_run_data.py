@@ -1,8 +1,6 @@
-import pytest
 import torch
 
 from attention_theory.linear_attention.experiments.run_data import RunData, _shuffled_batches, batches_of_runs
-from attention_theory.validation import ParameterError
 
 
 def test_fewer_runs_are_the_first_ones() -> None:
@@ -75,8 +73,3 @@ def test_runs_have_batches_of_their_own() -> None:
     assert batches.shape == (6, 2, 4)
     assert torch.equal(batches[:, 1], _shuffled_batches(8, 4, 6, 2))
     assert not torch.equal(batches[:, 0], batches[:, 1])
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="seeds"):
-        batches_of_runs(4, 4, 6, [])

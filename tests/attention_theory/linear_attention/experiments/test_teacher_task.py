@@ -3,7 +3,6 @@ import torch
 
 from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
 from attention_theory.linear_attention.model.mhla import Heads
-from attention_theory.validation import ParameterError
 
 
 def test_labels_are_the_sums_over_the_past() -> None:
@@ -39,8 +38,3 @@ def test_the_printed_formula_has_no_meaning() -> None:
     teacher = Heads(tasks.teachers.values[0], tasks.teachers.queries[0])
     with pytest.raises(RuntimeError, match="shape"):
         printed_labels(teacher, tasks.tokens[0, 0])
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="seeds"):
-        Tasks.draw(2, 1, 5, [])

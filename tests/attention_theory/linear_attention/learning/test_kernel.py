@@ -10,7 +10,6 @@ from attention_theory.linear_attention.model.features import certificate_feature
 from attention_theory.linear_attention.model.mhla import mhla, random_heads
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def gaussian(count: int, tokens: int, width: int, seed: int) -> Tensor:
@@ -38,12 +37,6 @@ def test_every_prefix_is_an_input_of_its_own() -> None:
     for i, length in enumerate((2, 5)):
         for j, other in enumerate((1, 4, 6)):
             assert relative_error(found[:, i, :, j], kernel(left[:, :length], right[:, :other])) < 1e-13
-
-
-def test_runs_of_whole_numbers_have_an_exact_kernel() -> None:
-    _, runs = automata(7, 0)
-    found = _prefix_kernel(runs, runs, [5, 7], [5, 7]).unflatten(1, (7, 2)).unflatten(0, (7, 2))
-    assert torch.equal(found[:, 0, :, 1], kernel(runs[:, :5], runs[:, :7]))
 
 
 def test_sectors_do_not_meet() -> None:
@@ -101,14 +94,3 @@ def test_the_rank_is_that_of_the_second_moment() -> None:
     assert fit.rank == torch.linalg.matrix_rank(certificate_features(inputs)) == psi(2)
     assert fit.smallest > 1e-6
     assert fit.dropped < 1e-12
-
-
-def test_bad_input_is_refused_by_name() -> None:
-    gram = torch.eye(3, dtype=torch.float64)
-    with pytest.raises(ParameterError, match="gram"):
-        kernel_fit(gram * torch.nan, gram)
-    runs = gaussian(2, 3, 2, 0)
-    with pytest.raises(ParameterError, match="lengths"):
-        _prefix_kernel(runs, runs, [2, 1], [1])
-    with pytest.raises(ParameterError, match="runs"):
-        learn_runs(runs[:0], 1)

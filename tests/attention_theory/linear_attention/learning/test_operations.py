@@ -58,10 +58,6 @@ def test_steps_are_those_of_the_loop(epsilon: float) -> None:
     assert size(data, 2) == pytest.approx(best.square().sum().item() / (2 * rate.item()))
 
 
-def test_direct_solver_is_of_degree_nine() -> None:
-    assert direct_multiplications(1, 200, 2) / direct_multiplications(1, 100, 2) == pytest.approx(2**9, rel=0.1)
-
-
 def test_the_direct_solver_by_hand() -> None:
     features = psi(2)
     rows = 5 * (4 * 3 + features + features**2 + 2 * features)

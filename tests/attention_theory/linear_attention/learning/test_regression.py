@@ -109,8 +109,3 @@ def test_closed_form_is_the_loop(samples: int) -> None:
     for _ in range(25):
         row = row - rate * (row @ data.second_moment - data.cross)
     assert relative_error(data.descend(steps=25, seed=7), row) < 1e-6
-
-
-def test_many_steps_end_at_the_minimiser() -> None:
-    data = statistics(normal(400, 3, 2, seed=0), normal(400, 2, seed=1))
-    assert relative_error(data.descend(steps=100_000, seed=0), data.solve()) < 1e-9

@@ -1,11 +1,9 @@
 from dataclasses import replace
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.programs import (
     AmbiguousLookup,
     Form,
@@ -13,8 +11,6 @@ from attention_theory.linear_attention.machines.programs import (
     LookupProgram,
     Token,
 )
-from attention_theory.linear_attention.model.mhla import mhla
-from attention_theory.validation import ParameterError
 
 ALPHABETS = {"source": 3, "key": 4, "value": 5, "destination": 2}
 
@@ -77,15 +73,3 @@ def test_two_values_for_one_attribute_are_refused_or_the_later_one_stands() -> N
         program.next_token(prompt)
     assert program.next_token(prompt, form="printed") == {"value": 1}
     assert program.run_heads(prompt, 1)[-1, -2:].tolist() == [1, 1]
-
-
-def test_dense_heads_are_an_mhla() -> None:
-    program = table_program([3, 1, 2], [0, 1, 0, 1, 0])
-    prompt = program.embed([{"key": 3, "value": 1}, {"source": 0}], dtype=torch.float64)
-    output = mhla(dense(program.heads(), program.rows.size), prompt)
-    assert output[program.rows["destination"]].tolist() == [0.0, 1.0]
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ParameterError, match="attribute"):
-        LookupProgram({"a": 2}, [Lookup("a", "a", "b", "a")])

@@ -7,7 +7,6 @@ from attention_theory.linear_attention.machines.block_heads import BlockHead, Bl
 from attention_theory.linear_attention.machines.recurrent_layer import RecurrentLayer
 from attention_theory.linear_attention.model.mhla import mhla
 from attention_theory.randomness import generator
-from attention_theory.validation import ParameterError
 
 
 def random_heads(width: int, count: int, seed: int) -> list[BlockHead]:
@@ -53,15 +52,3 @@ def test_the_type_of_the_prompt_is_kept_and_not_overrun() -> None:
     assert doubling.run(torch.ones(1, 2, 1, dtype=torch.int64), 2).flatten().tolist() == [1, 1, 2, 12]
     with pytest.raises(OverflowError, match="does not fit into"):
         doubling.run(torch.ones(1, 2, 1, dtype=torch.int8), 3)
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    layer = RecurrentLayer(random_heads(4, 3, 5), 4)
-    with pytest.raises(ParameterError, match="steps"):
-        layer.run(torch.zeros(1, 2, 4), -1)
-    with pytest.raises(ParameterError, match="prompt"):
-        layer.run(torch.zeros(1, 2, 5), 1)
-    with pytest.raises(ParameterError, match="prompt"):
-        layer.run(torch.zeros(1, 0, 4), 1)
-    with pytest.raises(ParameterError, match="heads"):
-        RecurrentLayer([], 4)

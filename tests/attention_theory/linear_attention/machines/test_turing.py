@@ -9,7 +9,6 @@ from attention_theory.linear_attention.machines.turing import (
     simulate,
     write_tape,
 )
-from attention_theory.validation import ParameterError
 
 EVEN = """
 even _ -> accept _ S   # an even number of ones
@@ -62,14 +61,3 @@ def test_a_padded_machine_is_the_same_machine() -> None:
     assert torch.equal(small.letters, large.letters)
     assert torch.equal(small.states % 2, large.states % 2)
     assert pad_table(table, 4, 3)[3, 2].tolist() == [3, 2, 2]
-
-
-@pytest.mark.parametrize("text", ["", "a b c", "a 0 -> b 1 X", "a 00 -> b 1 R", "a 0 -> b 1 R\na 0 -> b 0 R"])
-def test_bad_machines_are_refused(text: str) -> None:
-    with pytest.raises(ParameterError):
-        parse_machine(text)
-
-
-def test_bad_words_are_refused() -> None:
-    with pytest.raises(ParameterError, match="word"):
-        write_tape(parse_machine(EVEN), "11111", 4)

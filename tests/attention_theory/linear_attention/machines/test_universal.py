@@ -1,14 +1,10 @@
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from attention_theory.linear_attention.machines.block_heads import dense
 from attention_theory.linear_attention.machines.turing import Comparison, random_inputs, random_tables
 from attention_theory.linear_attention.machines.universal import UniversalMachine
-from attention_theory.linear_attention.model.mhla import mhla
-from attention_theory.validation import ParameterError
 
 
 def compare(
@@ -34,17 +30,6 @@ def test_every_machine_runs_exactly(states: int, letters: int, window: int, step
     assert set(history.unique().tolist()) <= {0, 1}
 
 
-def test_the_block_heads_are_a_layer_of_linear_attention() -> None:
-    universal = UniversalMachine(1, 2, 2, 1)
-    table = torch.tensor([[[[0, 1, 1], [0, 0, 0]]]])
-    prompt = universal.embed(table, torch.tensor([[0, 1]]), torch.tensor([0]), torch.float64)
-    matrices = dense(universal.heads, universal.width)
-    tokens = prompt
-    for _ in range(universal.tokens - universal.prompt_tokens):
-        tokens = torch.cat([tokens, mhla(matrices, tokens)[:, None]], dim=1)
-    assert torch.equal(tokens, universal.run(prompt))
-
-
 def test_working_rows_must_be_private() -> None:
     shared, _ = compare(UniversalMachine(2, 2, 4, 3, working_rows="shared"), 5, 0, torch.float64)
     assert shared.machines == 0
@@ -57,12 +42,6 @@ def test_an_empty_state_cannot_be_looked_up() -> None:
     assert not printed.exact[:, 2].any()
 
 
-def test_machines_of_another_size_are_refused() -> None:
-    universal = UniversalMachine(2, 2, 3, 1)
-    with pytest.raises(ParameterError, match="tables"):
-        universal.embed(random_tables(1, 2, 3, 0), *random_inputs(1, 2, 3, 0))
-
-
 def test_prompts_hold_table_and_tape() -> None:
     universal = UniversalMachine(3, 3, 4, 1)
     tables = random_tables(6, 3, 3, seed=2)
@@ -72,12 +51,3 @@ def test_prompts_hold_table_and_tape() -> None:
     start = universal.read(prompt, 0)
     assert torch.equal(start.letters, tapes)
     assert torch.equal(start.states.argmin(dim=1), places)
-
-
-@pytest.mark.parametrize("step", [-1, 3])
-def test_only_steps_that_are_taken_can_be_read(step: int) -> None:
-    universal = UniversalMachine(2, 2, 3, 2)
-    _, history = compare(universal, 2, 0)
-    assert universal.read(history, 2).letters.shape == (2, 3)
-    with pytest.raises(ParameterError, match="step must be a whole number from 0 to 2"):
-        universal.read(history, step)

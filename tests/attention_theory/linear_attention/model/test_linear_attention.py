@@ -16,7 +16,6 @@ from attention_theory.linear_attention.model.linear_attention import (
 )
 from attention_theory.linear_attention.model.mhla import mhla, mhla_every_token, random_heads
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 LENGTHS = [1, 3, _ONE_CHUNK, _ONE_CHUNK + 1, 6 * _CHUNK - 2]
 
@@ -80,10 +79,3 @@ def test_the_last_token_is_the_last_that_is_not_padding(side: str) -> None:
     torch.testing.assert_close(out[0], layer(tokens[0, real]))
     torch.testing.assert_close(out[1], layer(tokens[1]))
     assert out[2].abs().max() == 0
-
-
-def test_the_last_token_has_neither_a_mask_of_pairs_nor_weights() -> None:
-    layer, tokens = block(last_token=True), normal(3, 4, seed=1)
-    for more in ({"attn_mask": torch.zeros(3, 3, dtype=torch.bool)}, {"need_weights": True}):
-        with pytest.raises(ParameterError, match="attn_mask must be None and need_weights False"):
-            layer(tokens, **more)

@@ -18,7 +18,6 @@ from attention_theory.linear_attention.model.parameters import (
 )
 from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
-from attention_theory.validation import ParameterError
 
 
 def coefficients_by_loops(heads: Heads, double_the_diagonal: bool = False) -> torch.Tensor:
@@ -86,12 +85,3 @@ def test_distance_is_zero_on_the_same_function_only() -> None:
     assert distance(model, Heads(2 * model.values, model.queries)) > 1
     stack = Heads(torch.stack([model.values, 2 * model.values]), torch.stack([model.queries, model.queries]))
     assert distance(stack, model).shape == (2,)
-
-
-def test_shapes_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ParameterError, match="matrix"):
-        coefficients(torch.zeros(4, 5))
-    with pytest.raises(ParameterError, match="matrix"):
-        coefficients(torch.zeros(5, 4))
-    with pytest.raises(ParameterError, match="matrix"):
-        antisymmetric_twin(torch.zeros(1, 1), seed=0)

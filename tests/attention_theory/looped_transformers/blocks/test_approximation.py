@@ -11,7 +11,6 @@ from attention_theory.looped_transformers.blocks.approximation import (
     root_partition,
     root_sigmoids,
 )
-from attention_theory.validation import ParameterError
 
 
 @given(error=st.floats(0.02, 0.5), least=st.floats(0.05, 0.5), most=st.floats(1.0, 1e4))
@@ -52,8 +51,3 @@ def test_the_partitions_by_hand() -> None:
     assert roots(inside).tolist() == [0, 0, 0, 0.5, 0.5, 0]
     printed = roots(torch.tensor([0.5], dtype=torch.float64), "printed")
     assert printed.item() == (1 - 0) * 0 + (1 - 1) * 0.5  # 1[x < right] takes away where it should not
-
-
-def test_another_form_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"^form must be"):
-        root_partition(0.5, 1.0)(torch.zeros(1), "another")  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ from attention_theory.looped_transformers.blocks.approximation import root_sigmo
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.validation import ParameterError
 
 
 def numbers(size: int) -> Tensor:
@@ -30,8 +29,3 @@ def test_it_needs_the_true_number_of_columns() -> None:
     function, a = root_sigmoids(0.25, 4.0), numbers(4)
     wrong = run_block(ColumnSumBlock("root", function), a, a, columns=12).result
     assert (wrong[:, 0, 0] - function(a[:, 0, 0])).abs().max() > 1e-2
-
-
-def test_more_terms_than_columns_are_refused() -> None:
-    with pytest.raises(ParameterError, match="terms"):
-        run_block(ColumnSumBlock("root", root_sigmoids(0.1, 4.0)), numbers(2), numbers(2))

@@ -46,7 +46,3 @@ def test_no_network_is_nearer_than_its_pieces_allow() -> None:
             fit = torch.nan_to_num(fit)
             network = ReluNetwork((first, *rest, (fit[:-1].mT, fit[-1])))
             assert network.distance_to_square(2000) >= least_distance(width, depth)
-
-
-def test_a_batch_keeps_its_shape() -> None:
-    assert ReluNetwork.deep_square(2)(torch.zeros(4, 5, dtype=torch.float64)).shape == (4, 5)

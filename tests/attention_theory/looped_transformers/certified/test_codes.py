@@ -2,19 +2,7 @@ import pytest
 import torch
 
 from attention_theory.looped_transformers.certified import codes
-from attention_theory.looped_transformers.certified.codes import certify_codes, certify_copy_error, certify_integers
-
-
-def test_products_and_weights_of_codes_are_known_for_every_pair_and_temperature() -> None:
-    assert certify_codes(5).settled
-
-
-def test_every_integer_is_read_back() -> None:
-    assert certify_integers(10).settled
-
-
-def test_a_copy_is_within_its_bound_at_every_temperature() -> None:
-    assert certify_copy_error(4).settled
+from attention_theory.looped_transformers.certified.codes import certify_codes, certify_copy_error
 
 
 def test_a_code_with_a_wrong_bit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

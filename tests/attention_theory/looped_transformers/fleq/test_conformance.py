@@ -1,5 +1,3 @@
-import pytest
-
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
@@ -12,7 +10,6 @@ from attention_theory.looped_transformers.fleq.conformance import (
 )
 from attention_theory.looped_transformers.fleq.language import Instruction, PointerMove
 from attention_theory.looped_transformers.fleq.machine import FleqMachine
-from attention_theory.validation import ParameterError
 
 NAMES = ("mul", "add", "sub", "transpose", "rowsigmoid")
 BLOCKS: list[FunctionBlock] = [
@@ -62,8 +59,3 @@ def test_one_machine_follows_thirty_random_programs_that_change_themselves() -> 
 def test_a_cold_machine_is_found_out() -> None:
     found = fleq_conformance(FleqMachine(PROGRAMS[0], BLOCKS, inverse_temperature=3.0), PROGRAMS[:10], 12)
     assert found.deviation > 0.1
-
-
-def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ParameterError, match="functions"):
-        random_fleq_program((), 8, 3, 0)

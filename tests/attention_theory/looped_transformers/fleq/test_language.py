@@ -92,20 +92,6 @@ def test_several_addresses_move_at_once() -> None:
     assert built.variable(run.memory, "x")[0, 0] == 1
 
 
-def test_pointers_move_through_the_cells() -> None:
-    text = """
-    read: total = add(total, first)
-          advance read.b by 3
-          count = add(count, one)
-          if count <= 0 goto read
-          rewind read.b to first
-          total = sub(zero, total)
-          halt
-    """
-    run = interpret(program(text, total=0.0, count=-1.0, first=5.0, second=7.0))
-    assert run.memory[9, 0] == -12
-
-
 def test_every_function_is_what_it_says() -> None:
     """A product may add in another order: on both sides five roundings of numbers below 8, each of at most 4.4e-16."""
     a = torch.rand(3, 3, dtype=torch.float64, generator=generator(1)) + 0.5

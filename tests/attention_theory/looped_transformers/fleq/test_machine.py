@@ -97,16 +97,6 @@ def test_layers_are_nine_and_the_deepest_block() -> None:
     assert machine.layout.rows.size == machine.layout.pack(program).shape[1]
 
 
-def test_a_state_packs_and_unpacks() -> None:
-    program = sample(3, ("add", "transpose"))
-    machine = FleqMachine(program)
-    state = machine.layout.pack(program)
-    assert torch.equal(machine.layout.memory(state), program.memory)
-    assert machine.layout.counter(state) == 0
-    assert machine.layout.counter(torch.full_like(state, torch.nan)) == -1
-    assert machine.layout.counter(torch.zeros_like(state)) == -1
-
-
 @pytest.mark.parametrize("place", ["pointers", "first mask", "write sign", None])
 def test_a_printed_step_or_an_instruction_that_stays_is_noticed(place: str | None) -> None:
     program = sample(5, ("add", "sub", "transpose"))

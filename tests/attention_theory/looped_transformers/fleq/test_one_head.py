@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import ProductBlock
 from attention_theory.looped_transformers.blocks.sigmoid import SigmoidSum, SigmoidSumBlock
 from attention_theory.looped_transformers.blocks.sum import SumBlock
@@ -83,9 +82,3 @@ def test_a_layer_has_as_many_heads_as_its_widest_block() -> None:
     value = curve.function(torch.tensor(0.7, dtype=torch.float64))
     assert run.memories[0][program.addresses["t"], 0].item() == pytest.approx(value.item(), abs=1e-9)
     assert run.memories[1][program.addresses["s"], 0].item() == pytest.approx(0.7 * value.item(), abs=1e-6)
-
-
-def test_the_shift_of_the_product_block_comes_from_its_own_rows() -> None:
-    a, b = normal(2, 5, 3, 3, seed=2)
-    result = run_block(ProductBlock(), a, b).result
-    torch.testing.assert_close(result, a.mT @ b, rtol=0, atol=1e-5)

@@ -68,23 +68,3 @@ def test_a_wide_machine_moves_its_pointers_too() -> None:
     assert result.counters_agree
     assert result.pointers_agree
     assert result.deviation < 1e-10
-
-
-def test_a_plain_program_runs_where_pointers_may_move() -> None:
-    built = assemble("x = transpose(x)\ny = sub(x, y)\nhalt", {"x": torch.rand(3, 3), "y": torch.rand(3, 3)}, SIZE)
-    result = compare(machine_of(built, pointers=True).run(built), interpret(built))
-    assert result.counters_agree
-    assert result.pointers_agree
-    assert result.deviation < 1e-11
-
-
-def test_padding_keeps_the_moves() -> None:
-    built = program("advance step.bc by 4", "rewind step.b to y").padded(70, 9)
-    result = compare(machine_of(built).run(built), interpret(built))
-    assert result.counters_agree
-    assert result.pointers_agree
-
-
-def test_a_cold_machine_loses_its_pointers() -> None:
-    built = program(*["advance step.b by 3"] * 12)
-    assert not compare(machine_of(built, inverse_temperature=2.0).run(built, 13), interpret(built)).pointers_agree

@@ -1,7 +1,3 @@
-import inspect
-from typing import Any
-
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +9,6 @@ from attention_theory.looped_transformers.machine.codes import (
     position_codes,
     to_bits,
 )
-from attention_theory.validation import ParameterError
 
 
 @given(st.integers(2, 40), st.data())
@@ -34,26 +29,6 @@ def test_address_bits_are_the_least(columns: int) -> None:
     bits = address_bits(columns)
     assert columns <= 2**bits
     assert bits == 1 or columns > 2 ** (bits - 1)
-
-
-def test_more_columns_than_codes_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"columns .* from 1 to 8"):
-        position_codes(9, bits=3)
-
-
-def test_what_is_no_integer_has_no_bits() -> None:
-    unchecked: Any = inspect.unwrap(to_bits)  # the check of annotations in the tests would be first
-    for numbers in (torch.tensor([2.7]), torch.tensor([float("nan")]), torch.tensor([True])):
-        with pytest.raises(ParameterError, match="integers must be of an integer type"):
-            unchecked(numbers, 4)
-
-
-def test_what_is_no_number_is_no_bit_and_too_many_bits_are_refused() -> None:
-    with pytest.raises(ParameterError, match="NaN"):
-        from_bits(torch.tensor([float("nan"), 1.0, 1.0]))
-    assert from_bits(torch.ones(62)) == 2**62 - 1
-    with pytest.raises(ParameterError, match="code must have from 1 to 62 bits, got 80"):
-        from_bits(torch.ones(80))
 
 
 def test_one_bit_and_sixty_two() -> None:

@@ -28,8 +28,3 @@ def test_a_head_without_values_changes_nothing() -> None:
     head = Head("idle", keys=[{0: 1.0}], queries=[{1: 1.0}], values=[])
     state = torch.randn(3, 5, 2, dtype=torch.float64)
     assert torch.equal(Layer(rows, "idle", [head]).dense.module()(state, 30.0), state)
-
-
-def test_the_weights_have_names() -> None:
-    names = SubleqMachine(4, 6, 4).module(30.0).state_dict()
-    assert {"layers.0.heads.0.key", "layers.1.heads.1.query", "layers.3.w1", "layers.3.b2"} <= set(names)

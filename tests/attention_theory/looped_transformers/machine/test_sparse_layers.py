@@ -9,7 +9,6 @@ from attention_theory.looped_transformers.machine.sparse_layers import SparseLay
 from attention_theory.looped_transformers.subleq.language import interpret, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.rows import Rows
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("depth", [10, 6, 4])
@@ -91,8 +90,3 @@ def test_rows_that_their_own_units_clear_or_change_are_found() -> None:
     alone = sum(len(units.alone) for units in found)
     assert cleared > machine.rows.size / 2
     assert alone > 0
-
-
-def test_other_machines_are_refused() -> None:
-    with pytest.raises(ParameterError, match="float64"):
-        SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)

@@ -53,5 +53,3 @@ def test_states_of_another_form_are_refused(content: bytes) -> None:
         file.cycle(file.blank()[:, 1:])
     with pytest.raises(ParameterError, match="state"):
         file.cycle(file.blank().float())
-    with pytest.raises(ParameterError, match="cycles"):
-        file.run(file.blank(), -1)

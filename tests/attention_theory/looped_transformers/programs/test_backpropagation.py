@@ -14,8 +14,3 @@ def test_the_gradient_is_the_derivative() -> None:
     leaves = [part.clone().requires_grad_() for part in vars(network).values()]
     automatic = torch.autograd.grad(Network(*leaves).loss(x[0], y[0].item()), leaves)
     assert Network(*automatic).distance(network.gradient(x[0], y[0].item())) < 1e-14
-
-
-def test_training_lowers_the_loss() -> None:
-    network, x, y = small_training()
-    assert network.train(x, y, 0.2, 20)[-1].mean_loss(x, y) < network.mean_loss(x, y) / 2

@@ -33,20 +33,12 @@ def test_a_small_program_by_hand() -> None:
         ("x = 1\nx -= x if <= 0 goto lop\nloop: halt", "line 2: unknown label 'lop'; did you mean 'loop'?"),
         ("total = 1\ntotl -= total\nhalt", "line 2: unknown cell 'totl'; did you mean 'total'?"),
         ("x = 1\nx -= mem[3]\nhalt", "line 2: address 'mem\\[3\\]' is out of range"),
-        ("x = 1 2\nx[2] -= x\nhalt", "line 2: address 'x\\[2\\]' is out of range: 'x' has 2 cells"),
         ("x = 1\n\ny = 128\nhalt", "line 3: 128 is out of range: 8 bits hold -127 to 127"),
-        ("x = 1\nx -= x", "line 2: the program has no end"),
-        ("", "no end"),
-        ("x = 1\nhalt\nx -= x\nhalt", "line 2: 'halt' must be the last"),
-        ("x = 1\nx = 2\nhalt", "line 2: cell 'x' is given twice"),
-        ("x = 1\na: x -= x\na: halt", "line 3: label 'a' is given twice"),
         ("x = 1\nminus_one -= x\nhalt", "line 2: cell 'minus_one' is reserved"),
-        ("x = 1\nzero -= x\nhalt", "line 2: cell 'zero' is reserved"),
-        ("x = 1\nx += x\nhalt", "line 2: cannot read 'x \\+= x'"),
         ("x = 1 2 3 4 5\nx -= x\nhalt", "10 columns are too many for 3 address bits, which tell 8 apart; use 4"),
     ],
 )
-def test_faults_are_refused_with_their_line(text: str, message: str) -> None:
+def test_faults_that_the_browser_does_not_find_are_refused_with_their_line(text: str, message: str) -> None:
     with pytest.raises(AssemblyError, match=message):
         assemble(text, bits=8, address_bits=3)
 

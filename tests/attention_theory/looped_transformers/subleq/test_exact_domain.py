@@ -62,13 +62,6 @@ def test_the_proved_temperature_is_where_the_bound_reaches_the_margin(depth: Dep
     assert 20 * each - 0.05 <= more <= 20 * each + 0.5
 
 
-def test_the_law_has_half_the_logarithm_of_two_a_bit() -> None:
-    assert math.isclose(inverse_temperature_law(20, 5) - inverse_temperature_law(10, 5), 5 * math.log(2))
-    assert math.isclose(
-        inverse_temperature_law(20, 5, adders=2) - inverse_temperature_law(10, 5, adders=2), 10 * math.log(2)
-    )
-
-
 def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
     """An endless loop; where it goes wrong without rounding was found by a program that shares no code with this."""
     endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])

@@ -4,8 +4,7 @@ import pytest
 
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
-from attention_theory.looped_transformers.subleq.language import program, random_program
-from attention_theory.validation import ParameterError
+from attention_theory.looped_transformers.subleq.language import random_program
 
 
 def test_one_machine_runs_shorter_programs() -> None:
@@ -20,12 +19,6 @@ def test_two_machines_of_a_size_have_the_same_weights() -> None:
     assert one.machine.same_weights(other.machine)
     assert one.frozen.json() == other.frozen.json()
     assert not one.machine.same_weights(FrozenSubleq(4, integers=50, instructions=6, bits=6).machine)
-
-
-def test_what_does_not_fit_is_refused_by_name() -> None:
-    computer = FrozenSubleq(4, integers=3, instructions=4, bits=4)
-    with pytest.raises(ParameterError, match="source must have memory from -8 to 7"):
-        computer.machine.load(computer.fitted(program([8], [(2, 2, 0)])))
 
 
 @pytest.mark.parametrize(("integers", "instructions"), [(1, 1), (5, 3)])

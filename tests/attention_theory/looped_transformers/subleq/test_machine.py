@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,7 +9,6 @@ from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import sufficient_inverse_temperature
 from attention_theory.looped_transformers.subleq.language import interpret, program, random_program
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
-from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.validation import ParameterError
 
 
@@ -35,18 +36,14 @@ def test_loading_and_reading_back() -> None:
     assert machine.memory(state, source).tolist() == [list(source.memory)] * 2
 
 
-def test_bad_input_is_refused() -> None:
-    machine = SubleqMachine(3, 4)
-    with pytest.raises(ParameterError, match="memory"):
-        machine.load(program([8], [(2, 2, 0)]))
-    with pytest.raises(ParameterError, match="columns"):
-        machine.load(random_program(3, 3, 4, 0))
-    with pytest.raises(ParameterError, match="equally many"):
-        machine.load([random_program(1, 2, 4, 0), random_program(2, 1, 4, 0)])
-    with pytest.raises(ParameterError, match="depth 10 only"):
-        SubleqMachine(3, 4, depth=4, gate=1.0)
-    with pytest.raises(ParameterError, match="idle"):
-        SubleqMachine(3, 4, depth=6, scratch=2)
+@pytest.mark.parametrize(
+    "options",
+    [{"depth": 4, "gate": 1.0}, {"depth": 6, "scratch": 2}, {"depth": 10, "real": True, "scratch": 2}],
+    ids=str,
+)
+def test_options_of_ten_layers_with_bits_are_refused_elsewhere(options: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="idle scratchpad columns are for bits in rows and depth 10 only"):
+        SubleqMachine(4, 8, **options)
 
 
 @pytest.mark.parametrize("rule", ["softmax", "hardmax"])
@@ -85,16 +82,3 @@ def test_real_rows_with_a_staircase_are_right_at_the_temperature_of_the_proof(de
     heat = sufficient_inverse_temperature(8, 5)
     assert conformance(machine, sources, steps, heat, by="layers").wrong == 0
     assert conformance(machine, sources, steps, rule="hardmax", by="layers").wrong == 0
-
-
-def test_real_rows_are_of_four_layers_or_more() -> None:
-    with pytest.raises(ParameterError, match="depth"):
-        SubleqMachine(4, 8, depth=5, real=True, rounded=False)
-    with pytest.raises(ParameterError, match="bits"):
-        SubleqMachine(4, 20, depth=4, real=True)
-    with pytest.raises(ParameterError, match="depth"):
-        SubleqMachine(4, 4, depth=10, real=True)
-    with pytest.raises(ParameterError, match="idle"):
-        SubleqMachine(4, 8, depth=10, real=True, scratch=2)
-    with pytest.raises(ParameterError, match="real"):
-        SubleqRunner(SubleqMachine(4, 8, depth=4, real=True), [random_program(2, 3, 4, 0)])

@@ -4,7 +4,6 @@ import torch
 from attention_theory.looped_transformers.subleq.language import random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
-from attention_theory.validation import ParameterError
 
 
 @pytest.mark.parametrize("depth", [10, 6, 4])
@@ -18,11 +17,3 @@ def test_states_are_those_of_the_dense_layers_bit_for_bit(depth: int) -> None:
         assert torch.equal(runner.state(), state)
     assert torch.equal(runner.counters(), machine.counter(state, programs[0]))
     assert torch.equal(runner.memories(), machine.memory(state, programs[0]))
-
-
-def test_other_machines_are_refused() -> None:
-    programs = [random_program(3, 3, 4, 0)]
-    with pytest.raises(ParameterError, match="scratch"):
-        SubleqRunner(SubleqMachine(5, 4, scratch=2), programs)
-    with pytest.raises(ParameterError, match="float64"):
-        SubleqRunner(SubleqMachine(5, 4, dtype=torch.float32), programs)

@@ -6,12 +6,6 @@ from attention_theory.memorization.certified import ranks
 from attention_theory.memorization.certified.ranks import certify_rank_bound
 
 
-def test_the_rank_of_the_weights_is_bounded_for_all_heads() -> None:
-    certificate = certify_rank_bound(heads=3, tokens=4)
-    assert certificate.settled
-    assert "rank 12, above 10" in certificate.control.observed
-
-
 @pytest.mark.parametrize("place", [(0, 0), (5, 1), (11, 1)])
 def test_a_wrong_null_vector_is_noticed(place: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     exact = ranks.block_differences
@@ -25,18 +19,6 @@ def test_a_wrong_null_vector_is_noticed(place: tuple[int, int], monkeypatch: pyt
     assert certify_rank_bound(heads=3, tokens=4).outcome != "proved"
 
 
-def test_tokens_of_one_sum_bound_the_rank_for_all_weights() -> None:
-    certificate = ranks.certify_token_sums(heads=3, tokens=3, width=4)
-    assert certificate.settled
-    assert "rank 12, above 10" in certificate.control.observed
-
-
-def test_no_weights_give_the_narrow_contexts_more_rank() -> None:
-    certificate = ranks.certify_narrow_contexts(heads=3, tokens=2, width=4, count=12)
-    assert certificate.settled
-    assert "rank 12, above 8" in certificate.control.observed
-
-
 def test_a_narrow_context_that_is_wrong_in_its_last_bit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = ranks.narrow_contexts
 
@@ -47,10 +29,6 @@ def test_a_narrow_context_that_is_wrong_in_its_last_bit_is_noticed(monkeypatch: 
 
     monkeypatch.setattr(ranks, "narrow_contexts", wrong)
     assert ranks.certify_narrow_contexts(heads=3, tokens=2, width=4, count=12).outcome != "proved"
-
-
-def test_the_promise_in_general_position_is_of_order_Hd_from_two_tokens_on() -> None:
-    assert ranks.certify_promise_in_general_position(width=30).settled
 
 
 def test_one_example_too_many_in_a_head_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,6 @@ from attention_theory.memorization.certified.relu_network import certify_as_powe
 from attention_theory.training import Parameters
 
 
-def test_folding_changes_nothing_for_all_weights_and_inputs() -> None:
-    certificate = certify_fold(tokens=2, width=3)
-    assert certificate.settled
-    assert "differ by" in certificate.control.observed
-
-
-def test_attention_is_promised_an_eighth_of_the_bound_of_a_network_of_its_size() -> None:
-    assert certify_as_powerful().settled
-
-
 def test_a_fold_that_is_wrong_in_its_last_bit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = relu_network.fold_prefix
 

@@ -12,19 +12,8 @@ from attention_theory.memorization.certified.sizes import (
 )
 
 
-def test_the_formula_counts_the_weights_of_every_layer() -> None:
-    certificate = certify_parameter_count()
-    assert certificate.settled
-    assert "a layer with 5 weights, 4 by the paper's formula" in certificate.control.observed
-
-
 def _key_width() -> Certificate:
     return certify_key_width(heads=2, width=8)
-
-
-@pytest.mark.parametrize("certify", [certify_more_heads, certify_longer_contexts, _key_width])
-def test_the_labels_within_reach_grow_as_section_5_says(certify: Callable[[], Certificate]) -> None:
-    assert certify().settled
 
 
 def test_a_formula_that_forgets_a_weight_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
