@@ -1,6 +1,9 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 
+from attention_theory.certificates import Certificate
 from attention_theory.linear_attention.certified import coefficients as certified
 from attention_theory.linear_attention.model.features import cubic_features
 from attention_theory.linear_attention.model.mhla import Heads
