@@ -29,7 +29,7 @@ export PIP_USER := 0
 unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records release clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records questions release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -107,11 +107,17 @@ gpu-records: $(READY) ## what the book lacks for want of an accelerator, within 
 	  book points --work --device cuda \
 	    --hours $$(python -c "import time; print(max(0, $(HOURS) - (time.time() - $$begun) / 3600))")
 
-release: book ## the sources, the site and the records as archives with checksums, in build/release
+questions: book ## put every question that z3 has answered to cvc5, and compare (a quarter of an hour)
+	@$(PIP) -e '.[solver]'
+	@python tests/questions.py build/questions --ask
+
+release: book ## sources, site, records and questions to z3 as archives with checksums, in build/release
 	@rm -rf build/release && mkdir -p build/release
 	@git archive --prefix=attention-theory-executed/ --output build/release/source.tar.gz HEAD
 	@tar -czf build/release/site.tar.gz -C _build html
 	@tar -czf build/release/records.tar.gz build/laptop results
+	@python tests/questions.py build/release/questions
+	@tar -czf build/release/questions.tar.gz -C build/release questions
 	@cd build/release && sha256sum *.tar.gz | tee SHA256SUMS
 
 clean: ## remove everything made, the environment included

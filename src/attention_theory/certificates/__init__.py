@@ -9,7 +9,7 @@ The engines, each a module that asks one kind of question and returns an :class:
 
 * :mod:`.smt`: z3, for integers, reals with polynomials, and bit-vectors;
 * :mod:`.algebra`: sympy, for polynomial identities, common zeros and sums of squares;
-* :mod:`.symbolic`: sympy, for code of torch that is run on polynomials;
+* :mod:`.symbolic`: sympy, for code of torch that is run on polynomials, expressions or terms of z3;
 * :mod:`.one_hot`: polynomials in one-hot choices, for layers that run on them;
 * :mod:`.balls`: python-flint's intervals, for inequalities in one variable, sums and softmax;
 * :mod:`.exact`: python-flint's rational matrices, for ranks, null vectors and definiteness;

@@ -90,7 +90,7 @@ class Certificate:
     Attributes:
         statement: in words.
         covers: the inputs for which it was asked, in words.
-        question: what the engine got.
+        question: what the engine got; of SMT-LIB one script, in which each question states its answer as ``:status``.
         engine: name and version.
         seconds: that the engine took.
         outcome: of the question.
@@ -138,9 +138,21 @@ def certify(statement: str, covers: str, answer: Answer | Sequence[Answer], cont
     refuse_unless(len(answers) > 0, "answer must be at least one, got none")
     outcomes = {part.outcome for part in answers}
     outcome: Outcome = "proved" if outcomes == {"proved"} else "refuted" if "refuted" in outcomes else "unknown"
-    question = "\n\n".join(part.question for part in answers)
+    question = joined([part.question for part in answers])
     engines = ", ".join(dict.fromkeys(part.engine for part in answers))
     return Certificate(statement, covers, question, engines, sum(part.seconds for part in answers), outcome, control)
+
+
+def joined(questions: Sequence[str]) -> str:
+    """Several questions as one text. With SMT-LIB among them it is a script: the others are comments in it."""
+    scripts = ["(check-sat)" in question for question in questions]
+    if not any(scripts):
+        return "\n\n".join(questions)
+    parts = [
+        f"(reset)\n{question}" if script else "".join(f"; {line}\n" for line in question.splitlines())
+        for question, script in zip(questions, scripts, strict=True)
+    ]
+    return "\n".join(parts)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from jaxtyping import Num
 from torch import Tensor
 
-from attention_theory.certificates.certificate import Answer, Clock, Outcome, name_of, needs
+from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, decided, name_of, needs
 from attention_theory.validation import refuse_unless
 
 with needs("python-flint"):
@@ -90,6 +90,20 @@ def rank_at_least(numbers: Num[Tensor, "rows columns"], rank: int, words: str, p
     reduced = flint.nmod_mat(len(rows), rows.shape[1], (rows % prime).flatten().tolist(), prime)
     outcome: Outcome = "proved" if reduced.rank() >= rank else "unknown"
     return _answer(f"{words}\nrank >= {rank}, modulo {prime}", reduced, outcome, clock, None)
+
+
+def independent(numbers: Numbers, words: str) -> Answer:
+    """Whether the columns of a matrix are independent. A counterexample is a combination of them that is 0."""
+    clock, exact = Clock(), matrix(numbers)
+    point = None
+    if exact.rank() < exact.ncols():
+        point = {f"column {place}": entry for place, entry in enumerate(null_vectors(numbers)[0]) if entry}
+    return _answer(f"{words}\nindependent columns", exact, decided(point), clock, point)
+
+
+def combination(counterexample: Counterexample, columns: int) -> list[float]:
+    """The factors of all columns in a counterexample of :func:`independent`."""
+    return [float(counterexample.get(f"column {place}", 0)) for place in range(columns)]
 
 
 def positive_definite(numbers: Numbers, words: str) -> Answer:

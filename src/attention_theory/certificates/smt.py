@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_theory.certificates.certificate import Answer, Clock, Counterexample, Outcome, name_of, needs
+from attention_theory.validation import refuse_unless
 
 with needs("z3-solver"):
     import z3
@@ -24,7 +25,7 @@ def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", second
     """Whether the conclusion is true wherever all assumptions are.
 
     z3 looks for values that satisfy the assumptions and not the conclusion; if there are none it is proved. The text of
-    the question is SMT-LIB, which other solvers read: ``unsat`` is a proof.
+    the question is SMT-LIB, which other solvers read: ``unsat`` is a proof. Its ``:status`` is what z3 returned.
 
     Args:
         assumptions: formulas.
@@ -34,12 +35,31 @@ def prove(assumptions: Sequence[Term], conclusion: Term, words: str = "", second
     """
     clock, solver = Clock(), z3.Solver()
     solver.set("timeout", int(1000 * seconds))
-    solver.add(*assumptions, z3.Not(conclusion))
+    solver.add(*map(_standard, assumptions), _standard(z3.Not(conclusion)))
     question = "".join(f"; {line}\n" for line in words.splitlines()) + solver.to_smt2()
     result = solver.check()
+    question = question.replace(":status unknown", f":status {result}", 1)
     outcome: Outcome = "proved" if result == z3.unsat else "refuted" if result == z3.sat else "unknown"
     counterexample = values_of(solver.model()) if outcome == "refuted" else None
     return Answer(question, outcome, name_of("z3-solver"), clock.seconds, counterexample)
+
+
+def _standard(formula: Term) -> Term:
+    """The formula in the words of SMT-LIB, which has no powers and no sums of one part; z3 has."""
+    swaps, seen, waiting = [], set(), [formula]
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        parts = term.children()
+        waiting += parts
+        kind = term.decl().kind() if z3.is_app(term) else None
+        if kind in (z3.Z3_OP_ADD, z3.Z3_OP_MUL, z3.Z3_OP_AND, z3.Z3_OP_OR) and len(parts) == 1:
+            swaps.append((term, parts[0]))
+        if kind == z3.Z3_OP_POWER:
+            swaps.append((term, z3.Product([parts[0]] * parts[1].as_long())))
+    return _standard(z3.substitute(formula, *swaps)) if swaps else formula
 
 
 def values_of(model: Term) -> Counterexample:
@@ -62,6 +82,30 @@ def rational(number: float | Fraction) -> Term:
     """The number as z3 has it, exactly: a float is a fraction."""
     exact = Fraction(number)
     return z3.Q(exact.numerator, exact.denominator)
+
+
+def term_of(expression: Any, variables: Mapping[str, Term]) -> Term:
+    """A rational function as a term of z3. Denominators must not be 0 where it is asked about.
+
+    Raises:
+        ParameterError: another function.
+    """
+    if expression.is_Symbol:
+        return variables[expression.name]
+    if expression.is_Rational:
+        return z3.Q(int(expression.p), int(expression.q))
+    is_power = expression.is_Pow and expression.exp.is_Integer
+    refuse_unless(
+        expression.is_Add or expression.is_Mul or is_power, f"expression must be a rational function, got {expression}"
+    )
+    parts = [term_of(part, variables) for part in expression.args if not is_power]
+    if expression.is_Add:
+        return z3.Sum(parts)
+    if expression.is_Mul:
+        return z3.Product(parts)
+    base, power = term_of(expression.base, variables), int(expression.exp)
+    product = z3.Product([base] * abs(power))
+    return product if power > 0 else 1 / product
 
 
 def relu(term: Term) -> Term:

@@ -1,17 +1,19 @@
-"""Torch code run on polynomials: a layer's output as a polynomial in all that enters it, and identities of them.
+"""Torch code run on expressions: what a layer or a formula gives, in all that enters it, and identities of that.
 
-A :class:`Terms` is a tensor for the code that it is passed to; its entries are polynomials of sympy, or terms of z3.
-Entries are only moved, added and multiplied, so a result is the code's own, for all real values of the variables.
-Whatever else the code does with it is refused.
+A :class:`Terms` is a tensor for the code that it is passed to. Its entries are polynomials of sympy or terms of z3,
+which code may only move, add and multiply, so that a result is the code's own for all real values of the variables. Or
+they are expressions of sympy that stand for numbers: by :func:`trace` the code runs on both, uses more functions, and
+decides by the numbers. An operation that is not known here is refused and never guessed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from attention_theory.certificates.certificate import Answer, Clock, Counterexample, decided, name_of, needs
 from attention_theory.validation import refuse_unless
@@ -20,40 +22,56 @@ with needs("sympy"):
     import sympy
     from sympy.polys.rings import ring
 
-#: A polynomial, a term of z3, or a number.
+#: A polynomial, an expression, a term of z3, or a number.
 Entry = Any
 
 
 class Terms(Tensor):
-    """A tensor with such entries; as a tensor of floats it has a shape and no values."""
+    """A tensor with such entries.
+
+    Attributes:
+        entries: an array of them.
+        numbers: that they stand for, if they do.
+        named: what other numbers stand for that the code computes outside of tensors.
+    """
 
     entries: np.ndarray
+    numbers: Tensor | None
+    named: Mapping[float, Entry]
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
 
     @staticmethod
-    def of(entries: Any) -> "Terms":
+    def of(entries: Any, numbers: Tensor | None = None, named: Mapping[float, Entry] | None = None) -> "Terms":
         """From an array or a tensor; floats become the fractions that they are."""
-        array = np.asarray(entries, dtype=object) if not isinstance(entries, Tensor) else _entries(entries)
-        terms: Terms = Tensor._make_subclass(Terms, torch.empty(array.shape, dtype=torch.float64))
-        terms.entries = array
+        array = np.asarray(_entries(entries), dtype=object)
+        terms: Terms = Tensor._make_wrapper_subclass(Terms, array.shape, dtype=torch.float64)
+        terms.entries, terms.numbers, terms.named = array, numbers, named or {}
         return terms
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name, named = _name(func), kwargs or {}
-        if name in _ATTRIBUTES:
-            with torch._C.DisableTorchFunctionSubclass():
-                return func(*args, **named)
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
+        name, keywords = func.overloadpacket.__name__, kwargs or {}
+        terms = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Terms)]
+        traced, named = all(term.numbers is not None for term in terms), terms[0].named
+        refuse_unless(
+            name in _MOVES or name in _SUMS or (traced and (name in _FUNCTIONS or name in _DECISIONS)),
+            f"code must move, add and multiply entries only, got {name}",
+        )
+        numbers = func(*tree_map_only(Terms, lambda term: term.numbers, args), **keywords) if traced else None
+        if name in _DECISIONS:
+            return numbers
+        if name == "index_put_":
+            args[0].entries = _moved(func, args, named)
+            return args[0]
         if name in _MOVES:
-            source = args[0].entries
-            with torch._C.DisableTorchFunctionSubclass():
-                places = func(torch.arange(source.size).reshape(source.shape), *args[1:], **named)
-            taken = [
-                Terms.of(source.reshape(-1)[place.numpy()])
-                for place in ([places] if isinstance(places, Tensor) else places)
-            ]
-            return taken[0] if isinstance(places, Tensor) else tuple(taken)
-        refuse_unless(name in _SUMS, f"code must move, add and multiply entries only, got {name}")
-        return Terms.of(_SUMS[name](*[_entries(arg) for arg in args], **named))
+            moved = _moved(func, args, named)
+            given = numbers if traced else tree_map(lambda _: None, moved)
+            return tree_map(lambda entries, number: Terms.of(entries, number, named), moved, given)
+        formula = _SUMS[name] if name in _SUMS else _FUNCTIONS[name]
+        made = formula(*(_entries(arg, named) for arg in args), **keywords)
+        first, *rest = numbers if isinstance(numbers, tuple) else (numbers,)
+        result = Terms.of(made, first, named)
+        return (result, *rest) if rest else result
 
 
 def variables(**shapes: int | Sequence[int]) -> dict[str, Terms]:
@@ -62,6 +80,22 @@ def variables(**shapes: int | Sequence[int]) -> dict[str, Terms]:
     names = ["_".join(map(str, (name, *place))) for name, shape in sizes.items() for place in np.ndindex(*shape)]
     generators: Iterator[Entry] = iter(ring(names, sympy.QQ)[1:])
     return {name: Terms.of(_filled(shape, generators)) for name, shape in sizes.items()}
+
+
+def trace(
+    function: Callable[..., Tensor], inputs: Sequence[tuple[float, Entry]], named: Mapping[float, Entry] | None = None
+) -> np.ndarray:
+    """The entries of a function's value as expressions of sympy.
+
+    A formula that depends on a decision of the code holds where the decision is the same.
+
+    Args:
+        function: of scalar tensors.
+        inputs: a number for each tensor, at which the code runs, and the expression that it stands for.
+        named: what Python numbers stand for that the code computes outside of tensors, such as a logarithm.
+    """
+    tensors = [Terms.of(entry, torch.tensor(number, dtype=torch.float64), named) for number, entry in inputs]
+    return entries(function(*tensors))
 
 
 def derivative(output: Tensor, by: Tensor) -> Terms:
@@ -122,64 +156,92 @@ def _filled(shape: Sequence[int], entries: Iterator[Entry]) -> np.ndarray:
     return array
 
 
-def _entries(value: Any) -> Any:
+def _entries(value: Any, named: Mapping[float, Entry] | None = None) -> Any:
     """The entries of a tensor as an array, exactly; all else as it is, and so the members of a list."""
     if isinstance(value, Terms):
         return value.entries
     if isinstance(value, list | tuple):
-        return [_entries(member) for member in value] if any(isinstance(m, Tensor) for m in value) else value
+        return [_entries(member, named) for member in value]
     if isinstance(value, Tensor):
-        return _filled(value.shape, (_number(number) for number in value.flatten().tolist()))
-    return _number(value) if isinstance(value, float) else value
+        return _filled(value.shape, (_number(number, named or {}) for number in value.flatten().tolist()))
+    return _number(value, named or {}) if isinstance(value, float) else value
 
 
-def _number(number: float) -> Entry:
+def _number(number: float, named: Mapping[float, Entry]) -> Entry:
     exact = Fraction(number)
-    return exact.numerator if exact.denominator == 1 else sympy.QQ(exact.numerator, exact.denominator)
+    whole = exact.denominator == 1
+    return named.get(number, exact.numerator if whole else sympy.QQ(exact.numerator, exact.denominator))
 
 
-def _name(func: Any) -> str:
-    """The name of a function of torch; that of an attribute for what reads it."""
-    name = str(func.__name__)
-    return str(func.__self__.__name__) if name == "__get__" else name.strip("_")
+def _moved(func: Any, args: Any, named: Mapping[float, Entry]) -> Any:
+    """The entries that an operation gives which only moves them: it is run on their numbers in a list."""
+    pool: list[Entry] = []
+
+    def numbered(arg: Tensor) -> Tensor:
+        if not arg.is_floating_point():
+            return arg  # positions from which to take
+        entries, start = _entries(arg, named), len(pool)
+        pool.extend(entries.flat)
+        return torch.arange(start, len(pool)).reshape(entries.shape)
+
+    places = func(*tree_map_only(Tensor, numbered, args))
+    return tree_map(lambda place: _filled(place.shape, (pool[number] for number in place.flatten().tolist())), places)
 
 
-def _sum(entries: np.ndarray, dim: Any = None) -> Any:
-    return entries.sum(axis=dim)
+def _sum(entries: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return entries.sum(axis=tuple(dim) if dim else None, keepdims=keepdim)
 
 
-def _mean(entries: np.ndarray, dim: Any = None) -> Any:
-    total, count = entries.sum(axis=dim), entries.size if dim is None else entries.shape[dim]
-    return total * sympy.QQ(1, count)
+def _mean(entries: np.ndarray, dim: Any = None, keepdim: bool = False) -> Any:
+    total = _sum(entries, dim, keepdim)
+    return total * sympy.QQ(np.size(total), entries.size)
 
 
-def _einsum(equation: str, *operands: Any) -> np.ndarray:
-    arrays = operands[0] if len(operands) == 1 and isinstance(operands[0], list) else operands
-    return np.einsum(equation, *arrays)
+def _norm(x: np.ndarray, order: float = 2, dim: Any = None) -> Any:
+    refuse_unless(order == 2, f"code must take norms of order 2, got {order}")
+    return _each(sympy.sqrt)(_sum(x * x, dim))
 
 
-_ATTRIBUTES = {"shape", "ndim", "dtype", "device", "dim", "size", "numel", "len", "is_floating_point", "layout"}
+def _softmax(x: np.ndarray, axis: int, half_to_float: bool) -> np.ndarray:
+    powers = _each(sympy.exp)(x)
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def _each(function: Callable[[Entry], Entry]) -> Callable[[np.ndarray], np.ndarray]:
+    return np.vectorize(function, otypes=[object])
+
+
+#: Operations by their names in torch's ``aten``. These only move entries.
 _MOVES = {
-    "mT", "T", "transpose", "swapaxes", "movedim", "unsqueeze", "squeeze", "flatten", "unflatten", "reshape", "getitem",
-    "diagonal", "expand", "gather", "unbind", "repeat", "repeat_interleave", "contiguous",
+    "t", "transpose", "permute", "unsqueeze", "squeeze", "view", "_unsafe_view", "expand", "select", "slice", "index",
+    "gather", "unbind", "clone", "detach", "alias", "stack", "cat", "where",
+    "index_put_",
 }  # fmt: skip
 _SUMS: dict[str, Callable[..., Any]] = {
-    "add": lambda one, other: one + other,
-    "radd": lambda one, other: other + one,
-    "sub": lambda one, other: one - other,
-    "rsub": lambda one, other: other - one,
-    "mul": lambda one, other: one * other,
-    "rmul": lambda one, other: other * one,
-    "div": lambda one, other: one * sympy.QQ(1, other),
-    "truediv": lambda one, other: one * sympy.QQ(1, other),
-    "neg": lambda one: -one,
-    "matmul": lambda one, other: one @ other,
-    "rmatmul": lambda one, other: other @ one,
-    "square": lambda one: one * one,
+    "add": lambda x, y, alpha=1: x + alpha * y,
+    "sub": lambda x, y, alpha=1: x - alpha * y,
+    "rsub": lambda x, y, alpha=1: y - alpha * x,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x * (sympy.QQ(1) / y),
+    "neg": lambda x: -x,
+    "pow": lambda x, y: x * x if y == 2 else x**y,
+    **dict.fromkeys(("mm", "mv", "dot", "bmm"), lambda x, y: x @ y),
+    "new_zeros": lambda _, size, **__: np.full(size, 0, dtype=object),
     "sum": _sum,
     "mean": _mean,
     "cumsum": lambda entries, dim: entries.cumsum(axis=dim),
-    "stack": lambda members, dim=0: np.stack(members, axis=dim),
-    "cat": lambda members, dim=0: np.concatenate(members, axis=dim),
-    "einsum": _einsum,
 }
+#: Functions of expressions.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": _each(sympy.exp),
+    "log": _each(sympy.log),
+    "abs": _each(sympy.Abs),
+    "max": lambda x: sympy.Max(*x.flat),
+    "min": lambda x: sympy.Min(*x.flat),
+    "log_sigmoid_forward": _each(lambda x: -sympy.log(1 + sympy.exp(-x))),
+    "sigmoid": _each(lambda x: 1 / (1 + sympy.exp(-x))),
+    "_softmax": _softmax,
+    "linalg_vector_norm": _norm,
+}
+#: Operations whose value is a decision of the code, or a constant: they stay numbers.
+_DECISIONS = {"_local_scalar_dense", "eq", "full_like"}

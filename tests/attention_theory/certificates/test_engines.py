@@ -45,6 +45,15 @@ def test_a_question_can_be_asked_again_from_its_text() -> None:
     solver.from_string(answer.question)
     assert solver.check() == z3.unsat
     assert answer.question.startswith("; a larger number")
+    assert "(set-info :status unsat)" in answer.question
+    assert "(set-info :status sat)" in smt.prove([INTEGER > 3], INTEGER > 4).question
+
+
+def test_a_question_has_only_words_of_smt_lib() -> None:
+    """z3 writes powers, and sums and choices of one part, which other solvers do not read."""
+    answer = smt.prove([z3.Sum([INTEGER**3]) > 8, z3.Or(INTEGER > 0)], z3.Sum([z3.Product([INTEGER])]) > 2)
+    assert answer.outcome == "proved"
+    assert not any(word in answer.question for word in ("**", "(+ n)", "(* n)", "(or"))
 
 
 def test_polynomial_identities() -> None:
@@ -104,6 +113,13 @@ def test_linear_algebra_over_the_rationals() -> None:
     assert exact.positive_definite([[1, 2], [2, 1]], "").counterexample == {"number of the pivot": 2, "pivot": -3}
     with pytest.raises(ParameterError, match="numbers must be a symmetric"):
         exact.pivots([[1, 2], [3, 4]])
+
+
+def test_dependent_columns_come_with_a_combination_that_is_0() -> None:
+    assert exact.independent([[1, 0], [1, 1], [5, 5]], "").outcome == "proved"
+    answer = exact.independent([[1, 2, 3], [0, 1, 1]], "")
+    assert answer.counterexample == {"column 0": -1, "column 1": -1, "column 2": 1}
+    assert exact.combination(answer.counterexample, 3) == [-1, -1, 1]
 
 
 def test_every_member_of_a_finite_set() -> None:

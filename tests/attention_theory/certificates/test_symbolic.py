@@ -1,4 +1,5 @@
 import pytest
+import sympy
 import torch
 
 from attention_theory.certificates import symbolic
@@ -42,6 +43,24 @@ def test_moves_keep_their_entries() -> None:
     assert symbolic.equal(torch.stack([first, second]).mT, a.transpose(0, 1), "").outcome == "proved"
     assert symbolic.equal(a.flatten()[[5]], a[1, 2][None], "").outcome == "proved"
     assert symbolic.equal(a.flatten()[[5]], a[0, 2][None], "").outcome == "refuted"
+
+
+def test_entries_that_are_put_into_zeros_keep_their_places() -> None:
+    a = symbolic.variables(a=2)["a"]
+    put = a.new_zeros(2, 2)
+    put[[0, 1], [1, 0]] = a
+    assert symbolic.equal(put[0, 1] + put[1, 0], a.sum(), "").outcome == "proved"
+    assert symbolic.equal(put[0, 0] * 1, 0 * a[0], "").outcome == "proved"
+
+
+def test_a_formula_is_that_of_the_branch_that_the_code_took() -> None:
+    x, y = sympy.symbols("x y", positive=True)
+
+    def branches(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.vector_norm(torch.stack([first, second])) if first == 2 else first
+
+    assert symbolic.trace(branches, [(2.0, x), (1.0, y)]).item() == sympy.sqrt(x**2 + y**2)
+    assert symbolic.trace(branches, [(1.0, x), (1.0, y)]).item() == x
 
 
 def test_derivatives_are_those_of_the_code() -> None:

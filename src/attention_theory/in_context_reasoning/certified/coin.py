@@ -7,6 +7,7 @@ from attention_theory.certificates import Certificate, Control, balls, certify
 from attention_theory.certificates.balls import Ball
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
+from attention_theory.in_context_reasoning.finite_sample import kl_bound
 from attention_theory.validation import refuse_unless
 
 
@@ -29,25 +30,22 @@ def certify_coin_bound(alpha: Fraction) -> Certificate:
     refuse_unless(0 < alpha < Fraction(1, 2), f"alpha must be above 0 and below 1/2, got {alpha}")
     exact, least, most = balls.ball(alpha), float(alpha) / 100, float(alpha) * 0.999
 
-    def room(sign: int) -> Callable[[Ball], Ball]:
-        return lambda epsilon: 1 / (exact - epsilon) - kl_ball(exact, exact + sign * epsilon) / epsilon**2
+    def room(sign: int, far: int = 1) -> Callable[[Ball], Ball]:
+        return lambda epsilon: 1 / (exact - epsilon) - kl_ball(exact, exact + sign * far * epsilon) / epsilon**2
 
     answers = [
         balls.positive(room(sign), least, most, f"1/({alpha} - x) > KL({alpha} || {alpha} {'+-'[sign < 0]} x) / x^2")
         for sign in (1, -1)
     ]
-    half = balls.ball(Fraction(1, 2))
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        a = values["x"]
-        divergence, bound = bernoulli_kl(a, 0.5), (a - 0.5) ** 2 / 0.5
-        return f"KL({a} || 0.5) = {divergence:.4f}, above {bound:.4f}", divergence > bound
+        level, epsilon = float(alpha), values["x"]
+        divergence, bound = bernoulli_kl(level, level - 2 * epsilon), kl_bound(level, epsilon)
+        return f"KL({level} || {level - 2 * epsilon:.4g}) = {divergence:.4g}, above {bound:.4g}", divergence > bound
 
-    control = Control.of(
-        "the proof's inequality without its factor 2, at α̂ = 1/2",
-        balls.positive(lambda a: 2 * (a - half) ** 2 - kl_ball(a, half), 0.6, 0.9999, "2 (x - 1/2)^2 > KL(x || 1/2)"),
-        run,
-    )
+    words = f"1/({alpha} - x) > KL({alpha} || {alpha} - 2 x) / x^2"
+    broken = balls.positive(room(-1, far=2), least, most / 2, words)
+    control = Control.of("α̂ may be as far as 2 ε from α", broken, run)
     return certify(
         "The divergence of an estimated coin is at most ε² / (min(α, 1 - α) - ε).",
         f"α = {alpha}, every ε from {least} to {most}",

@@ -1,6 +1,6 @@
 """Certificates about the losses in closed form: Sections 3 and 4 for all scales, counts, noise levels and vocabularies.
 
-Formulas are read from :mod:`.closed_form` by :mod:`.shadow`. They are rational functions of
+Formulas are read from :mod:`.closed_form` by :func:`.symbolic.trace`. They are rational functions of
 
     X = e^{Cλ}, Y = e^{λ}, G = e^γ, m = N - 1, C, and of α̂ and β = 1 - α̂,
 
@@ -17,8 +17,8 @@ from torch import Tensor
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
 from attention_theory.certificates.algebra import Expression, sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import Term, z3
-from attention_theory.in_context_reasoning.certified.shadow import term_of, trace
+from attention_theory.certificates.smt import Term, term_of, z3
+from attention_theory.certificates.symbolic import trace
 from attention_theory.in_context_reasoning.closed_form import (
     noisy_hessian,
     noisy_loss,
@@ -75,9 +75,11 @@ def ask_tangent() -> Answer:
     return smt.prove([TERMS["u"] >= 0], slope >= 0, "the derivative of u - ln(1 + u)")
 
 
-def ask_slope(counts: bool = True) -> Answer:
-    """Whether :func:`.noisy_slope` is below 0, for counts above 0 or for all."""
-    ranges = [*(TERMS[name] > 0 for name in ("XmC" if counts else "Xm")), TERMS["G"] >= 0]
+def ask_slope(below: bool = False) -> Answer:
+    """Whether :func:`.noisy_slope` is below 0 for all counts above 0; or below 0, at the others of :data:`OTHERS`."""
+    ranges = [*(TERMS[name] > 0 for name in "XmC"), TERMS["G"] >= 0]
+    if below:
+        ranges = [TERMS["X"] > 0, TERMS["m"] == OTHERS, TERMS["C"] < 0, TERMS["G"] > 0]
     return smt.prove(ranges, term_of(sympy.cancel(_slope()), TERMS) < 0, "the slope of the noisy loss is below 0")
 
 
@@ -100,11 +102,12 @@ def certify_slope() -> Certificate:
     slope, printed = _slope(), -C * m / (X * (1 + G) + m)
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        x, count = float(values.get("X", 1)), float(values.get("C", 0))
-        slope = noisy_slope(_number(math.log(x)), math.log(float(values["G"])), _number(count), OTHERS).item()
-        return f"C = {count}: slope {slope:.3g}", not slope < 0
+        count, gamma = float(values["C"]), math.log(float(values["G"]))
+        scale = math.log(float(values["X"])) / count
+        slope = noisy_slope(_number(scale), gamma, _number(count), OTHERS).item()
+        return f"C = {count}, λ = {scale:.3g}: slope {slope:.3g}", not slope < 0
 
-    control = Control.of("C may be 0, or below", ask_slope(counts=False), run)
+    control = Control.of("C is below 0", ask_slope(below=True), run)
     return certify(
         "The noisy loss has a negative slope in λ, as in Lemma C.1.",
         "every λ, every e^γ >= 0 (and so every α from 0 to below 1), every C > 0 and every N > 1",

@@ -7,7 +7,8 @@ import torch
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
 from attention_theory.certificates.algebra import Expression, sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import term_of, z3
+from attention_theory.certificates.symbolic import trace
 from attention_theory.in_context_reasoning.certified.losses import (
     BOUND,
     OTHERS,
@@ -17,9 +18,8 @@ from attention_theory.in_context_reasoning.certified.losses import (
     ask_tangent,
     formula_of,
 )
-from attention_theory.in_context_reasoning.certified.shadow import term_of, trace
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss, noiseless_slope
-from attention_theory.in_context_reasoning.descent import descend_noiseless, normalised_step
+from attention_theory.in_context_reasoning.descent import normalised_step
 
 
 def certify_rate(most_triggers: int) -> Certificate:
@@ -27,18 +27,18 @@ def certify_rate(most_triggers: int) -> Certificate:
 
     Equal scales and laws give equal slopes, which are negative; so the scales stay equal.
     """
-    slope, first, second = sympy.symbols("slope first second", negative=True)
+    slope = sympy.Symbol("slope", negative=True)
+    first, second = sympy.symbols("first second", positive=True)
     loss = sympy.exp(noiseless_formula()) - 1
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        laws = torch.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-        path = descend_noiseless(laws, 1.0, 5, OTHERS)[-1]
-        return f"after 5 steps of length 1 λ = {path.tolist()}", bool((path / 5 - math.sqrt(0.5)).abs().max() > 1e-3)
+        slopes = -torch.tensor([float(values["first"]), float(values["second"])], dtype=torch.float64)
+        moved = normalised_step(torch.zeros_like(slopes), slopes, float(values["rate"]))
+        return f"slopes {slopes.tolist()}: the step is {moved.tolist()}", moved[0].item() != moved[1].item()
 
-    step = moves_of([first, second])
-    control = Control.of(
-        "the laws differ, and the slopes with them", algebra.identity(step[0], step[1], "the two scales"), run
-    )
+    step = moves_of([-first, -second])
+    words = "the two scales, at the slopes -first and -second"
+    control = Control.of("the slopes differ, as with laws that differ", algebra.identity(step[0], step[1], words), run)
     return certify(
         "With equal laws of the counts all scales grow by η/√|Q| a step, and L <= (N - 1) exp(-λ).",
         f"every law of C >= 1, 1 to {most_triggers} triggers, every η > 0, t and N >= 2",

@@ -8,7 +8,7 @@ import torch
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, smt
 from attention_theory.certificates.algebra import Expression, sympy
 from attention_theory.certificates.certificate import Counterexample
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import term_of, z3
 from attention_theory.in_context_reasoning.certified.losses import (
     BOUND,
     GAMMA,
@@ -27,7 +27,6 @@ from attention_theory.in_context_reasoning.certified.losses import (
     noisy_loss_formula,
 )
 from attention_theory.in_context_reasoning.certified.noiseless import ask_step
-from attention_theory.in_context_reasoning.certified.shadow import term_of
 from attention_theory.in_context_reasoning.closed_form import (
     bayes_risk,
     noisy_loss,
@@ -102,12 +101,14 @@ def certify_known_noise() -> Certificate:
     slope = sympy.Symbol("slope", negative=True)
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        rate, level = 0.1, float(values["estimate"])
+        rate, level, reached = 0.1, float(values["estimate"]), math.log(float(values["X"]))
         steps = math.ceil(math.log(float(values["Y"])) / rate)
-        scale = descend_noisy(torch.ones(1, dtype=torch.float64), level, rate, steps, OTHERS, normalised=False)[-1]
-        loss = noisy_loss(scale, odds(level), torch.ones((), dtype=torch.float64), level, OTHERS).item()
-        excess, bound = loss - bayes_risk(level), OTHERS * math.exp(-rate * steps)
-        return f"after {steps} plain steps the excess is {excess:.3g}, above {bound:.3g}", excess > bound
+        plain = descend_noisy(torch.ones(1, dtype=torch.float64), level, rate, steps, OTHERS, normalised=False)[-1]
+        words, above = _excess_at(values, lambda _: (reached, 1.0))
+        return (
+            f"λ = {reached:.3g}, {words}; {steps} plain steps reach {plain:.3g}",
+            above and plain.item() < rate * steps,
+        )
 
     broken = "plain steps, which fall behind: λ may be below η t"
     control = Control.of(broken, ask_excess_without(broken, [TERMS["X"] >= 1]), run)
@@ -144,21 +145,28 @@ def certify_unseen_noisy() -> Certificate:
         at, scale = float(values["estimate"]), math.log(float(values["Y"]))
         one = torch.ones((), dtype=torch.float64)
         chance = probabilities(scale * one, odds(at), one, OTHERS)[0].item()
-        away, square = abs(chance - (1 - at)), (OTHERS * math.exp(-scale)) ** 2
+        away, square = abs(chance - (1 - at)), float(values["K"]) * (OTHERS * math.exp(-scale)) ** 2
         return f"α̂ = α = {at:.3g}: off by {away:.3g}, above {square:.3g}", away > square
 
-    square = term_of(BOUND**2, TERMS)
-    squared = [*ranges, hat == level, TERMS["X"] == TERMS["Y"], TERMS["m"] == OTHERS, off == term_of(share, TERMS)]
+    K, first_order = z3.Real("K"), term_of(BOUND, TERMS)
+    squared = [*ranges, hat == level, TERMS["X"] == TERMS["Y"], off == term_of(share, TERMS)]
+    within_square = far[0] <= K * first_order * first_order
+    late = [K > 0, TERMS["Y"] >= TERMS["m"], TERMS["Y"] * TERMS["beta"] * TERMS["beta"] > 2 * K * TERMS["m"]]
     control = Control.of(
-        "the paper's order, ((N - 1) exp(-η t))², for the last term", smt.prove(squared, far[0] <= square), run
+        "the paper's order, K ((N - 1) exp(-η t))², for the last term, with a K from 1000 on",
+        smt.prove([*squared, K >= 1000, TERMS["m"] == OTHERS], within_square),
+        run,
     )
     return certify(
-        "The probabilities of an unseen output and of τ are off by at most |α̂ - α| + (N - 1) exp(-η t).",
-        "every α and α̂ in (0, 1), every C >= 1, η t >= 0 and N >= 2",
+        "The probabilities of an unseen output and of τ are off by at most |α̂ - α| + (N - 1) exp(-η t). No K makes it "
+        "|α̂ - α| + K ((N - 1) exp(-η t))², the paper's order: at α̂ = α and C = 1 the first is off by more once "
+        "exp(η t) is above N - 1 and 2 K (N - 1)/(1 - α)².",
+        "every α and α̂ in (0, 1), every C >= 1, η t >= 0 and N >= 2; every K > 0",
         [
             *pieces,
             smt.prove(ranges, term_of(share, TERMS) <= term_of(BOUND, TERMS), "(N - 1)(1 - α̂)/X <= (N - 1)/Y"),
             *(smt.prove([*coins, off >= 0, off <= bound], part <= z3.Abs(hat - level) + bound) for part in far),
+            smt.prove([*squared, *late], z3.Not(within_square), "the order of the paper fails with each constant K"),
         ],
         control,
     )

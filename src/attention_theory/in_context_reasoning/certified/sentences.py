@@ -16,7 +16,7 @@ from attention_theory.certificates import Answer, Certificate, Control, algebra,
 from attention_theory.certificates.algebra import sympy
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import term_of, z3
 from attention_theory.in_context_reasoning.certified.enumeration import (
     LINEAR,
     NOISE_AFTER_TRIGGER,
@@ -29,7 +29,6 @@ from attention_theory.in_context_reasoning.certified.enumeration import (
 from attention_theory.in_context_reasoning.certified.losses import OTHERS, RANGES, TERMS, X, m
 from attention_theory.in_context_reasoning.certified.noiseless import noiseless_formula
 from attention_theory.in_context_reasoning.certified.noisy import ask_excess
-from attention_theory.in_context_reasoning.certified.shadow import term_of
 from attention_theory.in_context_reasoning.closed_form import noiseless_loss
 from attention_theory.in_context_reasoning.descent import descend_noiseless
 from attention_theory.in_context_reasoning.embedding import Embedding, random_units
@@ -121,7 +120,7 @@ def certify_unseen(task: Task) -> Certificate:
 
     control = Control.of(
         "the paper's η t for λ, where four triggers have λ = η t/2 and so η t = 2 λ",
-        smt.prove([*RANGES, others == OTHERS, y > 1], probability >= 1 / (1 + others / (y * y))),
+        smt.prove([*RANGES, others == OTHERS, y > 1, TERMS["X"] == y], probability >= 1 / (1 + others / (y * y))),
         run,
     )
     return certify(

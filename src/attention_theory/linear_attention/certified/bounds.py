@@ -77,15 +77,15 @@ def certify_rounding() -> Certificate:
     the squares of all others are ``rest``.
     """
     threshold = smt.rational(inspect.signature(round_token).parameters["threshold"].default)
-    true, other, rest = z3.Reals("true other rest")  # the errors
-    norm = true * true + other * other + rest
+    own, other, rest = z3.Reals("own other rest")  # the errors
+    norm = own * own + other * other + rest
 
     def ask(limit: float, conclusion: Any, words: str) -> Answer:
         return smt.prove([rest >= 0, norm < smt.rational(limit)], conclusion, words)
 
-    letter = 1 + true > other
+    letter = 1 + own > other
     answers = [
-        ask(0.25, z3.And(letter, 1 + true >= threshold), "a letter and an error below 1/4: its entry is the largest"),
+        ask(0.25, z3.And(letter, 1 + own >= threshold), "a letter and an error below 1/4: its entry is the largest"),
         ask(0.25, other < threshold, "no letter and an error below 1/4: no entry reaches the threshold"),
         ask(0.5, letter, "a letter and an error below 1/2: its entry is the largest"),
     ]

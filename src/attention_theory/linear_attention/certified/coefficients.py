@@ -1,5 +1,6 @@
 """Which models are one function: exact ranks of the features, and of the map from head matrices to coefficients."""
 
+from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement, product
 from math import comb
 
@@ -7,7 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.certificates import Answer, Certificate, Control, certify, exact
+from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exact, symbolic
+from attention_theory.certificates.algebra import sympy
+from attention_theory.certificates.certificate import Counterexample
+from attention_theory.certificates.symbolic import trace
 from attention_theory.linear_attention.learning.levenberg_marquardt import fit_many
 from attention_theory.linear_attention.learning.quadratic import Quadratic
 from attention_theory.linear_attention.model.features import certificate_features, cubic_features, pairs, psi
@@ -53,8 +57,7 @@ def certify_features(width: int) -> Certificate:
         ParameterError: a width below 2.
     """
     require(width=(width, 2, None))
-    inputs, count = whole_inputs(width, 2), comb(width, 2) * width + width * width
-    single = whole_inputs(width, 1)
+    inputs, single = whole_inputs(width, 2), whole_inputs(width, 1)
     j, k = pairs(width)
     selected = cubic_features(inputs).unflatten(-1, (width, width))[:, j, k].flatten(1)
     answers = [
@@ -67,8 +70,8 @@ def certify_features(width: int) -> Certificate:
         answers,
         Control.of(
             "inputs of one token",
-            exact.rank_is(certificate_features(single), count, "the features at inputs of one token:"),
-            lambda _: _same_on(single, inputs, width),
+            exact.independent(certificate_features(single), "the features at inputs of one token:"),
+            lambda values: _same_on(single, inputs, exact.combination(values, psi(width))),
         ),
     )
 
@@ -88,23 +91,23 @@ def certify_distance(width: int) -> Certificate:
     matrices, inputs = _unit_matrices(width), whole_inputs(width, 2)
     blocks = matrices.unflatten(-1, (width, width)).unflatten(-3, (width, width))
     antisymmetric = (blocks - blocks.transpose(-3, -2)).flatten(-2).flatten(-3, -2)
-    words = "the coefficients of all unit matrices"
     answers = [
+        _ask_distance(width),
         ask_coefficients(width),
         exact.rank_is(antisymmetric.flatten(1), width**4 - width * psi(width), "antisymmetric in j and k:"),
         exact.rank_is(coefficients(antisymmetric).flatten(1), 0, "the coefficients of these:"),
         ask_features(width),
     ]
-    every = cubic_features(inputs).flatten(1)
+    words = "the features of Eq. 4, which head matrices multiply, at inputs of two tokens:"
     return certify(
-        "The coefficients of two models are equal if and only if their head matrices differ by a part antisymmetric "
-        "in j and k, and if and only if they are one function.",
-        f"d = {width}, models of any number of heads",
+        "The distance is the norm of the difference of the coefficients. These are equal if and only if the head "
+        "matrices differ by a part antisymmetric in j and k, and if and only if the models are one function.",
+        f"d = {width}, models of any number of heads; the formula of the distance for models of one head",
         answers,
         Control.of(
             "the head matrices in place of the coefficients",
-            exact.rank_is(every, every.shape[1], f"{words}: all d³ features are independent:"),
-            lambda _: _twin(antisymmetric[1 + width], inputs),
+            exact.independent(cubic_features(inputs).flatten(1), words),
+            lambda values: _twin(exact.combination(values, width**3), inputs),
         ),
     )
 
@@ -119,22 +122,24 @@ def certify_many_heads(width: int) -> Certificate:
         ParameterError: a width below 2.
     """
     require(width=(width, 2, None))
-    units = torch.eye(width * psi(width), dtype=torch.float64).unflatten(1, (width, psi(width)))
+    row = symbolic.variables(p=(width, psi(width)))["p"]
     answers = [
-        ask_coefficients(width),
-        exact.rank_is(
-            (coefficients(lift(units, width)) - units).flatten(1), 0, "the lift gives the coefficients back:"
-        ),
+        symbolic.equal(coefficients(lift(row, width)), row, "the lift gives the coefficients back"),
         exact.positive_definite(_moment(width), "the second moment at some inputs of two tokens:"),
     ]
     words = "one head, d = 2: derivatives of its coefficients by V and Q at some V and Q:"
-    broken = exact.rank_is(tangents(_unlike(2)), 2 * psi(2), words)
+    head = _unlike(2)
+    broken = exact.independent(tangents(head), words)
     return certify(
         "Every table of coefficients is that of a d² by d² matrix, so of d² heads, and where the second moment is "
         "positive definite least squares has one solution. All minimisers of d² heads or more are this function.",
         f"d = {width}, all labels",
         answers,
-        Control.of("one head in place of d², at d = 2", broken, lambda _: unreached(2)),
+        Control.of(
+            "one head in place of d², at d = 2",
+            broken,
+            lambda values: unreached(head, exact.combination(values, 2 * psi(2))),
+        ),
     )
 
 
@@ -150,24 +155,35 @@ def certify_least_norm(width: int) -> Certificate:
         ParameterError: a width below 2.
     """
     require(width=(width, 2, None))
-    matrices = _unit_matrices(width)
-    units = torch.eye(width * psi(width), dtype=torch.float64).unflatten(1, (width, psi(width)))
-
-    def ask(lifted: Tensor, words: str) -> Answer:
-        rest = matrices - torch.einsum("mp,pab->mab", coefficients(matrices).flatten(1), lifted)
-        return exact.rank_is(lifted.flatten(1) @ rest.flatten(1).mT, 0, words)
-
-    lifted = lift(units, width)
+    shapes = {"p": (width, psi(width)), "W": (width**2, width**2)}
+    row, matrix = symbolic.variables(**shapes).values()
     sides = _one_sided(width)
+
+    def one_sided(row: Tensor) -> Tensor:
+        return torch.einsum("p,pab->ab", row.flatten(), sides)
+
+    def ask(lifted: Callable[[Tensor], Tensor], words: str) -> Answer:
+        product = (lifted(row) * (matrix - lifted(coefficients(matrix)))).sum()
+        return symbolic.equal(product, torch.zeros((), dtype=torch.float64), words)
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        p = symbolic.at(values, **shapes)["p"]
+        placed, lifted = one_sided(p), lift(p, width)
+        same, norms = torch.equal(coefficients(placed), coefficients(lifted)), (placed.norm(), lifted.norm())
+        return f"the same coefficients at norm {norms[0]:.3g}, the lift has {norms[1]:.3g}", same and norms[0] > norms[
+            1
+        ]
+
     return certify(
         "The lift of a function's coefficients is orthogonal to all matrices of coefficients 0. So every other matrix "
         "of the same function has a larger norm.",
-        f"d = {width}, all matrices W",
-        ask(lifted, "all lifts times what is left of all unit matrices without their own lift:"),
+        f"d = {width}, all coefficients and matrices W",
+        [
+            symbolic.equal(coefficients(lift(row, width)), row, "the lift gives the coefficients back"),
+            ask(lambda p: lift(p, width), "a lift times what is left of a matrix without the lift of its coefficients"),
+        ],
         Control.of(
-            "a coefficient is put in one place, not in halves",
-            ask(sides, "the same with coefficients in one place:"),
-            lambda _: _larger(sides[0], lifted[0]),
+            "a coefficient is put in one place, not in halves", ask(one_sided, "coefficients in one place"), run
         ),
     )
 
@@ -200,8 +216,8 @@ def certify_other_model(width: int) -> Certificate:
         answers,
         Control.of(
             "inputs of one token",
-            exact.rank_is(Quadratic.features(single), width**2, "the features of this model at inputs of one token:"),
-            lambda _: _quadratic_twins(width),
+            exact.independent(Quadratic.features(single), "the features of this model at inputs of one token:"),
+            lambda values: _hidden_quadratic(exact.combination(values, width**2), width),
         ),
     )
 
@@ -231,13 +247,14 @@ def tangents(heads: Heads) -> Float[Tensor, "parameters coefficients"]:
     return torch.cat([*by_values, *by_queries]).flatten(1)
 
 
-def unreached(width: int) -> tuple[str, bool]:
-    """The least loss that one head reaches, from some starts, on labels of a model of more heads."""
-    inputs = whole_inputs(width, 2)
-    starts = random_heads(1, width, seed=1, models=(6,))
-    labels = mhla(random_heads(width**2, width, seed=0), inputs)
+def unreached(head: Heads, step: Sequence[float]) -> tuple[str, bool]:
+    """The least loss that one head of width 2 reaches, from some starts, on labels a step away from one head's."""
+    inputs, starts = whole_inputs(2, 2), random_heads(1, 2, seed=1, models=(6,))
+    start = coefficients(head)
+    row = start + torch.tensor(step, dtype=torch.float64).view_as(start)
+    labels = mhla(heads_from_matrix(lift(row, 2)), inputs)
     loss = fit_many(certificate_features(inputs), labels, starts, steps=60).losses.min().item()
-    return f"one head on labels of {width**2}: least loss {loss:.2g}", loss > 1e-3
+    return f"one head on labels of coefficients {row.tolist()}: least loss {loss:.2g}", loss > 1e-3
 
 
 def _unit_matrices(width: int) -> Float[Tensor, "matrices out_width width_squared"]:
@@ -249,18 +266,40 @@ def _moment(width: int) -> Float[Tensor, "psi psi"]:
     return features.mT @ features
 
 
-def _same_on(single: Tensor, others: Tensor, width: int) -> tuple[str, bool]:
+def _ask_distance(width: int) -> Answer:
+    """Whether the square of :func:`.distance` is that of the differences of the coefficients, for one head each."""
+    names = sympy.symbols(f"v_1:{width**2 + 1} q_1:{width**2 + 1} x_1:{width**2 + 1} y_1:{width**2 + 1}", real=True)
+    inputs = [(float(number), name) for number, name in enumerate(names)]
+
+    def models(entries: Sequence[Tensor]) -> tuple[Heads, Heads]:
+        values, queries, *others = torch.stack(list(entries)).unflatten(0, (4, 1, width, width)).unbind()
+        return Heads(values, queries), Heads(*others)
+
+    def difference(*entries: Tensor) -> Tensor:
+        first, second = models(entries)
+        return coefficients(first) - coefficients(second)
+
+    def norm(*entries: Tensor) -> Tensor:
+        first, second = models(entries)
+        return distance(first, second)
+
+    (root,) = trace(norm, inputs).flat
+    squares = sum(entry**2 for entry in trace(difference, inputs).flat)
+    return algebra.identity(root**2, squares, "the distance squared, of the entries of V and Q of two models")
+
+
+def _same_on(single: Tensor, others: Tensor, unseen: list[float]) -> tuple[str, bool]:
     """Coefficients that inputs of one token do not show, as heads."""
-    unseen = torch.tensor(exact.null_vectors(certificate_features(single))[:1], dtype=torch.float64)
-    heads = heads_from_matrix(lift(unseen, width))
+    heads = heads_from_matrix(lift(torch.tensor([unseen], dtype=torch.float64), single.shape[-1]))
     hidden, seen = (mhla(heads, inputs).abs().max().item() for inputs in (single, others))
     return f"heads with outputs up to {hidden:.1g} on one token and up to {seen:.2g} on two", seen > 0.5 > 1e-9 > hidden
 
 
-def _twin(change: Tensor, inputs: Tensor) -> tuple[str, bool]:
-    """A model and its twin: one function, two matrices."""
+def _twin(block: list[float], inputs: Tensor) -> tuple[str, bool]:
+    """A model and its twin: one function, two matrices, which differ in the block of the first output."""
     width = inputs.shape[-1]
-    model = random_heads(1, width, seed=0)
+    model, change = random_heads(1, width, seed=0), torch.zeros(width**2, width**2, dtype=torch.float64)
+    change[:width] = torch.tensor(block).view(width, width**2)
     twin = heads_from_matrix(head_matrix(model) + change)
     apart = (head_matrix(twin) - head_matrix(model)).norm().item()
     gap = (mhla(twin, inputs) - mhla(model, inputs)).abs().max().item()
@@ -285,16 +324,9 @@ def _one_sided(width: int) -> Float[Tensor, "coefficients out_width width_square
     return blocks.flatten(-2).flatten(-3, -2).flatten(0, 2)
 
 
-def _larger(matrix: Tensor, lifted: Tensor) -> tuple[str, bool]:
-    same = torch.equal(coefficients(matrix), coefficients(lifted))
-    norms = matrix.norm().item(), lifted.norm().item()
-    return f"the same coefficients at norm {norms[0]:.3g}, the lift has {norms[1]:.3g}", same and norms[0] > norms[1]
-
-
-def _quadratic_twins(width: int) -> tuple[str, bool]:
-    """Two terms that cancel on one token: the first and second entry exchange their parts."""
-    unit = torch.eye(width, dtype=torch.float64)
-    outputs = torch.stack([unit[0], -unit[0]])
-    model = Quadratic(outputs, unit[[0, 1]], unit[[1, 0]])
+def _hidden_quadratic(row: list[float], width: int) -> tuple[str, bool]:
+    """A model of these coefficients, which is 0 on one token and not on two."""
+    unit, p = torch.eye(width, dtype=torch.float64), torch.tensor(row, dtype=torch.float64)
+    model = Quadratic(p[:, None] * unit[0], unit.repeat_interleave(width, dim=0), unit.repeat(width, 1))
     hidden, seen = (model(whole_inputs(width, tokens)).abs().max().item() for tokens in (1, 2))
     return f"a model that is {hidden:g} on one token and up to {seen:g} on two", hidden == 0 and seen > 0

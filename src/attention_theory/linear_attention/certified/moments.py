@@ -95,8 +95,8 @@ def certify_noise(width: int, tokens: int) -> Certificate:
         replace(answer, seconds=clock.seconds),
         Control.of(
             "the squares are equal, t = -1",
-            exact.rank_is(certificate_features(signs), psi(width), "the features at all inputs of 1 and -1:"),
-            lambda _: _unseen_by_signs(signs, width),
+            exact.independent(certificate_features(signs), "the features at all inputs of 1 and -1:"),
+            lambda values: _unseen_by_signs(signs, exact.combination(values, psi(width))),
         ),
     )
 
@@ -197,10 +197,10 @@ def _without_ends(polynomial: Any) -> tuple[list[int], Any]:
     return powers, polynomial
 
 
-def _unseen_by_signs(signs: Tensor, width: int) -> tuple[str, bool]:
-    """Heads that return 0 on all inputs of signs."""
-    null = torch.tensor(exact.null_vectors(certificate_features(signs))[:1], dtype=torch.float64)
-    heads = heads_from_matrix(lift(null, width))
+def _unseen_by_signs(signs: Tensor, unseen: list[float]) -> tuple[str, bool]:
+    """Heads of coefficients that inputs of signs do not show."""
+    width = signs.shape[-1]
+    heads = heads_from_matrix(lift(torch.tensor([unseen], dtype=torch.float64), width))
     hidden, seen = (
         mhla(heads, inputs).abs().max().item() for inputs in (signs, _two_valued(0.5, width, signs.shape[1]))
     )

@@ -47,8 +47,8 @@ def certify_identified(width: int) -> Certificate:
         exact.positive_definite(features.mT @ features, "N times the second moment of the features:"),
         Control.of(
             "one input fewer",
-            exact.rank_is(certificate_features(few), psi(width), "the features of all inputs but one:"),
-            lambda _: _two_minimisers(few, inputs[-1:], width),
+            exact.independent(certificate_features(few), "the features of all inputs but one:"),
+            lambda values: _two_minimisers(few, inputs[-1:], exact.combination(values, psi(width))),
         ),
     )
 
@@ -92,8 +92,8 @@ def certify_not_necessary(samples: int = 5) -> Certificate:
         answers,
         Control.of(
             "models of d² = 4 heads",
-            exact.rank_is(features, psi(2), "the features determine all coefficients:"),
-            lambda _: _two_minimisers(inputs, _whole(1, 2, 2, seed=4), 2, teacher),
+            exact.independent(features, "the features determine all coefficients:"),
+            lambda values: _two_minimisers(inputs, _whole(1, 2, 2, seed=4), exact.combination(values, psi(2)), teacher),
         ),
     )
 
@@ -119,13 +119,16 @@ def certify_design(width: int) -> Certificate:
     features = certificate_features(every)
     moment = features.mT @ features - least_eigenvalue_bound(width) * len(every) * torch.eye(psi(width))
     answers.append(exact.positive_definite(moment, "N times the second moment less η:"))
-    few = design(width, 0)[1:]
-    broken = exact.rank_is(_of_last(few, 0), width * (width + 1) // 2, "the features of last token 0, an input fewer:")
+    broken = exact.independent(certificate_features(every[1:]), "the features of all inputs but one:")
     return certify(
         "The coefficients of any model are sums and differences of its outputs, and λ_min of these data is above η.",
         f"d = {width}, all models and labels",
         answers,
-        Control.of("one input fewer", broken, lambda _: _two_minimisers(every[1:], every[:1], width)),
+        Control.of(
+            "one input fewer",
+            broken,
+            lambda values: _two_minimisers(every[1:], every[:1], exact.combination(values, psi(width))),
+        ),
     )
 
 
@@ -224,15 +227,15 @@ def certify_copies(count: int = 4) -> Certificate:
     prompts, fewer = _copied_prompts(count), _copied_prompts(3)
     width, small = prompts.shape[-1], fewer.shape[-1]
     whole = torch.arange(1.0, 4 * small + 1, dtype=torch.float64).remainder(5).view(1, 4, small)
-    broken = exact.rank_is(certificate_features(fewer), psi(small), "the features of the prompts in three copies:")
+    teacher = dense(copies(automaton_head(1), 2, 3), small)
     return certify(
         f"The features of the prompts in {count} copies have full rank, so that no other layer has these outputs.",
         f"the automaton with one state, width {width}, {len(prompts)} prompts",
         exact.rank_at_least(certificate_features(prompts), psi(width), f"the features of prompts in {count} copies:"),
         Control.of(
             "three copies",
-            broken,
-            lambda _: _two_minimisers(fewer, whole, small, dense(copies(automaton_head(1), 2, 3), small)),
+            exact.independent(certificate_features(fewer), "the features of the prompts in three copies:"),
+            lambda values: _two_minimisers(fewer, whole, exact.combination(values, psi(small)), teacher),
         ),
     )
 
@@ -275,10 +278,13 @@ def _equations(values: Sequence[Any], queries: Sequence[Any], features: Tensor, 
     ]
 
 
-def _two_minimisers(inputs: Tensor, other: Tensor, width: int, teacher: Heads | None = None) -> tuple[str, bool]:
-    """A model and another one with the same outputs on the inputs: a null vector of the features is added to p."""
+def _two_minimisers(
+    inputs: Tensor, other: Tensor, unseen: list[float], teacher: Heads | None = None
+) -> tuple[str, bool]:
+    """A model and another one with the same outputs on the inputs: coefficients that they do not show are added."""
+    width = inputs.shape[-1]
     model = random_heads(1, width, seed=0) if teacher is None else teacher
-    null = torch.tensor(exact.null_vectors(certificate_features(inputs))[0], dtype=torch.float64)
+    null = torch.tensor(unseen, dtype=torch.float64)
     changed = coefficients(model) + null / null.abs().max()
     twin = heads_from_matrix(lift(changed, width))
     gap, elsewhere = ((mhla(twin, z) - mhla(model, z)).abs().max().item() for z in (inputs, other))

@@ -38,22 +38,28 @@ def certify_integer_flag() -> Certificate:
 def certify_bits_flag(most: int = 48) -> Certificate:
     """Eq. (4): the flag is 1 for a number in two's complement that is at most 0, for numbers of every length.
 
-    The units depend on the last bit, on the sum of all bits and on N alone, in the same way for every N: this is read
-    from the layers of lengths 2 to ``most``.
+    As printed it is wrong for each of them. The units depend on the last bit, on the sum of all bits and on N alone, in
+    the same way for every N: this is read from the layers of lengths 1 to ``most``.
 
     Raises:
         ParameterError: units that are not those of one family.
     """
     return certify(
-        "The units of eq. (4) with 1 - N give 1 for a number in two's complement that is at most 0, and else 0.",
-        f"all numbers of every length N from 2 on; the family of units is read from the layers of 2 to {most} bits",
-        ask_bits_flag("correct", most),
+        "The units of eq. (4) with 1 - N give 1 for a number in two's complement that is at most 0, and else 0. Those "
+        "with 1 + N give another flag for every number.",
+        f"all numbers of every length N >= 1; the family of units is read from the layers of 1 to {most} bits",
+        [ask_bits_flag("correct", most), ask_bits_flag("printed", most, wrong=True)],
         Control.of("1 + N in place of 1 - N", ask_bits_flag("printed", 8), _run_printed_flag),
     )
 
 
-def ask_bits_flag(form: Form, most: int) -> Answer:
+def ask_bits_flag(form: Form, most: int, wrong: bool = False) -> Answer:
     """Whether the flag is right, with the length, the number of bits that are +1 and the last bit as variables.
+
+    Args:
+        form: of the constant.
+        most: the longest layer that is read.
+        wrong: whether the flag is wrong for every number instead.
 
     Raises:
         ParameterError: units that are not those of one family.
@@ -64,15 +70,16 @@ def ask_bits_flag(form: Form, most: int) -> Answer:
     negative = smt.relu(2 * last - 1)
     zero = smt.relu(-total + smt.rational(constant) + smt.rational(slope) * length)
     at_most_zero = z3.Or(last == 1, ups + last == 0)
-    ranges = [length >= 2, ups >= 0, ups < length, smt.among(last, (0, 1))]
+    ranges = [length >= 1, ups >= 0, ups < length, smt.among(last, (0, 1))]
     question = "the flag of N bits, ups of them +1 before the last; at most 0 is the last +1, or none"
-    return smt.prove(ranges, negative + zero == z3.If(at_most_zero, 1, 0), question)
+    is_right = negative + zero == z3.If(at_most_zero, 1, 0)
+    return smt.prove(ranges, z3.Not(is_right) if wrong else is_right, f"{question}; {form}, wrong: {wrong}")
 
 
 def _family(form: Form, most: int) -> tuple[Fraction, Fraction]:
     """The constant of the unit that finds zero, as ``constant + slope N``; all else in the units is checked."""
     constants = {}
-    for length in range(2, most + 1):
+    for length in range(1, most + 1):
         built = _flag_layer(length, form).dense
         bits, flag, indicator = slice(0, length), length, length + 1
         wanted = torch.zeros_like(built.w1)
@@ -86,8 +93,8 @@ def _family(form: Form, most: int) -> tuple[Fraction, Fraction]:
             f"layer must take the last bit and the sum of all bits, got other weights for {length} bits",
         )
         constants[length] = Fraction(built.w1[1, indicator].item())
-    slope = constants[3] - constants[2]
-    base = constants[2] - 2 * slope
+    slope = constants[2] - constants[1]
+    base = constants[1] - slope
     refuse_unless(
         all(constant == base + slope * length for length, constant in constants.items()),
         f"layer must have constants in proportion to N, got {constants}",

@@ -5,7 +5,6 @@ memory cell and one more instruction, which stand for all others. Their addresse
 words of bits that may have any value. So the number of columns is not fixed.
 """
 
-import hashlib
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, certify
-from attention_theory.certificates.certificate import Clock, Counterexample, name_of
+from attention_theory.certificates.certificate import Clock, Counterexample, joined, name_of
 from attention_theory.certificates.smt import Term, prove, z3
 from attention_theory.looped_transformers.certified.columns import (
     Column,
@@ -225,11 +224,9 @@ def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True, watched
 
 
 def together(answers: Sequence[Answer]) -> Answer:
-    """Many proved answers as one, whose question is the longest of theirs and fixes all of them."""
-    longest = max(answers, key=lambda answer: len(answer.question))
-    digest = hashlib.sha256("\n".join(answer.question for answer in answers).encode()).hexdigest()
-    question = f"; {len(answers)} questions, SHA-256 {digest}, of which the longest is\n{longest.question}"
+    """Many proved answers as one, with all their questions."""
     engines = ", ".join(dict.fromkeys(answer.engine for answer in answers))
+    question = joined([answer.question for answer in answers])
     return Answer(question, "proved", engines, sum(answer.seconds for answer in answers))
 
 

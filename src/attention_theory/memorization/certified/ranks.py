@@ -1,17 +1,18 @@
 """Upper bounds on the rank of the feature matrix for all keys and queries (Propositions 2 and 5, Appendix I.1)."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import sympy
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attention_theory.certificates import Answer, Certificate, Control, algebra, certify, exact, exhaust, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
-from attention_theory.certificates.smt import z3
-from attention_theory.memorization.attention import Examples, features, random_heads
+from attention_theory.certificates.smt import Term, z3
+from attention_theory.memorization.attention import Examples, Heads, features, random_heads
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.general_position import (
     capacity_in_general_position,
@@ -41,11 +42,19 @@ def certify_rank_bound(heads: int, tokens: int) -> Certificate:
     sums = [sum(weights[head, :]) - 1 for head in range(heads)]
     answers = [algebra.follows(sums, product, list(weights)) for product in products]
     answers.append(exact.rank_is(differences, heads - 1, "the differences of blocks, whose columns are independent:"))
-    control = Control.of(
-        "the weights of a head need not sum to 1",
-        algebra.identity(products[0], 0),
-        lambda values: _unnormalised_rank(heads, tokens),
-    )
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        wanted = torch.tensor([[float(values.get(str(weight), 0)) / 4 for weight in row] for row in weights.tolist()])
+        one = Examples(torch.eye(tokens, dtype=torch.float64)[None], torch.ones(1, tokens, dtype=torch.float64))
+        theta = features_of_unnormalised_weights(_heads_with(wanted.double().atanh(), one), one)
+        apart = (theta @ differences)[0, 0].item()
+        bound, width = heads * (tokens - 1) + 1, tokens + heads
+        free = sample_examples(heads * width, tokens, width)
+        rank = int(numerical_rank(features_of_unnormalised_weights(random_heads(heads, width, width, 0), free)))
+        words = f"a quarter of these as tanh of logits: a row of Theta and the null vector have the product {apart:g}"
+        return f"{words}; Z of random ones has rank {rank}, above {bound}", abs(apart) > 0.1 and rank > bound
+
+    control = Control.of("the weights of a head need not sum to 1", algebra.identity(products[0], 0), run)
     return certify(
         f"Theta has rank at most H (n - 1) + 1 = {heads * (tokens - 1) + 1} for all heads and examples, and so has Z "
         "where all examples share one context.",
@@ -55,14 +64,16 @@ def certify_rank_bound(heads: int, tokens: int) -> Certificate:
     )
 
 
-def _unnormalised_rank(heads: int, tokens: int) -> tuple[str, bool]:
-    """The rank of Z with tanh in place of softmax, of which the statement would be false."""
-    bound, width = heads * (tokens - 1) + 1, tokens + heads
-    examples = sample_examples(heads * width, tokens, width)
-    rank = int(
-        torch.linalg.matrix_rank(features_of_unnormalised_weights(random_heads(heads, width, width, 0), examples))
-    )
-    return f"Z of weights that do not sum to 1 has rank {rank}, above {bound}", rank > bound
+def _heads_with(logits: Float[Tensor, "heads tokens"], one: Examples) -> Heads:
+    """Heads that have these logits at an example whose tokens are independent."""
+    context, query = one.contexts[0], one.queries[0]
+    carried = torch.linalg.pinv(context) @ logits.mT
+    queries = torch.einsum("d,kh->hdk", query / query.square().sum(), carried)
+    return Heads(torch.eye(one.width, dtype=torch.float64).expand_as(queries), queries)
+
+
+def _weights_of(values: Counterexample, names: Sequence[str], tokens: int) -> Float[Tensor, "heads tokens"]:
+    return torch.tensor([[float(values[f"{name}__{token}"]) for token in range(tokens)] for name in names]).double()
 
 
 def certify_token_sums(heads: int, tokens: int, width: int) -> Certificate:
@@ -80,30 +91,30 @@ def certify_token_sums(heads: int, tokens: int, width: int) -> Certificate:
     row, sums, variables = _row_of_features(heads, tokens, width)
     answers = [algebra.follows(sums, product, variables) for product in row * columns]
     C = variables[-1]
-    last = {
-        variables[(head + 1) * tokens - 1]: variables[(head + 1) * tokens - 1] - sums[head] for head in range(heads)
-    }
-    free = (row * columns)[0].subs(last)  # weights that sum to 1, and any tokens
     blocks = [sum(row[head * width : (head + 1) * width]) for head in range(heads)]
     answers += [algebra.follows([*sums, C], block, variables) for block in blocks]
     answers.append(exact.rank_is(differences, heads - 1, "the differences of blocks, whose columns are independent:"))
 
+    free = sample_examples(heads * width + 5, tokens, width, shared=False, law="integer")
+    one, names = Examples(free.contexts[:1], free.queries[:1]), [f"head_{head + 1}" for head in range(heads)]
+    weights_of_heads = [z3.RealVector(name, tokens) for name in names]
+    averages = [smt.affine(entries, weights) for weights in weights_of_heads for entries in one.contexts[0].mT.tolist()]
+    products = [smt.affine(column, averages) == 0 for column in differences.mT.tolist()]
+    softmax = [_is_softmax(weights) for weights in weights_of_heads]
+
     def run(values: Counterexample) -> tuple[str, bool]:
-        point = {variable: values.get(str(variable), 1) for variable in variables}
-        averages = [float(entry.subs(last).subs(point)) for entry in row]
-        apart = (torch.tensor([averages], dtype=torch.float64) @ differences).abs().max().item()
-        examples = sample_examples(heads * width + 5, tokens, width, shared=False)
-        rank = int(numerical_rank(features(random_heads(heads, width, width, 0), examples)))
+        apart = (features(_heads_with(_weights_of(values, names, tokens).log(), one), one) @ differences).abs().max()
+        rank = int(numerical_rank(features(random_heads(heads, width, width, 0), free)))
         bound = heads * (width - 1) + 1
-        words = f"the sums of two heads differ by {apart:g}, and Z of free tokens has rank {rank}, above {bound}"
-        return words, apart > 0 and rank > bound
+        words = f"the sums of two heads differ by {apart:.3g}, and Z of free tokens has rank {rank}, above {bound}"
+        return words, apart.item() > 1e-6 and rank > bound
 
     return certify(
         f"Where the entries of each token sum to C, Z has rank at most H (d - 1) + 1 = {heads * (width - 1) + 1}, "
         f"and where C = 0 at most H (d - 1) = {heads * (width - 1)}.",
         f"H = {heads}, n = {tokens}, d = {width}; all tokens of sum C, all weights that sum to 1 in every head",
         answers,
-        Control.of("the sums of the tokens differ", algebra.identity(free, 0), run),
+        Control.of("the sums of the tokens differ", smt.prove(softmax, z3.And(products), "null vectors of Z"), run),
     )
 
 
@@ -138,20 +149,21 @@ def certify_narrow_contexts(heads: int, tokens: int, width: int, count: int) -> 
     answers.append(exact.rank_is(columns, heads * width - bound, "null vectors of Z, independent:"))
     free = sample_examples(heads * width + 2, tokens, width, shared=False, law="integer")
 
+    one = Examples(free.contexts[:1], free.queries[:1])
+
     def run(values: Counterexample) -> tuple[str, bool]:
-        names = ([f"{name}__{token}" for token in range(tokens)] for name in ("first", "second"))
-        weights = torch.tensor([[float(values.get(name, 0)) for name in row] for row in names], dtype=torch.float64)
-        averages = weights @ free.contexts[..., fresh:]
-        apart = (averages[:, 0] - averages[:, 1]).abs().max().item()
+        weights = _weights_of(values, ("first", "second"), tokens)
+        averages = features(_heads_with(weights.log(), one), one).unflatten(1, (2, width))[0, :, fresh:]
+        apart = (averages[0] - averages[1]).abs().max().item()
         rank = int(numerical_rank(features(random_heads(heads, width, width, 0), free)))
-        words = f"averages of two heads differ by {apart:g}, and Z of random tokens has rank {rank}, above {bound}"
-        return words, apart > 0 and rank > bound
+        words = f"averages of two heads differ by {apart:.3g}, and Z of random tokens has rank {rank}, above {bound}"
+        return words, apart > 1e-6 and rank > bound
 
     return certify(
         f"There are data in general position on which Z never has a larger rank than the promised {bound}.",
         f"H = {heads}, n = {tokens}, d = {width}, {count} examples; all weights that sum to 1 in every head",
         answers,
-        Control.of("the tokens are random", _same_averages(free, same), run),
+        Control.of("the tokens are random", _same_averages(one, same, softmax=True), run),
     )
 
 
@@ -168,10 +180,18 @@ def _in_general_position(examples: Examples) -> Answer:
     )
 
 
-def _same_averages(examples: Examples, entries: range) -> Answer:
-    """Whether two heads' averages of the tokens agree in some entries, for all weights that sum to 1."""
+def _is_softmax(weights: Sequence[Term]) -> Term:
+    return z3.And(z3.Sum(weights) == 1, *(weight > 0 for weight in weights))
+
+
+def _same_averages(examples: Examples, entries: range, softmax: bool = False) -> Answer:
+    """Whether two heads' averages of the tokens agree in some entries, for all weights that sum to 1.
+
+    Args:
+        softmax: for those alone that softmax can give, which are above 0.
+    """
     first, second = (z3.RealVector(name, examples.tokens) for name in ("first", "second"))
-    sums = [z3.Sum(weights) == 1 for weights in (first, second)]
+    sums = [_is_softmax(weights) if softmax else z3.Sum(weights) == 1 for weights in (first, second)]
     tokens = examples.context_of_each[..., entries.start :].mT.flatten(0, 1).unique(dim=0).tolist()
     equal = [smt.affine(row, first) == smt.affine(row, second) for row in tokens]
     return smt.prove(sums, z3.And(equal), "averages of two heads, in the last entries of the tokens of each context")

@@ -34,11 +34,17 @@ def certify_fold(tokens: int, width: int) -> Certificate:
     counted = algebra.identity(size, d_out * ((n + 1) * m / d_out + m + 1), "parameters of the folded network")
 
     def run(values: Counterexample) -> tuple[str, bool]:
-        network = random_network(constant + tokens, 4, 1, 0)
-        x = torch.tensor([[float(values.get(name, 0)) for name in _inputs(constant, tokens)]], dtype=torch.float64)
+        names = _inputs(constant, tokens)
+        x, unit = (
+            torch.tensor([[float(values.get(name, 0)) for name in some]], dtype=torch.float64)
+            for some in (names, _weights(names))
+        )
+        both = torch.tensor([1.0, -1.0], dtype=torch.float64)  # relu(z) - relu(-z) = z
+        bias = float(values.get("b", 0)) * both
+        network = {"W1": both[:, None] * unit, "b1": bias, "W2": both[None], "b2": torch.zeros(1, dtype=torch.float64)}
         folded = fold_prefix(network, x[0, :constant], "printed")
         apart = (apply_network(folded, x[:, constant:]) - apply_network(network, x)).abs().max().item()
-        return f"the outputs of a network and its fold differ by {apart:.3g}", apart > 1e-6
+        return f"the outputs of a network with this unit and its fold differ by {apart:.3g}", apart > 1e-6
 
     broken = _sees_the_same(constant, tokens, "printed")
     return certify(
@@ -53,7 +59,7 @@ def certify_fold(tokens: int, width: int) -> Certificate:
 def _sees_the_same(constant: int, tokens: int, form: Form) -> Answer:
     """Whether a unit sees the same number before and after folding."""
     names = _inputs(constant, tokens)
-    weights = sympy.symbols([f"w_{place + 1}" for place in range(len(names))])
+    weights = sympy.symbols(_weights(names))
     inputs, bias = sympy.symbols(names), sympy.Symbol("b")
     units, zeros = torch.eye(len(names), dtype=torch.float64), torch.zeros(len(names), dtype=torch.float64)
     rest = fold_prefix({"W1": units, "b1": zeros + 1}, zeros[:constant], form)
@@ -68,6 +74,10 @@ def _sees_the_same(constant: int, tokens: int, form: Form) -> Answer:
 
 def _inputs(constant: int, tokens: int) -> list[str]:
     return [*(f"c_{place + 1}" for place in range(constant)), *(f"x_{place + 1}" for place in range(tokens))]
+
+
+def _weights(inputs: list[str]) -> list[str]:
+    return [f"w_{place + 1}" for place in range(len(inputs))]
 
 
 def _folded_size(tokens: int, hidden: int, outputs: int) -> int:

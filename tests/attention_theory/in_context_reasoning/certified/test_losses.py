@@ -44,10 +44,9 @@ def test_a_statement_holds_for_all_of_its_inputs(place: str) -> None:
 def test_a_factor_in_the_package_is_noticed(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The function that is certified is 3/2 of what it was, and so is the exponential of a loss."""
     module, name = READ[place]
-    function, factor = getattr(module, name), torch.tensor(1.5, dtype=torch.float64)
-    is_loss = name.endswith("loss")
+    function, is_loss = getattr(module, name), name.endswith("loss")
     monkeypatch.setattr(
-        module, name, lambda *args: function(*args) + factor.log() if is_loss else factor * function(*args)
+        module, name, lambda *args: (1.5 * function(*args).exp()).log() if is_loss else 1.5 * function(*args)
     )
     assert CERTIFY[place]().outcome != "proved"
 

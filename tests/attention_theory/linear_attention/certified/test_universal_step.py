@@ -74,17 +74,34 @@ def test_the_definition_of_a_step_agrees_with_the_simulator() -> None:
         assert machine.rows.of(tokens, "state")[0].tolist() == states
 
 
+def reached(part: Tensor) -> list[list[int]]:
+    """The weights of matrices of the heads, except those of the last cell, from which no step within bounds starts."""
+    last = {SMALL.rows[name][-1] for name in ("cell", "at", "next")}
+    return [place for place in part.nonzero().tolist() if not last & {*place[1:]}]
+
+
+def is_noticed(heads: Heads) -> bool:
+    return any(ask_step(SMALL, cells, heads).outcome != "proved" for cells in LENGTHS)
+
+
 @pytest.mark.parametrize("matrices", ["values", "queries"])
 def test_a_weight_that_is_wrong_in_its_last_bit_is_noticed(matrices: str) -> None:
-    """Four random weights of each kind, except those of the last cell, from which no step within the bounds starts."""
-    heads, draws = dense(SMALL.heads, SMALL.width), random.Random(2)
-    last = {SMALL.rows[name][-1] for name in ("cell", "at", "next")}
-    weights = [place for place in getattr(heads, matrices).nonzero().tolist() if not last & {*place[1:]}]
+    """Four random weights of each kind."""
+    draws, weights = random.Random(2), reached(getattr(dense(SMALL.heads, SMALL.width), matrices))
     for place in draws.sample(weights, 4):
-        changed = Heads(heads.values.clone(), heads.queries.clone())
+        changed = dense(SMALL.heads, SMALL.width)
         weight = getattr(changed, matrices)[tuple(place)]
         weight.copy_(torch.nextafter(weight, weight + 1))
-        assert "refuted" in {ask_step(SMALL, cells, changed).outcome for cells in LENGTHS}, place
+        assert is_noticed(changed), place
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_random_weight_that_is_off_by_1_is_noticed(seed: int) -> None:
+    heads, draws = dense(SMALL.heads, SMALL.width), random.Random(seed)
+    weights = [(part, place) for part in (heads.queries, heads.values) for place in reached(part)]
+    part, place = draws.choice(weights)
+    part[tuple(place)] += draws.choice((-1, 1))
+    assert is_noticed(heads), place
 
 
 def test_heads_that_read_a_wrong_row_are_noticed() -> None:

@@ -6,9 +6,9 @@ import pytest
 import sympy
 import torch
 
-from attention_theory.certificates.smt import z3
+from attention_theory.certificates.smt import term_of, z3
+from attention_theory.certificates.symbolic import trace
 from attention_theory.in_context_reasoning.certified.losses import GAMMA, OTHERS, C, G, X, formula_of, m
-from attention_theory.in_context_reasoning.certified.shadow import term_of, trace
 from attention_theory.in_context_reasoning.closed_form import (
     noiseless_loss,
     noiseless_slope,
@@ -49,7 +49,7 @@ def test_the_formula_of_a_function_has_its_values(name: str) -> None:
 
 
 def test_an_operation_without_a_formula_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="tanh"):
+    with pytest.raises(ParameterError, match="got tanh"):
         trace(torch.tanh, [(0.5, sympy.Symbol("x"))])
 
 
