@@ -37,7 +37,7 @@ class Limits(BaseModel):
 class Sweep(Limits):
     """A sweep as ``notebooks/profiles/full.yaml`` describes it.
 
-    ``axes`` are lists, or spans of whole numbers, ``0..5``. ``seconds`` and ``operations`` (of one point on one core)
+    ``axes`` are lists, or spans of whole numbers, ``0..5``. ``seconds`` (of one point on one core)
     and ``first`` (what is smallest is made first) are arithmetic of the parameters. The picture has the reported
     ``number`` against the axis ``across``, a curve for each value of ``apart``, named by ``words``. A table compares
     the curves with the one at ``against``, each where its number is smallest.
@@ -48,7 +48,6 @@ class Sweep(Limits):
     axes: dict[str, list[Any]]
     first: str = ""
     seconds: str
-    operations: str = ""
     minutes: float = Field(default=POINT_MINUTES, gt=0)
     across: str
     number: str

@@ -8,7 +8,6 @@ from bookpress.layout import Layout
 from bookpress.notebooks.profile import Settings
 from bookpress.site.markdown import figure_block, render
 from bookpress.sweeps.figures import FigureSweep, in_words
-from bookpress.sweeps.points import number_of
 from bookpress.sweeps.table import choose_columns, gaps_at_best, picture_of, table_of
 
 
@@ -25,15 +24,14 @@ def points_section(sweeps: list[FigureSweep], fingerprints: dict[str, str], layo
 def costs_page(
     sweeps: list[FigureSweep], runs: dict[str, Settings], kept: dict[str, Record], titles: dict[str, str]
 ) -> str:
-    """The cost of full size by figure: points and operations, measured seconds, memory, and what is left.
+    """The cost of full size by figure: points, measured seconds, memory, and what is left.
 
     ``titles`` are those of the book's pages by their names, in the book's order.
     """
-    operations = sum(_operations(figure) for figure in sweeps)
     left = in_words(sum(sum(figure.seconds(figure.missing)) for figure in sweeps))
     points, done = sum(len(figure.points) for figure in sweeps), sum(len(figure.done) for figure in sweeps)
     by_point = [_costs(figure, titles) for figure in sweeps]
-    by_point += [["**all**", str(points), str(done), f"{operations:.1e}", "", "", left]]
+    by_point += [["**all**", str(points), str(done), "", "", left]]
     in_one_run = []
     for page in [page for page in titles if page in runs and not runs[page].sweeps]:
         record = kept.get(page)
@@ -85,15 +83,10 @@ def _costs(figure: FigureSweep, titles: dict[str, str]) -> list[str]:
         f"{_link(figure.page, titles)}, {figure.sweep.title}",
         str(len(figure.points)),
         str(len(figure.done)),
-        f"{_operations(figure):.1e}" if figure.sweep.operations else "",
         ", ".join(f"{seconds:.0f} on {device}" for device, seconds in figure.seconds_measured().items()) or planned,
         f"{max(memory)} MB" if memory else f"up to {figure.sweep.memory_mb} MB, planned",
         left + ", for an accelerator" * figure.sweep.gpu,
     ]
-
-
-def _operations(figure: FigureSweep) -> float:
-    return sum(number_of(figure.sweep.operations or "0", point) for point in figure.points)
 
 
 def _link(page: str, titles: dict[str, str]) -> str:

@@ -80,8 +80,8 @@ def figure_sweeps(layout: Layout, pages: Iterable[str] = ()) -> list[FigureSweep
 def _figure_sweep(layout: Layout, page: str, sweep: Sweep) -> FigureSweep:
     try:
         points = in_order(points_of(Notebook(sweep.notebook, layout), sweep.axes, sweep.parameters), sweep.first)
-        for expression, point in itertools.product((sweep.seconds, sweep.operations or "0"), points):
-            number_of(expression, point)
+        for point in points:
+            number_of(sweep.seconds, point)
     except (ValueRefused, ProfileError) as error:
         raise ProfileError(f"{FULL}.yaml, {page}, '{sweep.title}': {error}") from error
     return FigureSweep(page, sweep, points, *recorded(points, layout.points(page)))

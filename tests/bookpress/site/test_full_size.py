@@ -17,7 +17,6 @@ demo/good:
       notebook: demo/points/point
       axes: {n: [1, 2, 4], seed: 0..1}
       seconds: 100 * n
-      operations: 1e9 * n
       across: n
       number: loss
       words: {n: tokens, loss: squared error}

@@ -21,7 +21,6 @@ demo/good:
       notebook: demo/points/point
       axes: {n: [1, 2, 4], seed: 0..1}
       seconds: 100 * n
-      operations: 10 * n
       across: n
       number: loss
     - title: short
