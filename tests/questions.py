@@ -25,7 +25,7 @@ Solver = Callable[[str], str]
 def scripts_of(book: Book) -> Iterator[tuple[str, str]]:
     """Names of files and their texts: of each certificate its questions, and its control."""
     for claim in sorted(book.settled):
-        for number, one in enumerate(book.certificates(claim), start=1):
+        for number, one in enumerate(book.settled[claim].certificates, start=1):
             for ending, text in (("", one.question), ("-control", one.control.question)):
                 if "(check-sat)" in text:
                     yield f"{claim}-{number}{ending}.smt2", text
