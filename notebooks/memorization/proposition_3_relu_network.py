@@ -36,8 +36,8 @@ import torch
 
 from attention_theory.memorization.attention import capacity, parameter_count
 from attention_theory.memorization.certified.relu_network import certify_as_powerful, certify_fold
+from attention_theory.memorization.exact_rank import reachable_dimensions
 from attention_theory.memorization.examples import draw, integer_vectors, sample_examples
-from attention_theory.memorization.key_width import reachable_dimensions
 from attention_theory.memorization.kruskal import kruskal_rank
 from attention_theory.memorization.relu_network import (
     apply_network,
@@ -218,8 +218,8 @@ show.table(
 
 # %%
 H, n, d, m = 4, 4, 8, 8
-hard_data = hard_examples(draw("gaussian", 80, n, seed=seed), d)
-generic_data = sample_examples(360, n, d, shared=False, seed=seed)
+hard_data = hard_examples(draw("integer", 80, n, seed=seed), d)
+generic_data = sample_examples(360, n, d, shared=False, law="integer", seed=seed)
 sizes_of_both = {"attention": parameter_count(H, d, n, 1, 1), "ReLU network": network_size((n + 1) * d, m, 1)}
 in_reach = {
     name: (reachable_dimensions(data, H, n, seed), int(jacobian_ranks(flatten(data), m, 3, seed).max()))

@@ -27,8 +27,8 @@ from attention_theory.memorization.attention import (
 )
 from attention_theory.memorization.certified.layers import certify_matrix_form
 from attention_theory.memorization.certified.sizes import certify_parameter_count
+from attention_theory.memorization.exact_rank import reachable_dimensions
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.key_width import reachable_dimensions
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.randomness import normal
 from attention_theory.validation import require
@@ -278,10 +278,10 @@ show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pai
 small_sizes = [(2, 2, 6), (3, 2, 7), (2, 3, 6)]
 reach = {}
 for size in small_sizes:
-    data = sample_examples(2 * size[0] * (size[1] - 1) + 8, *size[1:], law="uniform", seed=seed)
+    data = sample_examples(2 * size[0] * (size[1] - 1) + 8, *size[1:], law="integer", seed=seed)
     reach[str(size)] = reachable_dimensions(data, size[0], size[2], seed, outputs=size[2])
 promised = {str((H, n, d)): 2 * H * (n - 1) * d + d for H, n, d in small_sizes}
-own_contexts = sample_examples(12, 2, 6, shared=False, law="uniform", seed=seed)
+own_contexts = sample_examples(12, 2, 6, shared=False, law="integer", seed=seed)
 apart = reachable_dimensions(own_contexts, 2, 6, seed, outputs=6)
 
 claim = Claim("memorization/remark-parameter-count")

@@ -67,3 +67,12 @@ def test_a_gpt2_decides_the_claim_on_its_positions(rank: int, verdict: Verdict, 
     assert found["L1, float32: share of contexts of full rank"].draws == 600
     assert all(item.passed is False for item in settled.evidence if item.role is Role.CONTROL)
     assert "published model" in (tmp_path / "there.ipynb").read_text()
+
+
+def test_a_model_with_as_many_positions_as_its_width_is_read_on_shorter_texts(tmp_path: Path) -> None:
+    """Theorem 1 is about contexts of fewer tokens than the width: of 60 positions of width 48 the first 47 are used."""
+    folder = folder_with(normal(60, WIDTH, seed=3), tmp_path)
+    record = run(PAGE, SMALL | {"checkpoint": str(folder)}, LAPTOP, Layout.here(), tmp_path / "there.ipynb")
+    claims = {settled.claim: settled for settled in record.claims}
+    found = {item.label: item for item in claims["memorization/remark-appendix-j-gpt2"].evidence}
+    assert found["positions, float32: rank less n"].measured == 0

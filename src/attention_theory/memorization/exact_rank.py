@@ -1,9 +1,11 @@
-"""The rank of the feature matrix without rounding, for finite keys and queries of any width (Propositions 1 and 2).
+"""Ranks without rounding, for finite keys and queries of any width: of Z (Propositions 1 and 2), of the derivative.
 
 Whole-number tokens and queries, and keys that are whole numbers times ln 7, make every softmax weight a ratio of powers
-of 7. So Z is a matrix of fractions, whose rank modulo a prime can be found without rounding; it is at most the rank of
-Z. A minor of Z that is not 0 at one choice of weights is 0 almost nowhere, for it is an analytic function of them: the
-rank found is reached by almost all keys and queries. Its upper bound is :func:`rank_bound`.
+of 7. So Z is a matrix of fractions, and so, up to a factor ln 7 of some columns, is the derivative of the outputs by
+the weights (Section 5.2). The rank modulo a prime can be found without rounding; it is at most the rank. A minor that
+is not 0 at one choice of weights is 0 almost nowhere, for it is an analytic function of them: the rank found is reached
+by almost all keys and queries. Upper bounds are :func:`rank_bound` and, of the derivative,
+:func:`~attention_theory.memorization.key_width.dimension_count`.
 
 The base is 7, for the powers of 7 run through all numbers modulo the prime ``2**31 - 1``; those of 2 are 31 only.
 """
@@ -12,8 +14,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attention_theory.memorization.attention import Examples
 from attention_theory.memorization.examples import integer_vectors
-from attention_theory.numerics import PRIME
+from attention_theory.numerics import PRIME, modular_rank
 from attention_theory.randomness import Seed, generator
 from attention_theory.validation import refuse_unless, require
 
@@ -48,15 +51,8 @@ def exact_features(
     Raises:
         ParameterError: a sum of powers that the prime divides, so that the weights are no numbers modulo the prime.
     """
-    carried = (queries @ query_matrices) @ key_matrices.mT
-    logits = carried.transpose(0, 1) @ contexts.mT  # whole numbers, (examples, heads, tokens)
-    powers = _power(torch.full_like(logits, BASE), logits.remainder(PRIME - 1))
-    total = powers.sum(dim=-1, keepdim=True).remainder(PRIME)
-    vanishing = int((total == 0).sum())
-    refuse_unless(vanishing == 0, f"contexts must give softmax sums that are not 0 modulo the prime, {vanishing} are")
-    weights = powers * _power(total, torch.full_like(total, PRIME - 2)) % PRIME
-    parts = weights[..., None] * contexts.remainder(PRIME)[..., None, :, :] % PRIME
-    return parts.sum(dim=-2).remainder(PRIME).flatten(1)
+    weights = _softmax_weights(contexts, queries, key_matrices, query_matrices)
+    return _averages(weights, contexts).flatten(1)
 
 
 def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bool, seed: Seed = 0) -> list[int]:
@@ -73,6 +69,77 @@ def exact_ranks(heads: int, tokens: int, width: int, head_width: int, shared: bo
     maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
     Z = exact_features(contexts if shared else contexts.view(count, tokens, width), queries, maps[0], maps[1])
     return _ranks_of_blocks(Z, width)
+
+
+def reachable_dimensions(examples: Examples, heads: int, head_width: int, seed: Seed = 0, outputs: int = 1) -> int:
+    """The rank of the derivative of all outputs by keys, queries and read-out, at random weights (Section 5.2).
+
+    Where it is below the number of labels, ``outputs`` an example, for generic weights, the labels that can be met form
+    a set of measure zero. Values and output map together are any linear map, as they are for d_v >= ``outputs``.
+
+    Args:
+        examples: whole numbers, such as those of the law "integer".
+
+    Raises:
+        ParameterError: no head, no output, a head width below 1, or examples that are not whole numbers.
+    """
+    require(heads=(heads, 1, None), head_width=(head_width, 1, None), outputs=(outputs, 1, None))
+    contexts, queries = (part.to("cpu", torch.int64) for part in (examples.contexts, examples.queries))
+    whole = torch.equal(contexts, examples.contexts.cpu()) and torch.equal(queries, examples.queries.cpu())
+    refuse_unless(whole, "examples must hold whole numbers, got fractions")
+    source, width = generator(seed), examples.width
+    maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
+    readout = integer_vectors(heads * width, outputs, source).view(heads, width, outputs)
+    return modular_rank(_derivative(contexts, queries, maps[0], maps[1], readout))
+
+
+def _derivative(
+    contexts: Int[Tensor, "*examples tokens width"],
+    queries: Int[Tensor, "examples width"],
+    key_matrices: Int[Tensor, "heads width head_width"],
+    query_matrices: Int[Tensor, "heads width head_width"],
+    readout: Int[Tensor, "heads width outputs"],
+) -> Int[Tensor, "labels weights"]:
+    """The derivative of the outputs modulo the prime, its columns by keys over ln 7 and by queries divided by ln 7."""
+    weights = _softmax_weights(contexts, queries, key_matrices, query_matrices)
+    Z = _averages(weights, contexts)
+    tokens = contexts.expand(len(queries), -1, -1)
+    values = torch.einsum("tnd,hdo->thno", tokens, readout)
+    means = (torch.einsum("thd,hdo->tho", Z, readout) % PRIME)[:, :, None]
+    by_logit = weights[..., None] * ((values - means) % PRIME) % PRIME
+    by_token = (by_logit[:, :, :, :, None] * tokens[:, None, :, None]).remainder(PRIME).sum(dim=2) % PRIME
+    of_query = (queries @ query_matrices).transpose(0, 1) % PRIME  # (examples, heads, head_width)
+    by_keys = by_token[..., None] * of_query[:, :, None, None] % PRIME
+    of_keys = torch.einsum("thod,hdk->thok", by_token, key_matrices) % PRIME
+    by_queries = queries[:, None, None, :, None] * of_keys[:, :, :, None] % PRIME
+    outputs = readout.shape[2]
+    by_readout = torch.einsum("thd,op->tohdp", Z, torch.eye(outputs, dtype=torch.int64)).flatten(0, 1).flatten(1)
+    parts = [part.transpose(1, 2).flatten(0, 1).flatten(1) for part in (by_keys, by_queries)]
+    return torch.cat([*parts, by_readout], dim=1)
+
+
+def _softmax_weights(
+    contexts: Int[Tensor, "*examples tokens width"],
+    queries: Int[Tensor, "examples width"],
+    key_matrices: Int[Tensor, "heads width head_width"],
+    query_matrices: Int[Tensor, "heads width head_width"],
+) -> Int[Tensor, "examples heads tokens"]:
+    """Eqs. 1 and 2 modulo the prime."""
+    carried = (queries @ query_matrices) @ key_matrices.mT
+    logits = carried.transpose(0, 1) @ contexts.mT
+    powers = _power(torch.full_like(logits, BASE), logits.remainder(PRIME - 1))
+    total = powers.sum(dim=-1, keepdim=True).remainder(PRIME)
+    vanishing = int((total == 0).sum())
+    refuse_unless(vanishing == 0, f"contexts must give softmax sums that are not 0 modulo the prime, {vanishing} are")
+    return powers * _power(total, torch.full_like(total, PRIME - 2)) % PRIME
+
+
+def _averages(
+    weights: Int[Tensor, "examples heads tokens"], contexts: Int[Tensor, "*examples tokens width"]
+) -> Int[Tensor, "examples heads width"]:
+    """Eq. 3 modulo the prime."""
+    parts = weights[..., None] * contexts.remainder(PRIME)[..., None, :, :] % PRIME
+    return parts.sum(dim=-2).remainder(PRIME)
 
 
 def _ranks_of_blocks(matrix: Int[Tensor, "rows columns"], width: int) -> list[int]:

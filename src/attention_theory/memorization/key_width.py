@@ -8,12 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.memorization.attention import Examples, Heads, features, random_heads
-from attention_theory.randomness import Seed, generator, normal
+from attention_theory.memorization.attention import Heads
 from attention_theory.validation import require
-
-#: Logits of order 4 instead of 1: weights far from even, so that no direction is lost in rounding.
-_SHARPER = 2.0
 
 
 def narrowed_heads(heads: Heads, context: Float[Tensor, "tokens width"], head_width: int | None = None) -> Heads:
@@ -34,33 +30,11 @@ def narrowed_heads(heads: Heads, context: Float[Tensor, "tokens width"], head_wi
     return Heads(keys, right[:, :kept].mT)
 
 
-def reachable_dimensions(
-    examples: Examples, heads: int, head_width: int, seed: Seed = 0, outputs: int = 1, rtol: float = 1e-11
-) -> int:
-    """The rank of the derivative of all outputs by keys, queries and read-out, at random weights.
-
-    Where it is below the number of labels, ``outputs`` an example, for generic weights, the labels that can be met form
-    a set of measure zero. Values and output map together are any linear map, as they are for d_v >= ``outputs``.
-
-    Raises:
-        ParameterError: no head, no output, or a head width below 1.
-    """
-    require(outputs=(outputs, 1, None))
-    draw = generator(seed)
-    start = random_heads(heads, examples.width, head_width, draw)
-    keys, queries = (_SHARPER * part.to(examples.queries) for part in (start.keys, start.queries))
-    readout = normal(heads * examples.width, outputs, seed=draw).to(examples.queries)
-
-    def labels(keys: Tensor, queries: Tensor, values: Tensor) -> Tensor:
-        return (features(Heads(keys, queries), examples) @ values).flatten()
-
-    parts = torch.func.jacrev(labels, argnums=(0, 1, 2))(keys, queries, readout)
-    singular = torch.linalg.svdvals(torch.cat([part.flatten(1) for part in parts], dim=1))
-    return int((singular > rtol * singular[0]).sum())
-
-
 def dimension_count(heads: int, tokens: int, width: int, head_width: int, shared: bool, outputs: int = 1) -> int:
-    """The same by counting: matrices of a given rank for the logits, and the read-out.
+    """The number of labels within reach, by counting: matrices of a given rank for the logits, and the read-out.
+
+    The rank of the derivative of the outputs by all weights is never above it, and reaches it at random weights
+    (:func:`~attention_theory.memorization.exact_rank.reachable_dimensions`).
 
     Shared contexts: n - 1 by d matrices of rank min(d_h, n - 1) and H (n - 1) + 1 independent features. A context for
     each example: d by d matrices of rank min(d_h, d) and H d features. Every output has a separate read-out.

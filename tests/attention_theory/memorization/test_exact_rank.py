@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 from attention_theory.memorization.attention import Examples, Heads, features
 from attention_theory.memorization.exact_rank import (
     BASE,
+    _derivative,
     _ranks_of_blocks,
     exact_features,
     exact_ranks,
     rank_bound,
+    reachable_dimensions,
 )
-from attention_theory.memorization.examples import integer_vectors
+from attention_theory.memorization.examples import integer_vectors, sample_examples
+from attention_theory.memorization.key_width import dimension_count
 from attention_theory.numerics import PRIME, modular_rank, numerical_rank
 from attention_theory.randomness import generator
+from attention_theory.validation import ParameterError
 
 
 def small(shared: bool, seed: int = 3) -> tuple[torch.Tensor, ...]:
@@ -70,3 +74,43 @@ def test_block_ranks_of_sparse_matrices(rows: list[list[int]], width: int) -> No
     expected = [modular_rank(matrix[:, :columns]) for columns in range(width, 7, width)]
     assert _ranks_of_blocks(matrix, width) == expected
     assert expected[-1] == int(numerical_rank(matrix.double()))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_derivative_is_that_of_the_layer_by_automatic_differentiation(shared: bool) -> None:
+    """Where no rounding matters, the rank modulo the prime is that of the derivative in float64."""
+    contexts, queries, keys, query_maps = small(shared)
+    readout = integer_vectors(8, 2, generator(9), 3)
+    examples = Examples(contexts.double(), queries.double())
+
+    def outputs(keys: torch.Tensor, query_maps: torch.Tensor, readout: torch.Tensor) -> torch.Tensor:
+        return (features(Heads(math.log(BASE) * keys, query_maps), examples) @ readout).flatten()
+
+    point = (keys.double(), query_maps.double(), readout.double())
+    parts = torch.func.jacrev(outputs, argnums=(0, 1, 2))(*point)
+    layer = torch.cat([part.flatten(1) for part in parts], dim=1)
+    ours = _derivative(contexts, queries, keys, query_maps, readout.view(2, 4, 2))
+    assert ours.shape == layer.shape
+    for columns in (slice(0, 16), slice(16, 32), slice(32, None), slice(None)):
+        assert modular_rank(ours[:, columns]) == int(numerical_rank(layer[:, columns]))
+    assert ((ours == 0) == (layer.abs() < 1e-12)).all()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("head_width", [1, 2, 3, 5])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_labels_within_reach_are_as_many_as_are_counted(shared: bool, head_width: int, outputs: int) -> None:
+    examples = sample_examples(80, 3, 5, shared, "integer", seed=0)
+    counted = dimension_count(2, 3, 5, head_width, shared, outputs)
+    assert reachable_dimensions(examples, 2, head_width, outputs=outputs) == counted
+
+
+def test_labels_within_reach_that_float64_does_not_see() -> None:
+    """Four heads with keys of width 1: in float64 the smallest of the 69 singular values are lost in rounding."""
+    examples = sample_examples(240, 6, 8, True, "integer", seed=0)
+    assert reachable_dimensions(examples, 4, 1, seed=3) == 69
+
+
+def test_labels_within_reach_are_counted_for_whole_numbers_only() -> None:
+    with pytest.raises(ParameterError, match="examples must hold whole numbers"):
+        reachable_dimensions(sample_examples(8, 2, 3), 1, 1)

@@ -17,8 +17,9 @@ from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import z3
 from attention_theory.memorization.attention import capacity, parameter_count, random_heads, random_readout
 from attention_theory.memorization.certified.polynomials import Polynomial, polynomial_of, promise_of_theorem_1
+from attention_theory.memorization.exact_rank import reachable_dimensions
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.key_width import dimension_count, reachable_dimensions
+from attention_theory.memorization.key_width import dimension_count
 from attention_theory.validation import require
 
 
@@ -139,7 +140,7 @@ def certify_key_width(heads: int = 3, width: int = 12) -> Certificate:
 
     def run(values: Counterexample) -> tuple[str, bool]:
         H, n, d, d_h = values["H"] + 1, values["n"] + 2, values["d"], values["d_h"] + 1
-        examples = sample_examples(2 * H * d * (d + 1), n, d, shared=False, law="uniform")
+        examples = sample_examples(2 * H * d * (d + 1), n, d, shared=False, law="integer")
         within = [reachable_dimensions(examples, H, key_width) for key_width in (d_h, d_h + 1)]
         words = f"H = {H}, n = {n}, d = {d}: rank {within[0]} at d_h = {d_h}, {within[1]} at {d_h + 1}"
         return words, within[1] > within[0] and d_h >= n - 1
