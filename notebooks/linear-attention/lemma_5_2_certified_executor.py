@@ -254,10 +254,10 @@ claim.verdict()
 # **Section 1 (No histories are certifiably identifiable)** *Section 1, third result; Section 5, last sentence of Lemma
 # 5.1*
 #
-# **The paper states.** Combined with our identifiability results, we conclude that given a certifiably identifiable
-# dataset of Turing machines and computation histories on input words, empirical risk minimization and in particular
-# algorithm 1 will learn the universal Turing machine in a strong sense. That is at test time it will run any TM and
-# input word up to a given size for a bounded number of steps.
+# **The paper states.** We conclude that given a certifiably identifiable dataset of Turing machines and computation
+# histories on input words, empirical risk minimization and in particular algorithm 1 will learn the universal Turing
+# machine in a strong sense. That is at test time it will run any TM and input word up to a given size for a bounded
+# number of steps.
 #
 # **What is true.** With letters as orthogonal unit vectors, as in the paper, no data set of histories is certifiably
 # identifiable. All empirical risk minimisers agree on an input if its features lie in the range of $\Lambda_D$. Data
