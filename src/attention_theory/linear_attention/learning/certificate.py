@@ -80,7 +80,8 @@ def certificate_of(moment: Float[Tensor, "features features"], rtol: float = 1e-
     refuse_unless(
         off <= _ASYMMETRY * moment.abs().max().item(), f"moment must be symmetric, entries differ by up to {off:.3g}"
     )
-    return _split(*torch.linalg.eigh(moment), rtol)
+    values, vectors = torch.linalg.eigh(moment)
+    return _split(values, vectors, rtol)
 
 
 def _split(values: Float[Tensor, " features"], vectors: Float[Tensor, "features features"], rtol: float) -> Certificate:
