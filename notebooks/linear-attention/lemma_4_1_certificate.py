@@ -634,7 +634,7 @@ claim.verdict()
 # Two heads cannot compute the function $\|z_1\|^2z_n-\|z_2\|^2Nz_n$ with $N=\begin{pmatrix}0&1\\0&0\end{pmatrix}$, but
 # they come as near to it as we like.
 #
-# <details><summary>Proof that the loss of two heads has no minimum on these labels</summary>
+# <details><summary>Proof of Eqs. 3 and 13: the minimum over models, and where there is none</summary>
 #
 # Let $W_{jk}$ be the block of the head matrix with the entries $\sum_hV_h[a,j]\,Q_h[k,\ell]$. The coefficients of the
 # function fix $W_{11} = I$, $W_{22} = -N$ and $W_{12} + W_{21} = 0$. So with $X = W_{12}$ the matrices of the function
