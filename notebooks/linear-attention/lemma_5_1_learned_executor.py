@@ -592,10 +592,9 @@ claim.verdict()
 #
 # <details><summary>Proof of Section 2.1 remark: data that are not i.i.d., as corrected</summary>
 #
-# *Not independent.* Every prefix of a run holds its prompt. Two prefixes of one run hold the same prompt with
-# probability
-# 1. If they were independent, this probability would be that of two runs, which is below 1 unless $\mathcal{D}$ has a
-# single pair.
+# *Not independent.* Every prefix of a run holds its prompt. Two prefixes of one run always hold the same prompt. If
+# they were independent, this probability would be that of two runs, which is below 1 unless $\mathcal{D}$ has a single
+# pair.
 #
 # *A run as one example.* Let $m$ of $N + 1$ runs have a feature outside the span of the others' features, and take one
 # such feature $v_i$ from each. If $\sum_i c_iv_i = 0$ with $c_k \ne 0$, then $v_k$ is in the span of the others, which
