@@ -259,11 +259,10 @@ claim.verdict()
 #
 # **Section 5 remark (Positions as unit vectors, and circuits in an embedding)** *Section 5, after Lemma 2.2*
 #
-# **The paper states.** We adopt a naive embedding scheme that represents different letters in an alphabet as orthogonal
-# unit vectors. This makes it easy to contrive embedding schemes that incorporate arbitrary polynomial-sized circuits
-# which could compute whether $x\in\mathcal L(M)$. Moreover, we adopt positional encodings that are simply orthogonal
-# unit vectors. Thus, in order to give each of $T$ tokens a unique ID, we would require $O(T)$ dimensional positional
-# embeddings.
+# **The paper states.** A naive embedding scheme represents letters in an alphabet as orthogonal unit vectors. This
+# makes it easy to contrive embedding schemes that incorporate arbitrary polynomial-sized circuits which could compute
+# whether $x\in\mathcal L(M)$. We adopt positional encodings that are simply orthogonal unit vectors. Thus, in order to
+# give each of $T$ tokens a unique ID, we would require $O(T)$ dimensional positional embeddings.
 #
 # </blockquote>
 #

@@ -147,6 +147,18 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
+# <details><summary>Proof of Definition (Polynomially Bounded Universal Turing Machine), as corrected</summary>
+#
+# *To the letter.* If $M$ halts on $x$ after $T$ steps, $T$ is at most the polynomial that is $T$ everywhere. So every
+# pair that halts is a pair such that $M$ decides $x$ in polynomial time. Nothing decides which pairs halt, nor which of
+# them accept, so the decider that the paper names does not exist.
+#
+# *With a polynomial $p$.* Run $M$ on $x$ for $p(|M|,|x|)$ steps, and accept if $M$ has accepted. A step is found in the
+# table and changes one cell, in time $O(|M| + |x| + p)$, so that all steps take a time polynomial in $|M|$ and $|x|$.
+# $\square$
+#
+# </details>
+#
 # To see why a polynomial must be named, take a machine that counts in binary. Its word is a row of zeros, its lowest
 # digit first. It adds 1 until all digits are 1, and accepts. With each further digit it needs more than twice the
 # steps. It halts on every word, and its time on any one word is a number, which is below some polynomial. However, no

@@ -31,7 +31,7 @@
 # **The paper states.** We train MHLA models via SGD with 1, 2, 4, and 8 heads. For identifiable data with minimum
 # eigenvalue 0.06, the learned parameters and ground truth parameters are the same in feature space. However, for
 # unidentifiable data with minimum eigenvalue 0, they are far apart in feature space and therefore compute different
-# functions. Error bars are standard error on three different runs.
+# functions. (Three different runs.)
 #
 # **What is true.** On identifiable data most runs reach the teacher, with every number of heads. On unidentifiable data
 # runs with eight heads end far from it after the shorter training, and many after the longer one. With one, two and

@@ -99,10 +99,10 @@ require(
 #
 # **Figure 3 (Data against the number of states)** *Section 6.3, Figure 3*
 #
-# **The paper states.** In Figure 3, we vary each of the parameters $Q$, $L$ and $V$, while the other two parameters are
-# fixed to a constant (4). On the vertical axis, we display the minimum number of tokens (number of examples times the
-# word length) required to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential
-# dependence on DFA complexity. (Here: on $Q$.)
+# **The paper states.** We vary each of the parameters $Q$, $L$ and $V$, while the other two are fixed to a constant
+# (4). On the vertical axis, we display the minimum number of tokens (number of examples times the word length) required
+# to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential dependence on DFA
+# complexity. (Here: $Q$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -112,10 +112,10 @@ require(
 #
 # **Figure 3 (Data against the length of the word)** *Section 6.3, Figure 3*
 #
-# **The paper states.** In Figure 3, we vary each of the parameters $Q$, $L$ and $V$, while the other two parameters are
-# fixed to a constant (4). On the vertical axis, we display the minimum number of tokens (number of examples times the
-# word length) required to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential
-# dependence on DFA complexity. (Here: on $L$.)
+# **The paper states.** We vary each of the parameters $Q$, $L$ and $V$, while the other two are fixed to a constant
+# (4). On the vertical axis, we display the minimum number of tokens (number of examples times the word length) required
+# to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential dependence on DFA
+# complexity. (Here: $L$.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -125,10 +125,10 @@ require(
 #
 # **Figure 3 (Data against the size of the alphabet)** *Section 6.3, Figure 3*
 #
-# **The paper states.** In Figure 3, we vary each of the parameters $Q$, $L$ and $V$, while the other two parameters are
-# fixed to a constant (4). On the vertical axis, we display the minimum number of tokens (number of examples times the
-# word length) required to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential
-# dependence on DFA complexity. (Here: on $V$.)
+# **The paper states.** We vary each of the parameters $Q$, $L$ and $V$, while the other two are fixed to a constant
+# (4). On the vertical axis, we display the minimum number of tokens (number of examples times the word length) required
+# to get 99% accuracy on the next token prediction. Plots are suggestive of a sub-exponential dependence on DFA
+# complexity. (Here: $V$.)
 #
 # </blockquote>
 # <!-- /claim -->

@@ -590,6 +590,20 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
+# <details><summary>Proof of Section 2.1 remark: data that are not i.i.d., as corrected</summary>
+#
+# *Not independent.* Every prefix of a run holds its prompt. Two prefixes of one run always hold the same prompt. If
+# they were independent, this probability would be that of two runs, which is below 1 unless $\mathcal{D}$ has a single
+# pair.
+#
+# *A run as one example.* Let $m$ of $N + 1$ runs have a feature outside the span of the others' features, and take one
+# such feature $v_i$ from each. If $\sum_i c_iv_i = 0$ with $c_k \ne 0$, then $v_k$ is in the span of the others, which
+# it is not. So these features are independent, and $m \le r$. As each of the $N + 1$ runs is equally likely to be the
+# new one, a new run is outside with probability at most $r/(N + 1)$. Inside, all outputs are exact, as shown above.
+# $\square$
+#
+# </details>
+#
 # We draw 25 runs of the smallest machine, of which a few are much more frequent than the others. We leave out each in
 # turn, and ask whether its features lie in the span of those of the 24 others.
 

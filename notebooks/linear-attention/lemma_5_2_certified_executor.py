@@ -254,10 +254,10 @@ claim.verdict()
 # **Section 1 (Histories that are certifiably identifiable)** *Section 1, third result; Section 5, last sentence of
 # Lemma 5.1*
 #
-# **The paper states.** Combined with our identifiability results, we conclude that given a certifiably identifiable
-# dataset of Turing machines and computation histories on input words, empirical risk minimization and in particular
-# algorithm 1 will learn the universal Turing machine in a strong sense. That is at test time it will run any TM and
-# input word up to a given size for a bounded number of steps.
+# **The paper states.** We conclude that given a certifiably identifiable dataset of Turing machines and computation
+# histories on input words, empirical risk minimization and in particular algorithm 1 will learn the universal Turing
+# machine in a strong sense. That is at test time it will run any TM and input word up to a given size for a bounded
+# number of steps.
 #
 # </blockquote>
 #
@@ -269,6 +269,19 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# <details><summary>Proof that no one-hot histories pass</summary>
+#
+# Let rows $j$ and $k$ belong to two letters of one attribute. A token holds at most one letter of an attribute, so in
+# each token one of the two entries is 0. Hence $\langle z_j, z_k\rangle = 0$ in every history, and all features
+# $\langle z_j, z_k\rangle z_{\ell n}$ are 0 in all data. Their unit vectors lie in the kernel of $\Lambda_D$, so that
+# $\lambda_{\min}(\Lambda_D) = 0$.
+#
+# *Single inputs.* The data are realizable, so that two minimisers have the loss 0, and the difference $\Delta$ of their
+# coefficients has $\Delta\Lambda_D = 0$. If $\mathcal{H}(Z) = \Lambda_Du$, then $\Delta\mathcal{H}(Z) = 0$: they agree
+# at $Z$. *Other data* that pass are built in the proof of Lemma 5.2 above. $\square$
+#
+# </details>
 #
 # Data that pass teach the machine, as we saw. That no histories pass holds for the machine of Appendix C.1 too, whose
 # tokens hold at most one letter in the rows *letter*. There is a way out:

@@ -213,6 +213,18 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
+# <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
+#
+# *Turing machines.* In Appendix C.1 each of the $N\hat\Phi$ blocks of tokens has rows for a cell and its two
+# neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a
+# state, a letter and a move, which takes $\hat{\mathcal Q} + \hat\Sigma + 3$ rows. So these are
+# $3N\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $N$ cells, and
+# in $\hat{\mathcal Q}$, and quadratic in $\hat\Sigma$. All other rows are at most linear in each of them.
+#
+# *Automata.* The width $2(q + L)(1 + v) + 1$ was counted above, and is linear in each of its three arguments. $\square$
+#
+# </details>
+#
 # A width that is linear in an argument at most doubles where the argument doubles. We double each argument of two
 # constructions: the universal Turing machine of Appendix C.1, and the automata above.
 
