@@ -96,18 +96,18 @@ show.figure(
 #
 # Let $H_d$ be the smallest $H$ with $H(2d^2-H)\ge d^3(d+1)/2$, which is about $0.29\,d^2$. Fewer heads give
 # coefficients of measure zero only, at every $d$. For $d=2,\dots,8$, where $H_d=2,4,7,10,13,17,22$, complex $H_d$ heads
-# give almost all complex coefficients, and real ones contain an open set of real coefficients. At $d=2$ two real heads
-# give almost all real coefficients and three give all. Three are needed for $y_1=\langle z_1,z_1\rangle z_{1n}-\langle
-# z_2,z_2\rangle z_{2n}$, $y_2=\langle z_1,z_1\rangle z_{2n}$.
+# give almost all complex coefficients, and real ones give at least an open set of real coefficients. At $d=2$ two real
+# heads give almost all real coefficients and three give all. Three are needed for $y_1=\langle z_1,z_1\rangle
+# z_{1n}-\langle z_2,z_2\rangle z_{2n}$, $y_2=\langle z_1,z_1\rangle z_{2n}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
-# Coefficients fix a table up to a part that changes its sign when $j$ and $k$ are exchanged. We may therefore ask for a
-# table that is symmetric in $k$ and $\ell$. The same question occurs in geometry: a connection is fixed by its torsion
-# and by the metric that it preserves, and Christoffel's formula gives it. Symmetric matrices form a space of dimension
-# $d(d+1)/2$, so the rank is at most this number.
+# Coefficients fix a table up to a part that changes its sign when $j$ and $k$ are exchanged. We may therefore require
+# that the table is symmetric in $k$ and $\ell$. The same question occurs in geometry: a connection is fixed by its
+# torsion and by the metric that it preserves, and Christoffel's formula gives it. Symmetric matrices form a space of
+# dimension $d(d+1)/2$, so the rank is at most this number.
 #
 # For fewer heads we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and there are $d\psi$ coefficients. The
 # count could be too optimistic, if the parameters always moved the coefficients in too few directions. One point where
@@ -177,7 +177,7 @@ show.figure(
 # You can change these parameters and run the page again.
 
 # %% tags=["parameters"]
-largest = 5  # largest width, from 3 to 8; 8 takes half a minute
+largest = 6  # largest width, from 3 to 8; 8 takes half a minute
 draws = 200  # random functions of width 2, from 20 to 5000
 starts = 6  # random starts of each fit, from 4 to 60
 seed = 0  # seed of every draw, at least 0
@@ -188,7 +188,7 @@ source = generator(seed)
 
 # %% [markdown]
 # ### The same layer with half of its heads
-# We draw a layer with more heads than $d^2$ and ask for heads in both ways. The error is that of the outputs on new
+# We draw a layer with more heads than $d^2$ and compute its heads in both ways. The error is that of the outputs on new
 # inputs.
 
 # %%
@@ -283,9 +283,9 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # Near the functions without two heads the quadratic equation is badly conditioned, so the largest error of many draws
-# is above rounding. The certificate on this page covers widths up to 5 in its default run; we ran it up to 8 as well,
-# with the ranks 756, 1372 and 2304 at $d=6,7,8$, all full. A search that ends above 0 proves nothing, and is not used
-# as a proof: that three heads are too few at $d=3$ follows from the count.
+# is above rounding. The certificate on this page covers widths up to 6 in its default run. With `largest = 8` it takes
+# half a minute, and the ranks are 1372 at $d=7$ and 2304 at $d=8$, both full. A search that ends above 0 proves
+# nothing, and is not used as a proof: that three heads are too few at $d=3$ follows from the count.
 #
 # </details>
 #

@@ -186,8 +186,8 @@ print(
 
 # %% [markdown]
 # ### How many copies
-# With fewer copies some triples of rows have no copy left for the machine. We count the rank of the features in exact
-# arithmetic modulo a prime, or count what is isolated.
+# With fewer copies some triples of rows have no copy left for the machine. We compute the rank of the
+# features; for four copies we count the features that are isolated.
 
 # %%
 ranks = {}

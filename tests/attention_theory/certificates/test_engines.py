@@ -157,3 +157,11 @@ def test_a_polynomial_that_is_too_large_proves_nothing() -> None:
         yield "product", ring.times(*(choice[0] for choice in choices)), {}
 
     assert ring.prove_equal(identities(), "").outcome == "unknown"
+
+
+def test_a_rank_modulo_a_prime_is_a_lower_bound() -> None:
+    numbers = torch.tensor([[3.0, 0.0], [0.0, -1.0]])
+    assert exact.rank_at_least(numbers, 2, "").outcome == "proved"
+    assert exact.rank_at_least(numbers, 2, "", prime=3).outcome == "unknown"  # over the rationals it is 2
+    with pytest.raises(ParameterError, match="numbers"):
+        exact.rank_at_least(numbers / 2, 1, "")

@@ -18,6 +18,12 @@ def test_the_fewest_heads_are_settled() -> None:
     assert certificate.settled, certificate.control
 
 
+@pytest.mark.slow
+def test_the_fewest_heads_are_settled_at_large_widths() -> None:
+    certificate = certified.certify_fewest_heads([5, 6, 7, 8])
+    assert certificate.settled, certificate.control
+
+
 def test_a_formula_that_is_wrong_in_its_last_bit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(row: torch.Tensor, width: int) -> torch.Tensor:
         matrix = symmetric_matrix(row, width)
