@@ -4,14 +4,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 import attention_theory as at
-from attention_theory.memorization.attention import Examples, predict_literally
+from attention_theory.memorization.attention import Examples
 from attention_theory.memorization.examples import sample_examples, with_query_sum
 from attention_theory.memorization.pairs_of_heads import PairedHeads, build_pairs, pair_capacity
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
+
+
+def dot(left: list[float], right: list[float]) -> float:
+    return math.fsum(a * b for a, b in zip(left, right, strict=True))
 
 
 def outputs_one_by_one(built: PairedHeads, examples: Examples) -> list[float]:
@@ -25,10 +28,10 @@ def outputs_one_by_one(built: PairedHeads, examples: Examples) -> list[float]:
             built.readout.values[..., 0].tolist(),
             strict=True,
         ):
-            factor = math.sumprod(weights, query)
-            logits = [factor * math.sumprod(key, token) for token in context]
+            factor = dot(weights, query)
+            logits = [factor * dot(key, token) for token in context]
             powers = [math.exp(logit - max(logits)) for logit in logits]
-            output += math.sumprod(powers, [math.sumprod(value, token) for token in context]) / sum(powers)
+            output += dot(powers, [dot(value, token) for token in context]) / sum(powers)
         outputs.append(output)
     return outputs
 
@@ -47,8 +50,7 @@ def test_the_length_of_the_context_does_not_count() -> None:
     for tokens in (2, 3, 5, 7):
         examples = sample_examples(21, tokens, 8, seed=tokens)
         built = build_pairs(examples, labels, 6)
-        literal = [predict_literally(built.heads, built.readout, *pair) for pair in _pairs(examples)]
-        assert (torch.cat(literal) - labels).abs().max() < 1e-9
+        assert outputs_one_by_one(built, examples) == pytest.approx(labels.tolist(), abs=1e-9)
     assert at.capacity(heads=6, tokens=2, head_width=8) == 7
 
 
@@ -101,7 +103,3 @@ def test_the_door_takes_more_labels_by_pairs_than_by_rank() -> None:
         at.memorize(examples.contexts, examples.queries, labels.expand(-1, 2), 6, method="pairs")
     with pytest.raises(ParameterError, match="method"):
         at.memorize(examples.contexts, examples.queries, labels, 6, method="pair")  # type: ignore[arg-type]
-
-
-def _pairs(examples: Examples) -> list[tuple[Tensor, Tensor]]:
-    return list(zip(examples.context_of_each, examples.queries, strict=True))
