@@ -14,7 +14,7 @@ from attention_theory.memorization.attention import capacity, features, predict
 from attention_theory.memorization.certified.pairs_of_heads import certify_pairs
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.memorizing_attention import memorize
-from attention_theory.memorization.pairs_of_heads import build_pairs, pair_capacity
+from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads, pair_capacity
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.numerics import numerical_rank
 from attention_theory.randomness import normal
@@ -84,10 +84,23 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# For one shared context of two tokens and queries in general position ($\kappa=d$), the capacity is therefore between
-# $\lfloor H/2\rfloor(d-1)$ and $H(d+1)+1$, where Theorem 1 has $H+1$. In a related setting, the association of contexts
-# with next tokens by attention-only transformers, {cite}`dana2025memorization` improve $H(n-1)+1$ to $Hd_h+d$, also for
-# contexts of any length.
+# If the context is shared and has a third token, no head needs a partner.
+#
+# <!-- claim memorization/single-heads -->
+# <blockquote>
+#
+# **Beyond Theorem 1 (Heads without partners, for one shared context)** *Section 4, Theorem 1*
+#
+# Let all examples share one context of $n\ge3$ linearly independent tokens, and let any $\kappa\ge2$ of the queries be
+# linearly independent (all of them, if there are fewer). Then a layer with $H$ heads, $d_h\ge2$ and $d_v\ge1$ memorises
+# every $T\le H(\kappa-1)$ labels in $\mathbb R$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# With queries in general position, $\kappa=d$. The number is then $H(d-1)$, where the rank of $Z$, and with it Theorem 1,
+# is limited to $H(n-1)+1$. In a related setting, in which attention-only transformers associate contexts with next
+# tokens, {cite}`dana2025memorization` improve $H(n-1)+1$ to $Hd_h+d$, also for contexts of any length.
 #
 # ## Why it is true
 # Choose a vector $v$ that separates two tokens of each context. Give every head the key $v$. A head with query weights
@@ -147,6 +160,24 @@ show.figure(
 #
 # </details>
 #
+# <details><summary>Proof of the capacity of single heads</summary>
+#
+# Let $E$ be the shared context. Since its $n$ tokens are independent, there are $v,w,v_0\in\mathbb R^d$ with
+# $Ev=(0,0,1,0,\dots)$, $Ew=(1,-1,0,\dots)$ and $Ev_0=(1,\dots,1)$. Cut the examples into blocks $R_h$, $h\le H$, of at
+# most $\kappa-1$, and take $u_h$, $\omega$ and $q_h=\sum_{t\in R_h}\xi_te_t^*$ as in the proof for pairs. Head $h$ has
+# $W_KW_Q^\top=vq_h^\top+c\,wu_h^\top$, of rank at most 2, and the value vector $Lv$; the first head has $Lv+\beta v_0$.
+# As softmax weights sum to 1, $v_0$ adds $\beta$ to every output. On a query $e$ the logits are
+# $(c\,u_h\cdot e,\,-c\,u_h\cdot e,\,q_h\cdot e,\,0,\dots,0)$, and the head adds $L$ times the weight of the third token.
+#
+# On an own example this weight is $p(\xi_t)=e^{\xi_t}/(e^{\xi_t}+n-1)$, which increases from 0 to 1. On any other, it is
+# at most $e^{q_h\cdot e-c|u_h\cdot e|}$. Let $\beta=\min y-2$, $L=\max y-\min y+4$, and let $K$ be the box of all $x$
+# with $|x_t-y_t|\le1$. There $(x_t-\beta)/L$ is between $1/L$ and $1-1/L$, and $\xi_t(x)=p^{-1}((x_t-\beta)/L)$ is
+# continuous. With $|q_h\cdot e^{(t)}|\le B$ on the compact $K$, the output at $t$ is $x_t+\varepsilon_{c,t}(x)$ with
+# $0\le\varepsilon_{c,t}\le H\,L\,e^{B-c\,\omega}$, which is at most 1 on all of $K$ for large $c$. Brouwer's theorem
+# for $x\mapsto y-\varepsilon_c(x)$ gives the weights, as before. $\square$
+#
+# </details>
+#
 # ## See it run
 # We take the weights of the proof and let Newton's method find the fixed point.
 
@@ -159,16 +190,23 @@ seed = 0  # seed of every draw, at least 0
 require(heads=(heads, 2, 16), width=(width, 3, 16), seed=(seed, 0, None))
 most = pair_capacity(heads, width)
 labels = normal(most, seed=seed + 1)
-by_length = {}
+by_length, alone = {}, {}
 for n in range(2, width):
     data = sample_examples(most, n, width, seed=seed + n)
     by_length[n] = build_pairs(data, labels, heads, seed=seed).residual
+    if n >= 3:
+        more = sample_examples(heads * (width - 1), n, width, seed=seed + n)
+        wanted = normal(more.count, seed=seed + 2)
+        alone[n] = (
+            (predict(*build_single_heads(more, wanted, heads, seed=seed), more)[:, 0] - wanted).abs().max().item()
+        )
 print(f"{most} labels, contexts of 2 to {width - 1} tokens: largest residual {max(by_length.values()):.1e}")
 
 # %%
 fig, axis = show.axes(height=2.8)
 lengths = list(by_length)
 axis.plot(lengths, [most] * len(lengths), "o-", label="pairs: labels met")
+axis.plot(list(alone), [heads * (width - 1)] * len(alone), "^-", label="single heads: labels met")
 axis.plot(lengths, [capacity(heads, n, width) for n in lengths], "s--", label="Theorem 1: H(n − 1) + 1")
 axis.set(xlabel="tokens in the context, n", ylabel="labels", ylim=(0, None))
 axis.legend()
@@ -177,12 +215,13 @@ show.figure(
     name="lengths",
     caption=f"Labels that the built weights meet, and the number of Theorem 1, for {heads} heads of width {width} and "
     "one shared context.",
-    alt="A level line with dots, and a dashed line that starts far below it and rises straight until it crosses.",
+    alt="Two level lines, the upper one twice as high, and a dashed line that starts far below both and rises straight "
+    "across the lower one to nearly the height of the upper one.",
 )
 
 # %% [markdown]
-# The pairs meet the same number of labels at every length. Theorem 1 has fewer for contexts shorter than about $d/2$
-# and more for longer contexts. Next we compare several sizes.
+# Pairs and single heads meet the same number of labels at every length. Theorem 1 has fewer than the pairs for contexts
+# shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we compare several sizes.
 
 # %%
 sizes = [(6, 2, 8, True), (6, 2, 8, False), (8, 3, 10, True), (10, 2, 12, True), (4, 4, 12, True)]
@@ -241,11 +280,31 @@ claim.control.at_most("shared contexts, same heads, other labels: smallest resid
 claim.at_most("saturation, 12,000 contexts: distance over (n - 1)/(e s)", saturation, 1, of="proof")
 claim.verdict()
 
+# %%
+single, single_others = {}, {}
+for H, n, d in [(6, 3, 8), (8, 3, 10), (10, 4, 12), (4, 4, 12)]:
+    data = sample_examples(H * (d - 1), n, d, seed=seed + 14)
+    wanted, other = normal(data.count, seed=seed + 15), normal(data.count, 1, seed=seed + 16)
+    layer, readout = build_single_heads(data, wanted, H, seed=seed)
+    case = f"{(H, n, d)}: {data.count} labels, Theorem 1 has {capacity(H, n, d)}"
+    single[case] = (predict(layer, readout, data)[:, 0] - wanted).abs().max().item()
+    best = solve_readout(features(layer, data), other, H, 1)
+    single_others[case] = (predict(layer, best, data) - other).abs().max().item()
+
+# %%
+claim = Claim("memorization/single-heads")
+claim.at_most("every length of context: largest residual", alone, 1e-9)
+claim.at_most("largest residual", single, 1e-9)
+claim.control.at_most("same heads, other labels: smallest residual", min(single_others.values()), 1e-9)
+claim.at_most("weights in the proof's form: the same residual", max(single.values()), 1e-9, of="proof")
+claim.verdict()
+
 # %% [markdown]
 # The assumption on the queries is needed. If a query occurs twice in the same context, with two labels, no layer can
 # meet both, and the construction says which assumption fails.
 
 # %%
+data, wanted, made = runs[sizes[0]]
 repeated = data.queries.clone()
 repeated[1] = repeated[0]
 try:

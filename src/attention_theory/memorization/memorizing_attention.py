@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attention_theory.memorization.attention import Examples, Heads, Readout, predict
 from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.pairs_of_heads import build_pairs
+from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.randomness import Seed
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape, require_some
@@ -117,14 +117,15 @@ def memorize(
     num_heads: int,
     head_dim: int | None = None,
     seed: Seed = 0,
-    method: Literal["rank", "pairs"] = "rank",
+    method: Literal["rank", "pairs", "single"] = "rank",
 ) -> MemorizingAttention:
     """Attention with weights that are written down and not trained: every query gets its label.
 
     By ``rank`` these are the weights of Theorem 1, whose heads fit every set of labels; the function
     :func:`~attention_theory.memorization.attention.capacity` says how many examples they take. By ``pairs`` the heads
     are made for the given labels, and :func:`~attention_theory.memorization.pairs_of_heads.pair_capacity` says how
-    many, whatever the number of tokens. It computes in float64; the result has the type and the device of the queries.
+    many, whatever the number of tokens; by ``single`` heads it is twice that, for one context of at least 3 tokens. It
+    computes in float64; the result has the type and the device of the queries.
 
     >>> import torch, attention_theory as at
     >>> contexts, queries, labels = torch.randn(13, 5, 16), torch.randn(13, 16), torch.randn(13, 2)
@@ -135,26 +136,26 @@ def memorize(
     Args:
         contexts: one for each query, or a single one for all; the tokens of each are linearly independent
             (Assumption 2). Pairs need two tokens that differ.
-        queries: any ``tokens`` of them are linearly independent (Assumption 1). Pairs need that of one query more than
-            the examples divided by the pairs.
-        labels: at most ``embed_dim`` numbers for each query, one for pairs.
+        queries: any ``tokens`` of them are linearly independent (Assumption 1). Pairs, and single heads, need that of
+            one query more than the examples divided by the pairs, or the heads.
+        labels: at most ``embed_dim`` numbers for each query, by ``rank``, else one.
         num_heads: the heads ``H``.
-        head_dim: the width ``d_h`` of keys and queries; the number of tokens unless given, and 1 for pairs: more does
-            not help.
+        head_dim: the width ``d_h`` of keys and queries; the number of tokens unless given, 1 for pairs and 2 for single
+            heads: more does not help.
         seed: of the construction's choices.
-        method: ``rank`` or ``pairs``.
+        method: ``rank``, ``pairs`` or ``single``.
 
     Raises:
         ParameterError: an argument out of its range, more examples than the heads take, examples that break an
             assumption, or labels that are missed for rounding.
     """
     examples = Examples(contexts.double(), queries.double())
-    require(method=(method, {"rank", "pairs"}))
+    require(method=(method, {"rank", "pairs", "single"}))
     if head_dim is None:
-        head_dim = 1 if method == "pairs" else examples.tokens
+        head_dim = {"rank": examples.tokens, "pairs": 1, "single": 2}[method]
     require_some(queries=queries)
     require_shape(labels=(labels, (examples.count, None)))
-    widest = 1 if method == "pairs" else examples.width
+    widest = examples.width if method == "rank" else 1
     refuse_unless(
         1 <= labels.shape[1] <= widest,
         f"labels must be from 1 to {widest} numbers for each query, got {labels.shape[1]}",
@@ -162,6 +163,8 @@ def memorize(
     if method == "pairs":
         pairs = build_pairs(examples, labels[:, 0].double(), num_heads, head_dim, seed)
         heads, readout = pairs.heads, pairs.readout
+    elif method == "single":
+        heads, readout = build_single_heads(examples, labels[:, 0].double(), num_heads, head_dim, seed)
     else:
         made = build_heads(examples, num_heads, head_dim, seed)
         heads, readout = made.heads, solve_readout(made.Z, labels.double(), num_heads, labels.shape[1])

@@ -6,6 +6,7 @@ query weights c u + q and c u - q and the values L v and -L v. The pair owns at 
 0, so that q chooses the label. On all others u.e is not 0: both heads are saturated alike, and their values cancel.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -107,6 +108,55 @@ def build_pairs(
             break
         scale *= 2.0
     return best
+
+
+def build_single_heads(
+    examples: Examples, labels: Float[Tensor, " examples"], heads: int, head_width: int = 2, seed: Seed = 0
+) -> tuple[Heads, Readout]:
+    """Heads without partners that give every query its label: H (kappa - 1) of them, for one context of n >= 3 tokens.
+
+    A head reads the weight of the third token. On the queries of others its logits are c u.e and -c u.e at the first
+    two tokens, which take all the weight; on its own, where u.e is 0, the third token's logit q.e chooses the label. A
+    constant, which no weight changes, brings all labels into the range of the heads.
+
+    Args:
+        heads: H, at least 1.
+        head_width: d_h, at least 2; two columns are used, the others are 0.
+
+    Raises:
+        ParameterError: an argument out of its range, contexts that are not shared, more examples than the heads take,
+            or examples that break an assumption.
+    """
+    width, tokens = examples.width, examples.tokens
+    require(heads=(heads, 1, None), head_width=(head_width, 2, None), width=(width, 2, None))
+    require_some(queries=examples.queries)
+    require_shape(labels=(labels, (examples.count,)))
+    require_finite(contexts=examples.contexts, queries=examples.queries, labels=labels)
+    refuse_unless(
+        examples.shared and tokens >= 3, f"contexts must be one of at least 3 tokens, got {examples.contexts.shape}"
+    )
+    most = heads * (width - 1)
+    refuse_unless(examples.count <= most, f"examples must be at most {most} with {heads} heads, got {examples.count}")
+    owner, duals, away = _own_directions(examples, heads, generator(seed))
+    unit = torch.eye(tokens).to(labels)
+    wanted = torch.stack([unit[2], unit[0] - unit[1], unit.sum(dim=0)], dim=1)
+    keys = torch.linalg.pinv(examples.contexts) @ wanted
+    wrong = (examples.contexts @ keys - wanted).abs().max().item()
+    refuse_unless(wrong <= _DEPENDENT, f"contexts must have independent tokens, got some that miss it by {wrong:.1e}")
+
+    size = labels.abs().max().item() or 1.0
+    low, reach = labels.min() - size, labels.max() - labels.min() + 2 * size
+    steps = (labels - low).log() - (reach + low - labels).log() + math.log(tokens - 1)
+    steering = torch.zeros_like(away).index_add(0, owner, steps[:, None] * duals)
+    others = torch.arange(heads, device=owner.device) != owner[:, None]
+    saturated = (examples.queries @ away.T).abs()[others]
+    scale = (40.0 + (examples.queries @ steering.T).abs().max()) / saturated.min() if len(saturated) else 0.0
+    queries = torch.nn.functional.pad(torch.stack([steering, scale * away], dim=-1), (0, head_width - 2))
+    values = (reach * keys[:, :1]).repeat(heads, 1, 1)
+    values[0] += low * keys[:, 2:]
+    first = torch.eye(1, width).to(labels)
+    both = torch.nn.functional.pad(keys[:, :2], (0, head_width - 2))
+    return Heads(both.repeat(heads, 1, 1), queries), Readout(values, first.repeat(heads, 1), first.T)
 
 
 def _derivative(

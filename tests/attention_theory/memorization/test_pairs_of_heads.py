@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attention_theory as at
-from attention_theory.memorization.attention import Examples
+from attention_theory.memorization.attention import Examples, Heads, Readout
 from attention_theory.memorization.examples import sample_examples, with_query_sum
-from attention_theory.memorization.pairs_of_heads import PairedHeads, build_pairs, pair_capacity
+from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads, pair_capacity
 from attention_theory.randomness import normal
 from attention_theory.validation import ParameterError
 
@@ -17,20 +17,19 @@ def dot(left: list[float], right: list[float]) -> float:
     return math.fsum(a * b for a, b in zip(left, right, strict=True))
 
 
-def outputs_one_by_one(built: PairedHeads, examples: Examples) -> list[float]:
+def outputs_one_by_one(heads: Heads, readout: Readout, examples: Examples) -> list[float]:
     """Each head's mean of numbers, summed by hand: the slow reference."""
     outputs = []
     for context, query in zip(examples.context_of_each.tolist(), examples.queries.tolist(), strict=True):
         output = 0.0
-        for key, weights, value in zip(
-            built.heads.keys[..., 0].tolist(),
-            built.heads.queries[..., 0].tolist(),
-            built.readout.values[..., 0].tolist(),
-            strict=True,
-        ):
-            factor = dot(weights, query)
-            logits = [factor * dot(key, token) for token in context]
+        for head in range(heads.count):
+            logits = [0.0] * len(context)
+            for column in range(heads.keys.shape[2]):
+                factor = dot(heads.queries[head, :, column].tolist(), query)
+                key = heads.keys[head, :, column].tolist()
+                logits = [logit + factor * dot(key, token) for logit, token in zip(logits, context, strict=True)]
             powers = [math.exp(logit - max(logits)) for logit in logits]
+            value = readout.values[head, :, 0].tolist()
             output += dot(powers, [dot(value, token) for token in context]) / sum(powers)
         outputs.append(output)
     return outputs
@@ -42,7 +41,7 @@ def test_as_many_labels_as_the_pairs_take_are_met(heads: int, tokens: int, share
     count = pair_capacity(heads, 7)
     examples, labels = sample_examples(count, tokens, 7, shared, seed=seed), normal(count, seed=seed + 1)
     built = build_pairs(examples, labels, heads, seed=seed)
-    assert outputs_one_by_one(built, examples) == pytest.approx(labels.tolist(), abs=1e-7)
+    assert outputs_one_by_one(built.heads, built.readout, examples) == pytest.approx(labels.tolist(), abs=1e-7)
 
 
 def test_the_length_of_the_context_does_not_count() -> None:
@@ -50,7 +49,7 @@ def test_the_length_of_the_context_does_not_count() -> None:
     for tokens in (2, 3, 5, 7):
         examples = sample_examples(21, tokens, 8, seed=tokens)
         built = build_pairs(examples, labels, 6)
-        assert outputs_one_by_one(built, examples) == pytest.approx(labels.tolist(), abs=1e-9)
+        assert outputs_one_by_one(built.heads, built.readout, examples) == pytest.approx(labels.tolist(), abs=1e-9)
     assert at.capacity(heads=6, tokens=2, head_width=8) == 7
 
 
@@ -103,3 +102,28 @@ def test_the_door_takes_more_labels_by_pairs_than_by_rank() -> None:
         at.memorize(examples.contexts, examples.queries, labels.expand(-1, 2), 6, method="pairs")
     with pytest.raises(ParameterError, match="method"):
         at.memorize(examples.contexts, examples.queries, labels, 6, method="pair")  # type: ignore[arg-type]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 5), st.integers(3, 6), st.integers(0, 2**31))
+def test_single_heads_meet_twice_as_many_labels(heads: int, tokens: int, seed: int) -> None:
+    count = heads * 6
+    examples, labels = sample_examples(count, tokens, 7, seed=seed), normal(count, seed=seed + 1)
+    built = build_single_heads(examples, labels, heads, seed=seed)
+    assert outputs_one_by_one(*built, examples) == pytest.approx(labels.tolist(), abs=1e-7)
+    layer = at.memorize(examples.contexts, examples.queries, labels[:, None], heads, seed=seed, method="single")
+    assert layer.head_dim == 2
+    assert (layer(examples.contexts, examples.queries)[:, 0] - labels).abs().max() < 1e-7
+
+
+def test_single_heads_need_one_context_of_three_independent_tokens() -> None:
+    labels = normal(9, seed=2)
+    dependent = sample_examples(9, 3, 4, seed=1)
+    dependent.contexts[2] = dependent.contexts[0] + dependent.contexts[1]
+    with pytest.raises(ParameterError, match="contexts must have independent tokens"):
+        build_single_heads(dependent, labels, 3)
+    for data in (sample_examples(9, 2, 4, seed=1), sample_examples(9, 3, 4, False, seed=1)):
+        with pytest.raises(ParameterError, match="contexts must be one of at least 3 tokens"):
+            build_single_heads(data, labels, 3)
+    with pytest.raises(ParameterError, match="examples must be at most 9 with 3 heads"):
+        build_single_heads(sample_examples(10, 3, 4), normal(10, seed=1), 3)
