@@ -98,8 +98,8 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# With queries in general position, $\kappa=d$. The number is then $H(d-1)$, where the rank of $Z$, and with it Theorem 1,
-# is limited to $H(n-1)+1$. In a related setting, in which attention-only transformers associate contexts with next
+# With queries in general position, $\kappa=d$. The number is then $H(d-1)$, where the rank of $Z$, and with it Theorem
+# 1, is limited to $H(n-1)+1$. In a related setting, in which attention-only transformers associate contexts with next
 # tokens, {cite}`dana2025memorization` improve $H(n-1)+1$ to $Hd_h+d$, also for contexts of any length.
 #
 # ## Why it is true
@@ -167,11 +167,12 @@ show.figure(
 # most $\kappa-1$, and take $u_h$, $\omega$ and $q_h=\sum_{t\in R_h}\xi_te_t^*$ as in the proof for pairs. Head $h$ has
 # $W_KW_Q^\top=vq_h^\top+c\,wu_h^\top$, of rank at most 2, and the value vector $Lv$; the first head has $Lv+\beta v_0$.
 # As softmax weights sum to 1, $v_0$ adds $\beta$ to every output. On a query $e$ the logits are
-# $(c\,u_h\cdot e,\,-c\,u_h\cdot e,\,q_h\cdot e,\,0,\dots,0)$, and the head adds $L$ times the weight of the third token.
+# $(c\,u_h\cdot e,\,-c\,u_h\cdot e,\,q_h\cdot e,\,0,\dots,0)$, and the head adds $L$ times the weight of the third
+# token.
 #
-# On an own example this weight is $p(\xi_t)=e^{\xi_t}/(e^{\xi_t}+n-1)$, which increases from 0 to 1. On any other, it is
-# at most $e^{q_h\cdot e-c|u_h\cdot e|}$. Let $\beta=\min y-2$, $L=\max y-\min y+4$, and let $K$ be the box of all $x$
-# with $|x_t-y_t|\le1$. There $(x_t-\beta)/L$ is between $1/L$ and $1-1/L$, and $\xi_t(x)=p^{-1}((x_t-\beta)/L)$ is
+# On an own example this weight is $p(\xi_t)=e^{\xi_t}/(e^{\xi_t}+n-1)$, which increases from 0 to 1. On any other, it
+# is at most $e^{q_h\cdot e-c|u_h\cdot e|}$. Let $\beta=\min y-2$, $L=\max y-\min y+4$, and let $K$ be the box of all
+# $x$ with $|x_t-y_t|\le1$. There $(x_t-\beta)/L$ is between $1/L$ and $1-1/L$, and $\xi_t(x)=p^{-1}((x_t-\beta)/L)$ is
 # continuous. With $|q_h\cdot e^{(t)}|\le B$ on the compact $K$, the output at $t$ is $x_t+\varepsilon_{c,t}(x)$ with
 # $0\le\varepsilon_{c,t}\le H\,L\,e^{B-c\,\omega}$, which is at most 1 on all of $K$ for large $c$. Brouwer's theorem
 # for $x\mapsto y-\varepsilon_c(x)$ gives the weights, as before. $\square$
@@ -332,8 +333,8 @@ except ParameterError as error:
 #    them?
 #    <details><summary>Solution</summary>
 #
-#    Still $3\cdot11=33$, since the seventh head has no partner. Theorem 1 has $7(n-1)+1$, which is 29 at $n=5$ and 36
-#    at $n=6$. It overtakes the pairs from six tokens on; with six heads from seven tokens on.
+#    Still $3\cdot11=33$, since the seventh head has no partner; single heads meet 77. Theorem 1 has $7(n-1)+1$, which
+#    is 29 at $n=5$ and 36 at $n=6$. It overtakes the pairs from six tokens on; with six heads from seven tokens on.
 #
 #    </details>
 #
