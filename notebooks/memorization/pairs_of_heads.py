@@ -11,7 +11,7 @@
 import torch
 
 from attention_theory.memorization.attention import capacity, features, predict
-from attention_theory.memorization.certified.pairs_of_heads import certify_pairs
+from attention_theory.memorization.certified.pairs_of_heads import certify_labels
 from attention_theory.memorization.examples import sample_examples
 from attention_theory.memorization.memorizing_attention import memorize
 from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads, pair_capacity
@@ -84,7 +84,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# If the context is shared and has a third token, no head needs a partner.
+# If the context is shared and has a third token, we need no partners.
 #
 # <!-- claim memorization/single-heads -->
 # <blockquote>
@@ -184,11 +184,11 @@ show.figure(
 
 # %% tags=["parameters"]
 heads = 6  # H, from 2 to 16
-width = 12  # d, from 3 to 16
+width = 12  # d, from 4 to 16
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(heads=(heads, 2, 16), width=(width, 3, 16), seed=(seed, 0, None))
+require(heads=(heads, 2, 16), width=(width, 4, 16), seed=(seed, 0, None))
 most = pair_capacity(heads, width)
 labels = normal(most, seed=seed + 1)
 by_length, alone = {}, {}
@@ -198,9 +198,7 @@ for n in range(2, width):
     if n >= 3:
         more = sample_examples(heads * (width - 1), n, width, seed=seed + n)
         wanted = normal(more.count, seed=seed + 2)
-        alone[n] = (
-            (predict(*build_single_heads(more, wanted, heads, seed=seed), more)[:, 0] - wanted).abs().max().item()
-        )
+        alone[n] = build_single_heads(more, wanted, heads, seed=seed).residual
 print(f"{most} labels, contexts of 2 to {width - 1} tokens: largest residual {max(by_length.values()):.1e}")
 
 # %%
@@ -221,8 +219,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Pairs and single heads meet the same number of labels at every length. Theorem 1 has fewer than the pairs for contexts
-# shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we compare several sizes.
+# We see that pairs and single heads meet the same number of labels at every length. Theorem 1 has fewer than the pairs
+# for contexts shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we compare several sizes.
 
 # %%
 sizes = [(6, 2, 8, True), (6, 2, 8, False), (8, 3, 10, True), (10, 2, 12, True), (4, 4, 12, True)]
@@ -247,7 +245,7 @@ show.table(
 )
 
 # %% [markdown]
-# For a shared context, the rank of $Z$ is at most Theorem 1's number, and still all labels are met. This is no
+# For a shared context, the rank of $Z$ is at most Theorem 1's number, and still we meet all labels. This is no
 # contradiction: a rank of $T$ is needed only if the same heads must fit every set of labels.
 #
 # ## How we checked
@@ -272,7 +270,7 @@ claim.at_most("every length of context: largest residual", by_length, 1e-9)
 for (H, n, d, shared), (data, wanted, made) in runs.items():
     case = f"{(H, n, d)}, {'shared' if shared else 'separate'}"
     claim.at_most(f"{case}: residual of {data.count} labels", made.residual, 1e-9)
-    claim.certified(f"{case}: exact weights", certify_pairs(data, wanted, made))
+    claim.certified(f"{case}: exact weights", certify_labels(data, wanted, made))
 data, wanted, made = runs[sizes[0]]
 door = memorize(data.contexts, data.queries, wanted[:, None], sizes[0][0], method="pairs")
 at_door = (door(data.contexts, data.queries)[:, 0] - wanted).abs().max().item()
@@ -282,26 +280,28 @@ claim.at_most("saturation, 12,000 contexts: distance over (n - 1)/(e s)", satura
 claim.verdict()
 
 # %%
-single, single_others = {}, {}
+single, single_others, proofs = {}, {}, {}
 for H, n, d in [(6, 3, 8), (8, 3, 10), (10, 4, 12), (4, 4, 12)]:
     data = sample_examples(H * (d - 1), n, d, seed=seed + 14)
     wanted, other = normal(data.count, seed=seed + 15), normal(data.count, 1, seed=seed + 16)
-    layer, readout = build_single_heads(data, wanted, H, seed=seed)
+    made = build_single_heads(data, wanted, H, seed=seed)
     case = f"{(H, n, d)}: {data.count} labels, Theorem 1 has {capacity(H, n, d)}"
-    single[case] = (predict(layer, readout, data)[:, 0] - wanted).abs().max().item()
-    best = solve_readout(features(layer, data), other, H, 1)
-    single_others[case] = (predict(layer, best, data) - other).abs().max().item()
+    single[case], proofs[H, n, d] = made.residual, certify_labels(data, wanted, made)
+    best = solve_readout(features(made.heads, data), other, H, 1)
+    single_others[case] = (predict(made.heads, best, data) - other).abs().max().item()
 
 # %%
 claim = Claim("memorization/single-heads")
 claim.at_most("every length of context: largest residual", alone, 1e-9)
 claim.at_most("largest residual", single, 1e-9)
+for case, certificate in proofs.items():
+    claim.certified(f"{case}: exact weights", certificate)
 claim.control.at_most("same heads, other labels: smallest residual", min(single_others.values()), 1e-9)
 claim.at_most("weights in the proof's form: the same residual", max(single.values()), 1e-9, of="proof")
 claim.verdict()
 
 # %% [markdown]
-# The assumption on the queries is needed. If a query occurs twice in the same context, with two labels, no layer can
+# We need the assumption on the queries. If a query occurs twice in the same context, with two labels, no layer can
 # meet both, and the construction says which assumption fails.
 
 # %%
@@ -320,6 +320,7 @@ except ParameterError as error:
 # - The length of the context does not limit how many scalar labels a layer stores.
 #
 # ## Exercises
+#
 # 1. *By hand.* Give a third example to the pair of the tiny example, with $u=0$ and the output $0.9$. Which $q$ do you
 #    need? Which outputs are out of reach?
 #    <details><summary>Solution</summary>
@@ -328,7 +329,6 @@ except ParameterError as error:
 #    between $-1$ and $1$; larger labels need larger values, $\pm L$ instead of $\pm1$.
 #
 #    </details>
-#
 # 2. *Predict, then run.* Set `heads = 7`. How many labels do the pairs now meet, and where does Theorem 1 overtake
 #    them?
 #    <details><summary>Solution</summary>

@@ -161,10 +161,11 @@ def memorize(
         f"labels must be from 1 to {widest} numbers for each query, got {labels.shape[1]}",
     )
     if method == "pairs":
-        pairs = build_pairs(examples, labels[:, 0].double(), num_heads, head_dim, seed)
-        heads, readout = pairs.heads, pairs.readout
+        paired = build_pairs(examples, labels[:, 0].double(), num_heads, head_dim, seed)
+        heads, readout = paired.heads, paired.readout
     elif method == "single":
-        heads, readout = build_single_heads(examples, labels[:, 0].double(), num_heads, head_dim, seed)
+        single = build_single_heads(examples, labels[:, 0].double(), num_heads, head_dim, seed)
+        heads, readout = single.heads, single.readout
     else:
         made = build_heads(examples, num_heads, head_dim, seed)
         heads, readout = made.heads, solve_readout(made.Z, labels.double(), num_heads, labels.shape[1])

@@ -1,9 +1,10 @@
-"""Pairs of heads with opposite values, built for given labels: floor(H/2) (kappa - 1) of them for every context length.
+"""Heads built for given labels, floor(H/2) (kappa - 1) of them in pairs or H (kappa - 1) single, at any context length.
 
 All heads have the same key v, so a head with query weights a gives the example (E, e) the number f(a.e), where
 f(s) = v.E^T softmax(s E v) increases from the smallest entry of E v to the largest. The two heads of a pair have the
 query weights c u + q and c u - q and the values L v and -L v. The pair owns at most kappa - 1 examples. On these u.e is
 0, so that q chooses the label. On all others u.e is not 0: both heads are saturated alike, and their values cancel.
+Single heads need one shared context: what they saturate at are tokens of which they read 0.
 """
 
 import math
@@ -28,16 +29,17 @@ _MISSED = 1e-9
 
 
 @dataclass(frozen=True)
-class PairedHeads:
-    """Heads in pairs, with all that the label of an example depends on.
+class HeadsForLabels:
+    """Heads that are built for labels, in pairs or single, with all that the label of an example depends on.
 
     Attributes:
-        heads, readout: the layer; of an odd number of heads the last one is idle.
-        owner: the pair of every example.
-        duals: for every example the vector that is 1 on its query and 0 on the other queries of its pair. A multiple of
-            it is added to the query weights of the pair's first head and taken from those of its second.
+        heads, readout: the layer; heads in pairs are neighbours, and of an odd number of them the last one is idle.
+        owner: the pair, or the head, of every example.
+        duals: for every example the vector that is 1 on its query and 0 on the other queries of its owner. A multiple
+            of it is added to the first column of the query weights of the owner's first head, taken from its second's.
         scale: c.
         residual: the largest distance of an output from its label.
+        partners: the heads of each owner, 2 or 1.
     """
 
     heads: Heads
@@ -46,6 +48,7 @@ class PairedHeads:
     duals: Float[Tensor, "examples width"]
     scale: float
     residual: float
+    partners: int
 
 
 def pair_capacity(heads: int, kruskal_rank: int) -> int:
@@ -63,7 +66,7 @@ def pair_capacity(heads: int, kruskal_rank: int) -> int:
 
 def build_pairs(
     examples: Examples, labels: Float[Tensor, " examples"], heads: int, head_width: int = 1, seed: Seed = 0
-) -> PairedHeads:
+) -> HeadsForLabels:
     """Heads in pairs that give every query its label.
 
     With b examples in each pair, every b + 1 queries must be independent, and every context must have two tokens that
@@ -94,14 +97,14 @@ def build_pairs(
     largest = labels.abs().max().item()
     reach = _ROOM * (largest or 1.0) / span.min().item()
     start, scale = _step_of_difference(labels / reach, along), _first_scale(examples, owner, away, span)
-    tried: list[PairedHeads] = []
+    tried: list[HeadsForLabels] = []
     for _ in range(_DOUBLINGS):
         steps = start
         for _ in range(_NEWTON_STEPS):
             steered = torch.zeros_like(away).index_add(0, owner, steps[:, None] * duals)
             layer, readout = _layer(scale * away, steered, key, reach, heads, head_width)
             missed = labels - predict(layer, readout, examples)[:, 0]
-            tried.append(PairedHeads(layer, readout, owner, duals, scale, missed.abs().max().item()))
+            tried.append(HeadsForLabels(layer, readout, owner, duals, scale, missed.abs().max().item(), 2))
             steps = steps + torch.linalg.lstsq(_derivative(layer, readout, examples, owner, duals), missed).solution
         best = min(tried, key=lambda pairs: pairs.residual)
         if best.residual <= _MISSED * largest:
@@ -112,7 +115,7 @@ def build_pairs(
 
 def build_single_heads(
     examples: Examples, labels: Float[Tensor, " examples"], heads: int, head_width: int = 2, seed: Seed = 0
-) -> tuple[Heads, Readout]:
+) -> HeadsForLabels:
     """Heads without partners that give every query its label: H (kappa - 1) of them, for one context of n >= 3 tokens.
 
     A head reads the weight of the third token. On the queries of others its logits are c u.e and -c u.e at the first
@@ -150,13 +153,19 @@ def build_single_heads(
     steering = torch.zeros_like(away).index_add(0, owner, steps[:, None] * duals)
     others = torch.arange(heads, device=owner.device) != owner[:, None]
     saturated = (examples.queries @ away.T).abs()[others]
-    scale = (40.0 + (examples.queries @ steering.T).abs().max()) / saturated.min() if len(saturated) else 0.0
+    scale = (
+        (40.0 + (examples.queries @ steering.T).abs().max()) / saturated.min()
+        if len(saturated)
+        else steps.new_zeros(())
+    )
     queries = torch.nn.functional.pad(torch.stack([steering, scale * away], dim=-1), (0, head_width - 2))
     values = (reach * keys[:, :1]).repeat(heads, 1, 1)
     values[0] += low * keys[:, 2:]
     first = torch.eye(1, width).to(labels)
     both = torch.nn.functional.pad(keys[:, :2], (0, head_width - 2))
-    return Heads(both.repeat(heads, 1, 1), queries), Readout(values, first.repeat(heads, 1), first.T)
+    layer, readout = Heads(both.repeat(heads, 1, 1), queries), Readout(values, first.repeat(heads, 1), first.T)
+    residual = (predict(layer, readout, examples)[:, 0] - labels).abs().max().item()
+    return HeadsForLabels(layer, readout, owner, duals, scale.item(), residual, 1)
 
 
 def _derivative(

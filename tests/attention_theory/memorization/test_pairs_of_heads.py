@@ -110,7 +110,7 @@ def test_single_heads_meet_twice_as_many_labels(heads: int, tokens: int, seed: i
     count = heads * 6
     examples, labels = sample_examples(count, tokens, 7, seed=seed), normal(count, seed=seed + 1)
     built = build_single_heads(examples, labels, heads, seed=seed)
-    assert outputs_one_by_one(*built, examples) == pytest.approx(labels.tolist(), abs=1e-7)
+    assert outputs_one_by_one(built.heads, built.readout, examples) == pytest.approx(labels.tolist(), abs=1e-7)
     layer = at.memorize(examples.contexts, examples.queries, labels[:, None], heads, seed=seed, method="single")
     assert layer.head_dim == 2
     assert (layer(examples.contexts, examples.queries)[:, 0] - labels).abs().max() < 1e-7

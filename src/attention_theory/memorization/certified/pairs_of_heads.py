@@ -16,12 +16,12 @@ from attention_theory.certificates import Answer, Certificate, Control, Outcome,
 from attention_theory.certificates.balls import Ball, ball, flint, softmax
 from attention_theory.certificates.certificate import Clock, Counterexample, name_of
 from attention_theory.memorization.attention import Examples, predict
-from attention_theory.memorization.pairs_of_heads import PairedHeads
+from attention_theory.memorization.pairs_of_heads import HeadsForLabels
 
 _Matrix = Any
 
 
-def certify_pairs(examples: Examples, labels: Float[Tensor, " examples"], built: PairedHeads) -> Certificate:
+def certify_labels(examples: Examples, labels: Float[Tensor, " examples"], built: HeadsForLabels) -> Certificate:
     """Whether some real query weights near the built ones meet all labels exactly.
 
     The control asks for another label of the first example, next to the same weights.
@@ -38,7 +38,7 @@ def certify_pairs(examples: Examples, labels: Float[Tensor, " examples"], built:
     return certify(
         f"Some real query weights next to the built ones meet all {examples.count} labels exactly.",
         f"H = {built.heads.count}, n = {examples.tokens}, d = {examples.width}: these examples, labels and weights, as "
-        f"exact numbers; each query weight within {radius:g} times the size of the pair's dual vectors",
+        f"exact numbers; each query weight within {radius:g} times the size of the dual vectors of its head",
         layer.meets(labels, radius),
         Control.of("1 is added to the first label", layer.meets(moved, radius), run),
     )
@@ -50,14 +50,16 @@ class _Layer:
     W_O and W_D pass on what each head reads, so that only keys, queries and values count.
     """
 
-    def __init__(self, examples: Examples, built: PairedHeads) -> None:
+    def __init__(self, examples: Examples, built: HeadsForLabels) -> None:
         self.built, self.count = built, examples.count
         contexts = [_matrix(context) for context in examples.context_of_each]
-        parts = (built.heads.keys, built.heads.queries, built.readout.values)
-        keys, weights, values = (_matrix(part[:, :, 0].T) for part in parts)
-        queries = _matrix(examples.queries)
-        self.logits, self.values = [context * keys for context in contexts], [context * values for context in contexts]
-        self.factors, self.moves = queries * weights, queries * _matrix(built.duals).transpose()
+        queries, values = _matrix(examples.queries), _matrix(built.readout.values[:, :, 0].T)
+        columns = range(built.heads.keys.shape[2])
+        keys = [_matrix(built.heads.keys[:, :, column].T) for column in columns]
+        self.logits = [[context * key for key in keys] for context in contexts]
+        self.values = [context * values for context in contexts]
+        self.factors = [queries * _matrix(built.heads.queries[:, :, column].T) for column in columns]
+        self.moves = queries * _matrix(built.duals).transpose()
 
     def meets(self, labels: Float[Tensor, " examples"], radius: float) -> Answer:
         """Whether a point of the box meets the labels; none does where the ball of an output excludes its label."""
@@ -83,27 +85,38 @@ class _Layer:
 
     def _run(self, radius: float) -> tuple[list[Ball], _Matrix]:
         """Outputs, and their derivative by every multiple, where each multiple is at most ``radius`` in size."""
-        heads, owner = range(self.built.heads.count), self.built.owner.tolist()
-        tokens = range(self.logits[0].nrows())
+        owner, partners = self.built.owner.tolist(), self.built.partners
         outputs, derivative = [], flint.arb_mat(self.count, self.count)
         for example in range(self.count):
-            output, by_pair = flint.arb(0), [flint.arb(0) for _ in range(len(heads) // 2 + 1)]
-            for head in heads:
-                pair, sign = head // 2, (-1) ** head
-                steered = [self.moves[example, other] for other in range(self.count) if owner[other] == pair]
-                factor = self.factors[example, head] + flint.arb(0, radius) * sum(map(abs, steered), flint.arb(0))
-                logits = [self.logits[example][token, head] for token in tokens]
-                values = [self.values[example][token, head] for token in tokens]
-                weights = softmax([logit * factor for logit in logits])
-                mean = sum((weight * value for weight, value in zip(weights, values, strict=True)), flint.arb(0))
-                parts = zip(weights, logits, values, strict=True)
-                covariance = sum((weight * logit * (value - mean) for weight, logit, value in parts), flint.arb(0))
+            output, by_owner = flint.arb(0), [flint.arb(0) for _ in range(self.built.heads.count)]
+            for head in range(self.built.heads.count):
+                steered = [
+                    self.moves[example, other] for other in range(self.count) if owner[other] == head // partners
+                ]
+                moved = flint.arb(0, radius) * sum(map(abs, steered), flint.arb(0))
+                mean, covariance = self._head(example, head, moved)
                 output += mean
-                by_pair[pair] += sign * covariance
+                by_owner[head // partners] += (-1) ** (head % partners) * covariance
             outputs.append(output)
             for other in range(self.count):
-                derivative[example, other] = by_pair[owner[other]] * self.moves[example, other]
+                derivative[example, other] = by_owner[owner[other]] * self.moves[example, other]
         return outputs, derivative
+
+    def _head(self, example: int, head: int, moved: Ball) -> tuple[Ball, Ball]:
+        """The mean of a head's values and its derivative by the first column's factor, to which ``moved`` is added."""
+        factors = [factor[example, head] for factor in self.factors]
+        factors[0] += moved
+        tokens = range(self.values[example].nrows())
+        parts = [[logits[token, head] for token in tokens] for logits in self.logits[example]]
+        logits = [
+            sum((factor * part for factor, part in zip(factors, row, strict=True)), flint.arb(0))
+            for row in zip(*parts, strict=True)
+        ]
+        values = [self.values[example][token, head] for token in tokens]
+        weights = softmax(logits)
+        mean = sum((weight * value for weight, value in zip(weights, values, strict=True)), flint.arb(0))
+        rows = zip(weights, parts[0], values, strict=True)
+        return mean, sum((weight * slope * (value - mean) for weight, slope, value in rows), flint.arb(0))
 
 
 def _matrix(numbers: Float[Tensor, "rows columns"]) -> _Matrix:
