@@ -9,11 +9,12 @@
 
 # %%
 import torch
+from torch.func import functional_call, jacrev
 
 from attention_theory.memorization.attention import capacity, features, predict
 from attention_theory.memorization.certified.pairs_of_heads import certify_labels
 from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.memorizing_attention import memorize
+from attention_theory.memorization.memorizing_attention import MemorizingAttention, memorize
 from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads, pair_capacity
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.numerics import numerical_rank
@@ -97,6 +98,10 @@ show.figure(
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# We do not know whether heads need partners when each example has its own context. For labels of
+# $d_\mathrm{out}\le d$ numbers, we can give each number its own heads; the pairs, or the heads, are then divided by
+# $d_\mathrm{out}$ and rounded down.
 #
 # With queries in general position, $\kappa=d$. The number is then $H(d-1)$, where the rank of $Z$, and with it Theorem
 # 1, is limited to $H(n-1)+1$. In a related setting, in which attention-only transformers associate contexts with next
@@ -253,6 +258,22 @@ show.table(
 # miss them. The certificates take the built weights as exact numbers. Ball arithmetic then proves, by Krawczyk's form
 # of Brouwer's argument, that some real weights next to them meet all labels exactly.
 
+# %% [markdown]
+# For the upper bound, we differentiate the outputs of small layers by all their weights. The rank of this derivative is
+# the number of directions in which the labels can move, so it must be at most $H(n-1)(d+1)+1$.
+
+# %%
+moves, bounds = {}, {}
+for H, n, d in [(2, 2, 3), (3, 2, 4), (2, 3, 4)]:
+    bounds[H, n, d] = H * (n - 1) * (d + 1) + 1
+    data = sample_examples(bounds[H, n, d] + 10, n, d, seed=seed + 17)
+    layer = MemorizingAttention(d, H, 1, dtype=torch.float64)
+    weights = {name: normal(*part.shape, seed=seed + 18 + k) for k, (name, part) in enumerate(layer.named_parameters())}
+    derivative = jacrev(lambda given, layer, data: functional_call(layer, given, (data.contexts, data.queries))[:, 0])
+    parts = derivative(weights, layer, data).values()
+    moves[H, n, d] = int(numerical_rank(torch.cat([part.flatten(1) for part in parts], dim=1), rtol=1e-10))
+print("rank of the derivative:", moves, "bound:", bounds)
+
 # %%
 random_contexts = torch.linspace(0.1, 30, 60)[:, None, None].double() * normal(60, 200, 5, seed=seed + 13)
 distance = random_contexts.amax(dim=-1) - (random_contexts.softmax(dim=-1) * random_contexts).sum(dim=-1)
@@ -275,6 +296,7 @@ data, wanted, made = runs[sizes[0]]
 door = memorize(data.contexts, data.queries, wanted[:, None], sizes[0][0], method="pairs")
 at_door = (door(data.contexts, data.queries)[:, 0] - wanted).abs().max().item()
 claim.at_most("the same by memorize(..., method='pairs'): residual", at_door, 1e-9)
+claim.at_most("rank of the derivative by all weights, less the bound", max(moves[k] - bounds[k] for k in moves), 0)
 claim.control.at_most("shared contexts, same heads, other labels: smallest residual", min(others.values()), 1e-9)
 claim.at_most("saturation, 12,000 contexts: distance over (n - 1)/(e s)", saturation, 1, of="proof")
 claim.verdict()
