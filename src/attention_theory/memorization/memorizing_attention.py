@@ -1,11 +1,14 @@
 """Multi-head attention read at a query, as a module of torch, and weights that memorise any labels (Theorem 1)."""
 
+from typing import Literal
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attention_theory.memorization.attention import Examples, Heads, Readout, predict
 from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.pairs_of_heads import build_pairs, build_single_heads
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.randomness import Seed
 from attention_theory.validation import ParameterError, refuse_unless, require, require_shape, require_some
@@ -114,11 +117,15 @@ def memorize(
     num_heads: int,
     head_dim: int | None = None,
     seed: Seed = 0,
+    method: Literal["rank", "pairs", "single"] = "rank",
 ) -> MemorizingAttention:
-    """Attention with the weights of Theorem 1, written down and not trained: every query gets its label.
+    """Attention with weights that are written down and not trained: every query gets its label.
 
-    :func:`~attention_theory.memorization.attention.capacity` says how many examples it takes. It computes in float64;
-    the result has the type and the device of the queries.
+    By ``rank`` these are the weights of Theorem 1, whose heads fit every set of labels; the function
+    :func:`~attention_theory.memorization.attention.capacity` says how many examples they take. By ``pairs`` the heads
+    are made for the given labels, and :func:`~attention_theory.memorization.pairs_of_heads.pair_capacity` says how
+    many, whatever the number of tokens; by ``single`` heads it is twice that, for one context of at least 3 tokens. It
+    computes in float64; the result has the type and the device of the queries.
 
     >>> import torch, attention_theory as at
     >>> contexts, queries, labels = torch.randn(13, 5, 16), torch.randn(13, 16), torch.randn(13, 2)
@@ -128,33 +135,46 @@ def memorize(
 
     Args:
         contexts: one for each query, or a single one for all; the tokens of each are linearly independent
-            (Assumption 2).
-        queries: any ``tokens`` of them are linearly independent (Assumption 1).
-        labels: at most ``embed_dim`` numbers for each query.
+            (Assumption 2). Pairs need two tokens that differ.
+        queries: any ``tokens`` of them are linearly independent (Assumption 1). Pairs, and single heads, need that of
+            one query more than the examples divided by the pairs, or the heads.
+        labels: at most ``embed_dim`` numbers for each query, by ``rank``, else one.
         num_heads: the heads ``H``.
-        head_dim: the width ``d_h`` of keys and queries; the number of tokens unless given: more does not help.
+        head_dim: the width ``d_h`` of keys and queries; the number of tokens unless given, 1 for pairs and 2 for single
+            heads: more does not help.
         seed: of the construction's choices.
+        method: ``rank``, ``pairs`` or ``single``.
 
     Raises:
         ParameterError: an argument out of its range, more examples than the heads take, examples that break an
             assumption, or labels that are missed for rounding.
     """
     examples = Examples(contexts.double(), queries.double())
-    head_dim = examples.tokens if head_dim is None else head_dim
+    require(method=(method, {"rank", "pairs", "single"}))
+    if head_dim is None:
+        head_dim = {"rank": examples.tokens, "pairs": 1, "single": 2}[method]
     require_some(queries=queries)
     require_shape(labels=(labels, (examples.count, None)))
+    widest = examples.width if method == "rank" else 1
     refuse_unless(
-        1 <= labels.shape[1] <= examples.width,
-        f"labels must be from 1 to {examples.width} numbers for each query, got {labels.shape[1]}",
+        1 <= labels.shape[1] <= widest,
+        f"labels must be from 1 to {widest} numbers for each query, got {labels.shape[1]}",
     )
-    made = build_heads(examples, num_heads, head_dim, seed)
-    readout = solve_readout(made.Z, labels.double(), num_heads, labels.shape[1])
-    missed = (predict(made.heads, readout, examples) - labels).abs().max().item()
+    if method == "pairs":
+        paired = build_pairs(examples, labels[:, 0].double(), num_heads, head_dim, seed)
+        heads, readout = paired.heads, paired.readout
+    elif method == "single":
+        single = build_single_heads(examples, labels[:, 0].double(), num_heads, head_dim, seed)
+        heads, readout = single.heads, single.readout
+    else:
+        made = build_heads(examples, num_heads, head_dim, seed)
+        heads, readout = made.heads, solve_readout(made.Z, labels.double(), num_heads, labels.shape[1])
+    missed = (predict(heads, readout, examples) - labels).abs().max().item()
     most = 1e-6 * labels.abs().max().item()
     refuse_unless(missed <= most, f"labels must be met up to {most:.1e}, the weights miss them by {missed:.1e}")
     layer = MemorizingAttention(
         examples.width, num_heads, labels.shape[1], head_dim=head_dim, value_dim=labels.shape[1], device=queries.device
     ).to(queries.dtype)
-    weights = {"keys": made.heads.keys, "queries": made.heads.queries, "values": readout.values}
+    weights = {"keys": heads.keys, "queries": heads.queries, "values": readout.values}
     layer.load_state_dict({**weights, "output": readout.output, "decode": readout.decode})
     return layer
