@@ -134,20 +134,20 @@ show.figure(
 # or similar variants, where $x_i = \mathrm{concat}(a_i, b_i)$. Multihead attention combines bilinear terms additively,
 # not multiplicatively, so it cannot achieve this factorization.
 #
-# **What is true.** The remark is true for one-hot vectors $a_i$ and $b_i$, but not for the reason that the paper gives.
-# Four tokens with the features $(0,0)$, $(0,1)$, $(1,0)$ and $(1,1)$ satisfy $x_{00} - x_{01} - x_{10} + x_{11} = 0$.
-# The outputs of linear self-attention satisfy the same relation, but these functions do not. One head of
-# HyperFeatureAttention of order 2 represents them.
+# **What is true.** For one-hot vectors $a_i$ and $b_i$ the two displayed functions are out of reach, and so is every
+# variant that is not additive in the features of $i$, because of the relation $x_{00} - x_{01} - x_{10} + x_{11} = 0$.
+# The variant $\sum_j f^{(1)}(a_i, a_j) f^{(2)}(a_i, b_j)$ is additive, and one layer with a head for each value of $b$
+# represents it.
 #
-# **What changed.** Only the reason differs. With one symbol per combination of values, linear attention also only adds
-# bilinear terms, and yet it represents both functions.
+# **What changed.** Not every variant is out of reach, and the reason is another: attention that adds bilinear terms
+# multiplies two factors if both read the same feature of $i$, or if each combination of values is one symbol.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** No stack of linear self-attention represents these functions, at any depth, with or without skip
-# connections.
+# **Beyond the paper.** No stack of linear self-attention represents the two functions, at any depth, with or without
+# skip connections. One head of HyperFeatureAttention of order 2 does.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -179,7 +179,11 @@ show.figure(
 # whatever the weights. For the target, the left-hand side is
 # $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1, b_j))$, and for the crosswise target it is
 # $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$. Both sums are zero only by accident. One head of
-# order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1). $\square$
+# order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1).
+#
+# *A variant within reach.* Let $C^h$ have the entries $f_1(a, a') f_2(a, h)$ in the block of the feature $a$, and let
+# $W^h$ be 1 at the value $h$ of the feature $b$ and 0 elsewhere. Head $h$ returns $\sum_{j : b_j = h} f_1(a_i, a_j)
+# f_2(a_i, h)$, and the sum over $h$ is $\sum_j f_1(a_i, a_j) f_2(a_i, b_j)$. $\square$
 #
 # </details>
 #
@@ -206,6 +210,8 @@ rest = torch.stack([torch.randint(size, (tokens - 4,), generator=draw) for size 
 entities = torch.cat([corners, rest])
 embedded = embed_features(entities, sizes)
 wanted = {name: coupled_interaction(entities, [head]) for name, head in targets.items()}
+on_a = [Factor(A, A, table(A, A)), Factor(A, B, table(A, B))]
+variant = coupled_interaction(entities, [CoupledHead(on_a, [])])
 one_layer = {
     name: linear_hyper_feature_attention(embedded, *layer_of(head, sizes))[:, 0] for name, head in targets.items()
 }
@@ -276,6 +282,20 @@ for name, head in targets.items():
 show.table(["target", "missed by the best linear attention, side by side"], missed.items())
 
 # %% [markdown]
+# Is every product of two factors out of reach? If both factors read the same feature of $i$, the function is additive
+# in the features of $i$, and one layer of ordinary linear attention represents it: head $h$ has the scores $f_1(a_i,
+# a_j) f_2(a_i, h)$, and its value is 1 for tokens with $b_j = h$.
+
+# %%
+by_heads = torch.zeros_like(variant)
+for value_of_b in range(sizes[B]):
+    score = torch.zeros(sum(sizes), sum(sizes), dtype=torch.float64)
+    score[: sizes[A], : sizes[A]] = on_a[0].table * on_a[1].table[:, [value_of_b]]
+    value = torch.eye(sum(sizes), dtype=torch.float64)[:, [sizes[A] + value_of_b]]
+    by_heads += linear_attention(embedded, score, value)[:, 0]
+variant_error = relative_error(by_heads, variant)
+
+# %% [markdown]
 # ## How we checked
 # We require the defect of every stack to be no larger than rounding errors, and the defect of both targets to be large.
 # As controls, the best linear layer should miss the target, and softmax attention should break the identity.
@@ -291,6 +311,8 @@ for name in targets:
     claim.at_least(f"defect of the target, {name}", target_defects[name], 1e-3)
     claim.close(f"one layer of order 2, {name}, error", one_layer[name], wanted[name])
     claim.close(f"linear attention on product symbols, {name}, error", on_products[name], wanted[name])
+claim.printed.at_least("variant with both factors on a_i: missed by one layer, a head per value", variant_error, 1e-3)
+claim.close("the same: error", by_heads, variant)
 additive = {name: relative_error(on_products[name], wanted[name]) for name in targets}
 claim.printed.at_least("bilinear terms, added up, miss the target: on product symbols", additive, 1e-3, of="proof")
 claim.at_most("parallelogram defect of every stack, largest", largest, 1e-12, of="proof")
@@ -303,9 +325,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The remark is true, but the reason that the paper gives would prove too much. It argues that attention adds bilinear
-# terms and does not multiply them. Yet linear attention with one symbol per combination also only adds, and it
-# represents both sums exactly. What matters is how the features are written, not that the terms are added.
+# The remark is true of the two functions that it displays, and false of some of the "similar variants": if both factors
+# read the same feature of $i$, one layer is enough. The paper's reason would prove too much. It argues that attention
+# adds bilinear terms and does not multiply them. Yet linear attention with one symbol per combination also only adds,
+# and it represents both sums exactly. What matters is how the features are written, not that the terms are added.
 #
 # ## What to remember
 # - Linear self-attention multiplies all tokens of a sequence by one common matrix, at any depth. It therefore preserves

@@ -17,9 +17,9 @@
 #
 # Four slips are misprints: the factor $1/N$ is missing in the definition of the series, though all that follows has it;
 # the code of a position has a factor $1/\sqrt 2$ too many, with which $p_i^\top p_j = \frac N2 \delta_{ij}$ fails; $p_i
-# C p_j^\top$ stands where $p_i$ is a column; and the layer is said to be Eq. 13, which leaves out the agent itself. One
-# thing is a condition that the lemma on the window needs and does not have: $4R + 1 \le N$, that the window of all
-# places at most $2R$ away fits into the loop.
+# C p_j^\top$ stands where $p_i$ is a column; and the layer is said to be Eq. 13, which leaves out the agent itself. The
+# lemma on the window needs two conditions that it does not have: $2R$ must be a whole number, and $4R + 1 \le N$, so
+# that the window of all places at most $2R$ away fits into the loop.
 
 # %%
 import math
@@ -143,14 +143,20 @@ claim.verdict()
 #
 # **Lemma B.4 (Series of the window)** *Appendix B.1.2*
 #
-# **As printed.** The same for any $R$. (On $[N] = \{0, \dots, N-1\}$ to the letter, $|n| \le 2R$ would be half of the
-# window.)
+# **The paper states.** Let $f[n] = \mathbb I[|n| \le 2R]$. Then $F[k] = \frac1N \sin\bigl[\tfrac{2\pi}{N}(2R +
+# \tfrac12)k\bigr] / \sin\bigl[\tfrac{2\pi}{N} \tfrac12 k\bigr]$ if $k \ne 0$, and $F[0] = \frac2N (2R + \tfrac12)$.
 #
-# **Corrected.** For $f[n] = \mathbb I\{|n| \le 2R\}$ on a loop of $N \ge 4R + 1$ places, $|n|$ being the distance to 0
-# on it, $F[0] = (4R + 1)/N$ and $F[k] = \frac1N \sin\bigl(\tfrac{2\pi}{N}(2R + \tfrac12)k\bigr) /
-# \sin\bigl(\tfrac{\pi}{N}k\bigr)$ for $k \ne 0$.
+# **What is true.** This is so if $2R$ is a whole number and $4R + 1 \le N$.
 #
-# $4R + 1 \le N$ is needed: a wider window meets itself.
+# **What changed.** A wider window meets itself on the loop. The radius $R$ of an agent need not be whole: where $2R$ is
+# not, the window has $2 \lfloor 2R \rfloor + 1$ places, and $\lfloor 2R \rfloor$ takes the place of $2R$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - On $[N] = \{0, \dots, N-1\}$ to the letter, $|n| \le 2R$ is half of the window; $|n|$ must be the distance to 0 on
+#   the loop.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
@@ -159,17 +165,20 @@ claim.verdict()
 # where $|n|$ must be the distance to 0 on the loop, $n$ or $N - n$; read to the letter it would be the half window $n
 # \le 2R$, which has another series. The paper's proof is one word, "straightforward": the closed form is a geometric
 # sum over $4R + 1$ places. If there are more places than the loop has, some are counted twice: the series of the closed
-# form is then 2 there, and the window is 1.
+# form is then 2 there, and the window is 1. And if $2R$ is not whole, the closed form counts a place in part. With $R =
+# 1.2$ the window has the five places up to distance 2, and the closed form counts 5.8.
 #
 # <details><summary>Proof of Lemma B.4, as corrected</summary>
 #
-# If $4R + 1 \le N$, the places $-2R, \dots, 2R$ are different on the loop, and with $z = e^{-2\pi i k/N}$
+# If $2R$ is whole and $4R + 1 \le N$, the places $-2R, \dots, 2R$ are different on the loop, and with $z = e^{-2\pi i
+# k/N}$
 #
 # $$F[k] = \frac1N \sum_{n=-2R}^{2R} z^n = \frac1N\, \frac{z^{2R+1/2} - z^{-(2R+1/2)}}{z^{1/2} - z^{-1/2}} = \frac1N\,
 # \frac{\sin\bigl(\frac{2\pi}N (2R + \frac12) k\bigr)}{\sin\bigl(\frac\pi N k\bigr)}$$
 #
 # for $z \ne 1$, and $(4R+1)/N$ for $k = 0$. If $4R + 1 > N$, the sum runs over some places twice, and is the series of
-# a function that is 2 there; the window is 1. $\square$
+# a function that is 2 there; the window is 1. If $2R$ is not whole, $|n| \le 2R$ means $|n| \le \lfloor 2R \rfloor$,
+# and already $F[0]$ differs: the window has $2\lfloor 2R \rfloor + 1 < 4R + 1$ places. $\square$
 #
 # </details>
 
@@ -179,6 +188,18 @@ closed = window_coefficients(period, radius)
 numerical = dtfs(window)
 too_wide = (period + 3) // 4  # 4 R + 1 > N
 of_printed = window_coefficients(period, too_wide, form="printed").to(torch.complex128)
+angles = 2 * math.pi / period * torch.arange(1, period, dtype=torch.float64)
+ends = torch.arange(period, dtype=torch.float64)
+distance = torch.minimum(ends, period - ends)
+
+
+def off_series(any_radius: float) -> float:
+    """Largest error of the closed form for a radius that need not be whole."""
+    rest = (angles * (2 * any_radius + 0.5)).sin() / (angles / 2).sin() / period
+    formula = torch.cat([rest.new_tensor([(4 * any_radius + 1) / period]), rest])
+    return (formula - dtfs((distance <= 2 * any_radius).to(torch.float64))).abs().max().item()
+
+
 wrapped = synthesis(of_printed) - window_matrix(period, too_wide)[0]
 
 # %% [markdown]
@@ -189,6 +210,8 @@ claim = Claim("hyper-attention/lemma-b-4")
 claim.close("closed form against the numerical series", closed, numerical, atol=1e-12)
 claim.equal("F[0] against (4R + 1)/N", closed[0], (4 * radius + 1) / period)
 claim.printed.at_most(f"R = {too_wide}, where 4R + 1 > N: error of the window", wrapped.abs().max(), 1e-12)
+claim.at_most("R = 2.5: closed form against the numerical series", off_series(2.5), 1e-12)
+claim.printed.at_most("R = 1.2: closed form against the numerical series", off_series(1.2), 1e-12)
 narrower = (closed - dtfs(window_matrix(period, radius - 1)[0])).abs().max()
 claim.control.at_most("closed form for R against the series for R - 1", narrower, 1e-12)
 one_sided = dtfs((torch.arange(period) <= 2 * radius).to(torch.float64))
@@ -304,9 +327,9 @@ claim.verdict()
 # the entry before the last of $p(n)$ is $\tfrac1{\sqrt2}\cos\bigl(\tfrac{2\pi}{N}(\tfrac N2 - 1)n\bigr)$.)
 #
 # **Corrected.** With $p(n) = \bigl(\tfrac1{\sqrt2}, \dots, \sin\tfrac{2\pi kn}{N}, \cos\tfrac{2\pi kn}{N}, \dots,
-# \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For $4R + 1 \le N$ the diagonal
-# $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot construction, which
-# returns $V_i - 1$ for any $L$; $F$ is the series of the window.
+# \tfrac1{\sqrt2}\cos\pi n\bigr)$, $N$ even, $p(m)^\top p(n) = \tfrac N2 \delta_{mn}$. For whole $2R$ and $4R + 1 \le N$
+# the diagonal $C_{nn} = 2F[\lceil n/2 \rceil]$ and $W^V = (-\sqrt2, 0, \dots)$ give the layer of the one-hot
+# construction, which returns $V_i - 1$ for any $L$; $F$ is the series of the window.
 #
 # With the bias of $-1$ that is announced before Eq. 13, as in Example 1. (The factor $1/\sqrt2$ belongs to the constant
 # and to $\cos \pi n$ only, as $p_i^\top p_j = \tfrac N2 \delta_{ij}$ asks.)
