@@ -82,11 +82,16 @@ show.figure(
 #
 # **Definition 2.1 (The sentences)** *Section 2*
 #
-# Let $\mathcal Q$ (triggers) and $\mathcal O$ (outputs) be disjoint sets of words. Draw $q$ uniformly from $\mathcal Q$
-# and $y$ uniformly from $\mathcal O$, and draw $z_1,\dots,z_{H-1}$ from any law on the sentences in which (I) the
-# bigram $(q,y)$ occurs, (II) the noise word $\tau$ occurs only if $\alpha>0$, and then only right after $q$, (III) no
-# other bigram begins with a trigger. The last word is $z_H=q$. The label $z_{H+1}$ is $\tau$ with probability $\alpha$
-# and $y$ otherwise. It follows that $z_{H-1}$ is no trigger and that $y$ can be read off the context.
+# **The paper states.** Sample $q\sim\mathrm{Unif}(\mathcal Q)$, $y\sim\mathrm{Unif}(\mathcal O)$; sample $z_{1:H-1}$,
+# over an arbitrary distribution, from sentences that satisfy: (I) at least one bigram $(q,y)$; (II) $\tau$ only if
+# $\alpha>0$, always preceded by $q$; (III) no other (trigger, token) bigrams than $(q,y)$ or $(q,\tau)$. Fix $z_H=q$,
+# set $z_{H+1}=\tau$ with probability $\alpha$ and $y$ otherwise.
+#
+# **What is true.** The three conditions are on $z_{1:H}$. Then $z_{H-1}$ is no trigger, and $y$ can be read off the
+# context.
+#
+# **What changed.** The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. This allows
+# $z_{H-1}=q$. The trigger then follows itself, and Lemmas A.1, 3.1 and 4.1 are false on that sentence.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -183,6 +188,19 @@ show.table(
 )
 
 # %% [markdown]
+# The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. Read to the letter, it allows the
+# trigger at $H-1$, as in *door seven lamp door* followed by *door*: the first four words satisfy (I) to (III). The last
+# bigram, (*door*, *door*), is then one of a trigger with itself, and the proofs of Lemmas 3.1 and 4.1 exclude it. So
+# the conditions must be meant for $z_{1:H}$, and this is how the book reads them. We count how many of these sentences
+# the letter would refuse.
+
+# %%
+at_end = breaks["the trigger at H - 1"][0]
+kept = several.tokens[:, -3] != several.trigger  # else a bigram of the sentence is overwritten
+first = Sentences(at_end.tokens[kept, :-1], several.trigger[kept], several.output[kept])
+refused = torch.stack(list(violations(first, noisy).values())).any(dim=0).double().mean()
+
+# %% [markdown]
 # Every row has a 1 under the condition that it breaks, and under no other: with any one of the conditions left out, the
 # check would let some break pass. That is the control. The small shares are sentences in which the overwritten places
 # held $q$ or $y$ of a bigram, so that a second condition breaks. What the definition implies is tried on every sentence
@@ -206,6 +224,7 @@ claim.control.equal("one output never drawn: p-value", estimate(lame), 0.5, tole
 claim.equal("labels that are neither y nor τ", (~is_noise & (labels != several.output)).sum(), 0)
 claim.equal("sentences whose C is not the one asked for", (counted != copies).sum(), 0)
 claim.equal("outputs misread from the context", (recover_output(several.tokens, noisy) != several.output).sum(), 0)
+claim.misprint.equal("conditions on the first H - 1 words: sentences with the trigger at H - 1 refused", refused, 1)
 claim.certified("every sentence of six words: what follows", certify_reading(Task(6, 2, 2, 6)))
 claim.verdict()
 

@@ -123,8 +123,10 @@ show.figure(
 # we obtain $\lim_{\lambda\to\infty}L(\lambda)=0$. The logits of token $j\in[N]$ are $\xi_j=\lambda_qC_{q,y}\mathbb
 # 1\{j=y\}$.
 #
-# <details><summary>Slips (2)</summary>
+# <details><summary>Slips (3)</summary>
 #
+# - On a sentence with $z_{H-1}=q$, which the letter of Definition 2.1 allows, the trigger has the logit $\lambda_q$
+#   too, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition means conditions on $z_{1:H}$, which exclude it.
 # - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
 # - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
 #   $e_y$ and $\mathbb 1\{j=y\}$.
@@ -141,6 +143,13 @@ show.figure(
 #
 # **The paper states.** Under Assumption 2.2 and the reparameterization in Lemma 3.1, for all $h\in[H]$ in a sentence
 # with trigger word $q$, we obtain $x_H^\top Wx_h=\lambda_q\mathbb 1\{z_{h-1}=q\}$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The word after an earlier trigger is the output only if $z_{H-1}$ is no trigger. The letter of Definition 2.1 allows
+#   $z_{H-1}=q$, and then position $H$ has the score $\lambda_q$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->

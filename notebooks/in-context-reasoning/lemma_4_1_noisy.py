@@ -8,6 +8,8 @@
 # noise?
 
 # %%
+import math
+
 import torch
 
 from attention_theory.in_context_reasoning.certified.noisy import certify_any_law
@@ -193,17 +195,30 @@ claim.verdict()
 #
 # **Lemma 4.1 (The noisy task is solved)** *Section 4.1; Appendix B.1; also Lemma B.1*
 #
-# With $|\mathcal Q|=1$, $U=[E(1)\dots E(N+1)]^\top$, $V=I$, $W=\lambda\,E(q)(\tilde E(q)-E(\tau))^\top$,
-# $F=E(\tau)(\gamma E(q)+\tilde E(q))^\top$ and $\kappa=1$, linear and ReLU attention give $\xi_{A,j}=\lambda C\,\mathbb
-# 1\{j=y\}$ and $\xi_{F,j}=(\gamma+\lambda C)\,\mathbb 1\{j=\tau\}$. At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is
-# $L_{\text{Bayes}}+\mathbb E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$ and tends to the Bayes risk as
-# $\lambda\to\infty$.
+# **The paper states.** Under Assumption 2.2 and $|\mathcal Q|=1$, by setting $U=[E(1)\dots E(N+1)]^\top$, $V=I_d$,
+# $W=\lambda E(q)(\tilde E(q)-E(\tau))^\top$ and $F=E(\tau)(\gamma E(q)+\tilde E(q))^\top$, for both linear and ReLU
+# attention, $\lim_{\lambda\to\infty,\,\gamma\to\ln\frac\alpha{1-\alpha}}L(\lambda,\gamma)=L_{\text{Bayes}}$.
 #
-# **In the paper's proof.** The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$", and
-# computes $\xi_{F,j}$ for $j\in[N]$.
+# <details><summary>Slips (3)</summary>
 #
-# **Corrected.** $1\le C\le H$, as the data model has it: at $C=0$ the probability of $y$ stays at
-# $1/(\frac1{1-\alpha}+N-1)$. $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
+# - The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$". It should be $1\le C\le H$, as
+#   the data model has it. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
+# - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
+# - On a sentence with $z_{H-1}=q$, which the letter of Definition 2.1 allows, $\tau$ has the logit
+#   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition means
+#   conditions on $z_{1:H}$, which exclude it.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The logits are $\xi_{A,j}=\lambda C\,\mathbb 1\{j=y\}$ and $\xi_{F,j}=(\gamma+\lambda
+# C)\,\mathbb 1\{j=\tau\}$, so $L(\lambda,\gamma)=\mathbb E\ln\big(1+e^\gamma+(N-1)e^{-C\lambda}\big)-\alpha\gamma$.
+# This is continuous in $(e^{-\lambda},\gamma)$, also at $e^{-\lambda}=0$, so the two limits may be taken in any order.
+# At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is $L_{\text{Bayes}}+\mathbb
+# E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -268,10 +283,11 @@ show.figure(
 )
 
 # %% [markdown]
-# Four things break it: a wrong $\gamma$; a feed-forward layer that does not see what attention collected ($\kappa=0$);
-# a $\tau$ after another word, which linear attention gives a negative score, and ReLU none; and a sentence without the
-# bigram $(q,y)$. The last one is where the proof has a slip: it takes the limits of the probabilities for all $0\le
-# C\le H$, and at $C=0$ the first of them does not move with $\lambda$.
+# Five things break it: a wrong $\gamma$; a feed-forward layer that does not see what attention collected ($\kappa=0$);
+# a $\tau$ after another word, which linear attention gives a negative score, and ReLU none; the trigger in the place
+# before the last, where it follows itself; and a sentence without the bigram $(q,y)$. The last one is where the proof
+# has a slip: it takes the limits of the probabilities for all $0\le C\le H$, and at $C=0$ the first of them does not
+# move with $\lambda$.
 
 # %%
 lone = sentences.tokens.clone()
@@ -287,6 +303,29 @@ p_y = run(60.0, odds(0.2), on=missing).logits.softmax(dim=1)[rows, sentences.out
 p_y_gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
 
 # %% [markdown]
+# The trigger at $H-1$ is what the letter of Definition 2.1 allows. At $C=1$, $\tau$ then has the logit
+# $\gamma(1+\lambda)+1+2\lambda$, and $y$ has $\lambda$. We also compute the loss at other $\gamma$, for the lemma takes
+# a limit in both numbers.
+
+# %%
+doubled = sentences.tokens.clone()
+doubled[:, -2] = sentences.trigger
+apart = (sentences.tokens[:, -3] != sentences.trigger) & (copies == 1)
+itself = Sentences(doubled[apart], sentences.trigger[apart], sentences.output[apart])
+twice = {at: run(at, gamma, on=itself).logits for at in (1.0, 10.0, 40.0)}
+tau_logit = {at: (logits[:, tau] - (gamma * (1 + at) + 1 + 2 * at)).abs().max() for at, logits in twice.items()}
+beyond_bayes = {
+    at: expected_loss(logits, itself.output, tau, 0.3).mean() - bayes_risk(0.3) for at, logits in twice.items()
+}
+near = [(at, g) for at in (2.0, 8.0, 32.0) for g in (gamma - 1, gamma - 0.1, gamma + 0.1)]
+joint = {
+    f"λ = {at}, γ = {g:.3f}": excess_at(0.3, at, g)
+    + bayes_risk(0.3)
+    - (torch.log1p(math.exp(g) + others * torch.exp(-at * copies.double())).mean() - 0.3 * g)
+    for at, g in near
+}
+
+# %% [markdown]
 # The equations of the proof count as parts of the proof, the loss as the statement. In a small task every sentence is
 # run, and a solver proves for all $\alpha$, $C$, $\lambda$ and $N$ that the excess is at most $(N-1)e^{-\lambda}$.
 
@@ -297,6 +336,9 @@ claim.at_most("ReLU: ξ against (19), largest error", by_relu, 1e-12)
 off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
 claim.at_most("excess against its closed form, largest error", off, 1e-12)
 claim.at_most("excess at λ = 40, largest", {f"α = {a}": excess[a][-1].abs() for a in alphas}, 1e-12)
+claim.at_most("loss at other γ against its closed form", {at: error.abs() for at, error in joint.items()}, 1e-12)
+claim.at_most("the trigger at H - 1, C = 1: logit of τ, largest error", tau_logit, 1e-12)
+claim.control.at_most("the trigger at H - 1, C = 1: excess at λ = 40", beyond_bayes[40.0], beyond_bayes[10.0])
 wrong_gamma = excess_at(0.8, 30.0, 0.0)
 claim.equal("γ = 0 at α = 0.8 leaves KL(.8||.5)", wrong_gamma, bernoulli_kl(0.8, 0.5), tolerance=1e-10)
 claim.control.at_most("γ = 0 at α = 0.8: excess at λ = 30", wrong_gamma, 1e-3)

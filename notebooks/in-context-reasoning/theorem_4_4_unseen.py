@@ -22,7 +22,7 @@ from attention_theory.in_context_reasoning.certified.noisy import certify_unseen
 from attention_theory.in_context_reasoning.closed_form import odds, probabilities
 from attention_theory.in_context_reasoning.descent import algorithm_1
 from attention_theory.in_context_reasoning.embedding import embedding
-from attention_theory.in_context_reasoning.finite_sample import hoeffding_radius
+from attention_theory.in_context_reasoning.finite_sample import chance, hoeffding_radius
 from attention_theory.in_context_reasoning.model import Architecture, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
@@ -36,7 +36,6 @@ alpha = 0.2  # chance of the noise token as label, from 0.05 to 0.95
 rate = 0.1  # eta, from 0.001 to 0.5
 samples = 2048  # M, at least 500
 delta = 0.05  # allowed chance of failure, from 1e-6 to 0.5
-datasets = 200  # data sets drawn, at least 150
 length = 32  # H, at least 14
 seed = 0  # at least 0
 
@@ -47,7 +46,6 @@ require(
     rate=(rate, 1e-3, 0.5),
     samples=(samples, 500, None),
     delta=(delta, 1e-6, 0.5),
-    datasets=(datasets, 150, None),
     length=(length, 14, None),
     seed=(seed, 0, None),
 )
@@ -74,18 +72,26 @@ def predict(scale: float, gamma: float, full_input: float = 1.0) -> torch.Tensor
 #
 # **Theorem 4.4 (Unseen outputs, noisy)** *Section 4.2; Appendix B.3*
 #
-# **As printed.** The deviations are $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$. The unseen word is $\hat y$ in
-# the formula, and the numerator of Eq. (30) has $C_{q,y}$; in the text that we have, the bigrams replaced are $(b,y)$.
+# **The paper states.** Fix $y_{\text{test}}\in[N]\setminus(\mathcal O\cup\mathcal Q)$. Take any test sentence of the
+# noisy data model with every bigram $(b,y)$ replaced by $(q,y_{\text{test}})$. With probability at least $1-\delta$,
+# after $t$ iterations, Algorithm 1 returns a model that predicts $y_{\text{test}}$ and $\tau$ with probabilities
+# $1-\alpha$ and $\alpha$, up to $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$.
 #
-# **Corrected.** Let $\varepsilon<\min(\alpha,1-\alpha)$, without which Algorithm 1 may have no model. Replace every
-# $(q,y)$ of a noisy sentence by $(q,y_{\text{test}})$, $y_{\text{test}}$ neither trigger nor output. With probability
-# at least $1-\delta$, after $t$ steps $\lvert\Pr[y_{\text{test}}]-(1-\alpha)\rvert$ and $\lvert\Pr[\tau]-\alpha\rvert$
-# are at most $\varepsilon+(N-1)e^{-\eta t}$.
+# **What is true.** The deviations are at most $\varepsilon+(N-1)e^{-\eta t}$ with
+# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for
+# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, the model is a limit.
 #
-# $O\big(\sqrt{\ln(1/\delta)/M}+N e^{-\eta t}\big)$: the first-order term does not vanish. The printed form fails as $M$
-# grows. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$ the deviation exceeds it by a factor of order
-# $M^{1/4}$, so that no constant will do; at $M=2048$, $\alpha=0.2$ and $\delta=0.05$ the factor is below 2 at every
-# $t$, and the first term hides the fault. $(q,y)$, $y_{\text{test}}$, $C_{q,y_{\text{test}}}$.
+# **What changed.** The first-order term does not vanish. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
+# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant will do. At the paper's $M=2048$ the
+# first term hides this.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. It should be
+#   $y_{\text{test}}$ and $C_{q,y_{\text{test}}}$.
+# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
@@ -99,7 +105,8 @@ def predict(scale: float, gamma: float, full_input: float = 1.0) -> torch.Tensor
 #
 # $$\Big|\frac{1-\hat\alpha}{1+x}-(1-\alpha)\Big|\le|\hat\alpha-\alpha|+(N-1)e^{-\eta t},$$
 #
-# and the same for $\tau$. With probability at least $1-\delta$, $|\hat\alpha-\alpha|\le\varepsilon$ (Hoeffding), for
+# and the same for $\tau$. This includes $\hat\alpha\in\{0,1\}$, with $\hat\gamma=\pm\infty$ as a limit. With
+# probability at least $1-\delta$, $|\hat\alpha-\alpha|\le\varepsilon$ (Hoeffding), for
 # all $t$ at once.
 #
 # *The printed rate.* Let $s=\sqrt{\ln(1/\delta)/M}$, $C=1$, and let $t$ be the first step with $Ne^{-\eta t}\le\sqrt
@@ -112,7 +119,8 @@ def predict(scale: float, gamma: float, full_input: float = 1.0) -> torch.Tensor
 # </details>
 #
 # One model is trained, and its probabilities on test sentences with one to three bigrams are compared with the closed
-# forms. Then many data sets are drawn: of each only the number of labels $\tau$ matters.
+# forms. Of a data set only the number of labels $\tau$ matters. So the probability that the bound holds is a sum over
+# these numbers.
 
 # %%
 training = sample_sentences(task, samples, seeds[2])
@@ -124,24 +132,26 @@ for t in range(0, steps + 1, max(1, steps // 20)):
     form_error[f"t = {t}"] = (predict(fit.scales[t].item(), fit.gamma) - closed).abs().max()
 
 # %% [markdown]
-# The bound must hold at every step, on a share of at least $1-\delta$ of the data sets.
+# The bound must hold at every step with a probability of at least $1-\delta$.
 
 # %%
 
 
-def deviations(size: float, number: int) -> torch.Tensor:
-    """|P(unseen) - (1 - α)| and |P(τ) - α| at C = 1, at every step, for data sets of a size."""
-    tosses = torch.full((number,), float(size), dtype=torch.float64)
-    heads = torch.binomial(tosses, torch.full_like(tosses, alpha), generator=generator(seeds[4]))
-    drawn = heads.clamp(1, size - 1) / size
+def deviations(estimated: float) -> torch.Tensor:
+    """|P(unseen) - (1 - α)| and |P(τ) - α| at C = 1, at every step, at an α̂."""
     target = torch.tensor([1 - alpha, alpha], dtype=torch.float64)
-    both = torch.stack([probabilities(rate * times, odds(a), one, others) for a in drawn.tolist()])
-    return (both - target).abs()
+    return (probabilities(rate * times, odds(estimated), one, others) - target).abs()
 
 
-drawn = deviations(samples, datasets)
 bound = hoeffding_radius(samples, delta) + others * torch.exp(-rate * times)
-within = (drawn <= bound[:, None] + 1e-12).all(dim=2).all(dim=1)
+
+
+def is_within(heads: int) -> bool:
+    """Whether there is a model and it keeps the bound at every step, with so many labels τ."""
+    return 0 < heads < samples and bool((deviations(heads / samples) <= bound[:, None] + 1e-12).all())
+
+
+within = chance(samples, alpha, is_within)
 
 # %% [markdown]
 # ## The printed rate, as M grows
@@ -154,7 +164,9 @@ sizes = [2048, 10**4, 10**5, 10**6, 10**8, 10**10, 10**12]
 def largest_ratios(size: int) -> torch.Tensor:
     """The largest deviation over the printed bound with constant 1, one a data set."""
     printed = math.sqrt(math.log(1 / delta) / size) + n**2 * torch.exp(-2 * rate * times)
-    return (deviations(size, 50)[..., 0] / printed).amax(dim=1)
+    tosses = torch.full((50,), float(size), dtype=torch.float64)
+    heads = torch.binomial(tosses, torch.full_like(tosses, alpha), generator=generator(seeds[4])).clamp(1, size - 1)
+    return torch.stack([(deviations(a)[:, 0] / printed).max() for a in (heads / size).tolist()])
 
 
 ratios = {size: largest_ratios(size) for size in sizes}
@@ -203,15 +215,15 @@ without = predict(fit.scales[-1].item(), fit.gamma, full_input=0.0)[:, 1]
 # %%
 claim = Claim("in-context-reasoning/theorem-4-4")
 claim.at_most("probabilities minus (31), (32), largest", form_error, 1e-12)
-claim.at_least("data sets within ε + (N-1) exp(-η t) at all steps", estimate(within), 1 - delta)
+claim.at_least("exact chance to stay within ε + (N-1) exp(-η t) at all steps", within, 1 - delta)
 claim.equal("α̂ = α: late slope of the deviation over -η", slope / -rate, 1, tolerance=0.02)
 claim.control.close("κ = 0: probability of τ at the end minus α", without, alpha, atol=bound[-1])
-claim.at_most("M = 2048: largest ratio to the printed bound", estimate(ratios[2048]), 2)
 claim.equal("exponent of the ratio in M, from 10^8 to 10^12", estimate(growth), 0.25, tolerance=0.02)
 claim.printed.at_most("the same, which is 0 if a constant will do", estimate(growth), 0.1)
 claim.printed.at_most("Eq. 34: dropped term over the kept order, at η t = 15", dropped_over_kept, 10, of="proof")
 kept = (deviation / first_order)[-1]
 claim.equal("Eq. 33: deviation over its first-order term, at the end", kept, 1, tolerance=1e-3, of="proof")
+claim.number("M = 2048: largest ratio to the printed bound, mean", ratios[2048].mean())
 for power in (6, 10):
     claim.number(f"M = 10^{power}: largest ratio to the printed bound, mean", ratios[10**power].mean())
 claim.certified("deviations, for all α, α̂, C, t and N", certify_unseen_noisy())

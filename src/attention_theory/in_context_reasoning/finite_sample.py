@@ -1,6 +1,7 @@
 """What M labels tell about α, and the bounds that follow: Lemma C.2, Theorems 4.3 and 4.5, condition (8)."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -41,10 +42,18 @@ def kl_failure(samples: int, alpha: float, delta: float) -> float:
         ParameterError: as :func:`kl_bound` and :func:`hoeffding_radius`.
     """
     bound = kl_bound(alpha, hoeffding_radius(samples, delta))
-    heads = np.arange(samples + 1)
-    inner = [bernoulli_kl(alpha, k / samples) for k in heads[1:-1]]
-    fails = np.array([True, *(np.array(inner) > bound), True])
-    return float(_binomial(samples, alpha)[fails].sum())
+    return chance(samples, alpha, lambda heads: not 0 < heads < samples or bernoulli_kl(alpha, heads / samples) > bound)
+
+
+def chance(samples: int, alpha: float, event: Callable[[int], bool]) -> float:
+    """The exact probability of an event that the number of labels τ decides, summed over the binomial law.
+
+    Raises:
+        ParameterError: no sample, or α not strictly between 0 and 1.
+    """
+    require(samples=(samples, 1, None), alpha=(alpha, *_INSIDE))
+    happens = [event(heads) for heads in range(samples + 1)]
+    return float(_binomial(samples, alpha)[happens].sum())
 
 
 def mean_estimates(samples: int, alpha: float) -> tuple[float, float]:

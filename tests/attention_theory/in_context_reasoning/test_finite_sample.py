@@ -9,6 +9,7 @@ import torch
 
 from attention_theory.in_context_reasoning.closed_form import bernoulli_kl
 from attention_theory.in_context_reasoning.finite_sample import (
+    chance,
     hoeffding_radius,
     kl_bound,
     kl_failure,
@@ -35,6 +36,11 @@ def test_the_failure_is_that_of_all_samples_one_by_one() -> None:
         if sum(tosses) in (0, 4) or bernoulli_kl(0.4, sum(tosses) / 4) > bound
     ]
     assert kl_failure(4, 0.4, 0.9) == pytest.approx(sum(chances), abs=1e-12)
+
+
+def test_the_chance_of_an_event_by_hand() -> None:
+    assert chance(50, 0.99, lambda heads: 0 < heads < 50) == pytest.approx(1 - 0.99**50 - 0.01**50, abs=1e-12)
+    assert chance(3, 0.25, lambda heads: heads == 1) == pytest.approx(3 * 0.25 * 0.75**2)
 
 
 def test_separation_is_strict_in_both_layers() -> None:
