@@ -131,7 +131,7 @@ def build_single_heads(
             or examples that break an assumption.
     """
     width, tokens = examples.width, examples.tokens
-    require(heads=(heads, 1, None), head_width=(head_width, 2, None), width=(width, 2, None))
+    require(heads=(heads, 1, None), head_width=(head_width, 2, None))
     require_some(queries=examples.queries)
     require_shape(labels=(labels, (examples.count,)))
     require_finite(contexts=examples.contexts, queries=examples.queries, labels=labels)
