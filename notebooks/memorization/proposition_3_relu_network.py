@@ -182,10 +182,18 @@ claim.verdict()
 #
 # **Text after Proposition 3 (At least as powerful as a ReLU network of the same size)** *Section 4.3*
 #
-# With $d_\mathrm{out}=1$ and the same order of parameters, $\Theta(Hnd)$, attention memorises $\Omega(Hn)$ examples of
-# any data that satisfy Assumptions 1 and 2, a two-layer ReLU network is certain of $O(Hn)$: in order, attention is at
-# least as powerful on this class of data. (The constants do not decide: at equal parameters the network's upper bound
-# is above attention's lower one. On generic data the network has more labels within reach.)
+# **The paper states.** With $m=\Theta(H)$ and $d_\mathrm{out}=1$, a two-layer ReLU network with $\Theta(Hnd)$ can
+# memorize at most $O(Hn)$. This upper bound together with the lower bound of $\Omega(Hn)$ for MHA with the same order
+# of parameters, shows that the latter is at least as powerful as the former (when data satisfy Assumptions 1 and 2).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It is judged from $n=2$ on, and for the class of data as a whole. At $n=1$ with one shared
+# context attention memorises 1 example, whatever $H$ is. The order decides, and not the constants: at equal parameters
+# the network's upper bound is above attention's lower one, and on generic data the network has more labels within
+# reach.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -23,6 +23,7 @@ from attention_theory.memorization.averaging import (
     whole_mean_shifted_queries,
 )
 from attention_theory.memorization.certified.averaging import certify_averaging
+from attention_theory.memorization.exact_rank import exact_self_attention
 from attention_theory.memorization.examples import draw, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, modular_ranks
 from attention_theory.validation import require
@@ -169,6 +170,78 @@ claim.certified("all examples of four tokens", certify_averaging())
 claim.verdict()
 
 # %% [markdown]
+# ## A random layer
+# <!-- claim memorization/remark-random-layer -->
+# <blockquote>
+#
+# **Section 4.4 (A random layer makes Assumptions 1 and 2 true)** *Section 4.4*
+#
+# **The paper states.** As it traverses the attention layer, the "[CLS]" token effectively mixes information from the
+# surrounding context, which is distinct for each image. Therefore, after a single (even randomly initialized and fixed)
+# Self-Attention layer, we establish that Assumptions 2 and 1 are satisfied.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The paper proves it for a layer that averages. It is true for almost all weights of a layer with
+# a skip connection and $Hd_v\ge d$, in exact arithmetic, on all data that satisfy Assumptions 2 and 3. In float32
+# trained BERT is a counterexample (Table 3).
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <details><summary>Proof of Section 4.4, a random layer</summary>
+#
+# Let the data satisfy Assumptions 2 and 3, and let the layer have $H$ heads with $Hd_v \ge d$, a skip connection and
+# keys of any width. Its outputs are analytic functions of all its weights together, since softmax is analytic.
+#
+# *One point.* At $W_{K_h} = W_{Q_h} = 0$ every head gives the mean token $\bar e$. As $Hd_v \ge d$, there are values
+# and output weights with $\sum_h W_{V_h}W_{O_h} = I$, where $W_{O_h}$ is the part of $W_O$ that reads head $h$: cut the
+# columns of $I$ into parts of at most $d_v$. The layer then adds $\bar e$ to every token, and by Proposition 4 the new
+# data satisfy Assumptions 1 and 2.
+#
+# *Almost all points.* For any $n$ examples the Gram determinant of their new queries is an analytic function of the
+# weights, and so is that of the tokens of each new context. None of them is 0 at the point above. An analytic function
+# on $\mathbb R^N$ that is not 0 somewhere is 0 on a set of measure zero only. There are finitely many of these
+# determinants, so for almost all weights none is 0. Random weights with a density are outside of the exceptions with
+# probability 1. $\square$
+#
+# </details>
+#
+# The weights are whole numbers now, with keys times $\ln 7$, so that every softmax weight is a fraction. We find the
+# ranks modulo a prime, where they can only be smaller.
+
+# %%
+layers = {f"{H} heads, d_h = {h}": (H, h) for H, h in ((1, 1), (2, width))}
+subsets = torch.tensor(list(combinations(range(examples_count), context)))
+
+
+def ranks_after(examples: Examples, H: int, h: int) -> tuple[int, int]:
+    """The smallest ranks of n queries and of a context after a random layer; the query is the first token."""
+    new = exact_self_attention(examples.context_of_each.long(), H, h, seed + 3)
+    return int(modular_ranks(new[:, 0][subsets]).min()), int(modular_ranks(new).min())
+
+
+random_layer = {name: ranks_after(class_tokens, H, h) for name, (H, h) in layers.items()}
+show.table(
+    ["random layer", "smallest rank of n queries", "of a context", "n"],
+    [(name, *ranks, context) for name, ranks in random_layer.items()],
+)
+
+# %%
+claim = Claim("memorization/remark-random-layer")
+claim.equal("smallest rank of n queries after", {name: ranks[0] for name, ranks in random_layer.items()}, context)
+claim.equal("smallest rank of a context after", {name: ranks[1] for name, ranks in random_layer.items()}, context)
+claim.control.equal(
+    "smallest rank of n queries before", int(modular_ranks(class_tokens.queries.long()[subsets]).min()), context
+)
+claim.control.equal(
+    "one shared context: smallest rank of n queries after", ranks_after(shared_class_tokens, 2, width)[0], context
+)
+claim.verdict()
+
+# %% [markdown]
 # ## Is Assumption 3 the weaker one?
 # <!-- claim memorization/remark-assumption-3-relaxed -->
 # <blockquote>
@@ -226,9 +299,6 @@ show.table(
 
 
 # %%
-subsets = torch.tensor(list(combinations(range(examples_count), context)))
-
-
 def least_singular_ratio(contexts: torch.Tensor, queries: torch.Tensor) -> float:
     """The smallest over the largest singular value of any n of the sums of query and mean token."""
     singular = torch.linalg.svdvals((queries + contexts.mean(dim=-2))[subsets])
@@ -270,7 +340,8 @@ claim.verdict()
 # ## What was learned
 # A layer that only averages makes equal class tokens independent, as long as the sums of class token and mean token
 # are; so the step that the paper takes for vision transformers is right, as far as such data go. Assumption 3 is the
-# weaker one for almost all contexts, though not for all: contexts can be made beside which 1 holds and 3 does not.
+# weaker one for almost all contexts, though not for all: contexts can be made beside which 1 holds and 3 does not. What
+# averaging does to these data, almost every layer does.
 #
 # ## To try
 # - Set `context = 2`: fewer need be independent, and all verdicts stay.

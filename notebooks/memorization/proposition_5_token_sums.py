@@ -28,6 +28,7 @@ import torch
 
 from attention_theory.memorization.attention import features, random_heads
 from attention_theory.memorization.certified.ranks import certify_token_sums
+from attention_theory.memorization.exact_rank import exact_ranks
 from attention_theory.memorization.examples import integer_vectors, sample_examples, with_token_sum
 from attention_theory.memorization.kruskal import is_in_general_position
 from attention_theory.memorization.rank_bounds import block_differences, rank_and_gap
@@ -147,6 +148,18 @@ claim.verdict()
 # One family of data with a lower rank shows that an assumption does not *give* a full rank. It does not put a full rank
 # out of reach of other data: free random tokens, the third column of the table above, have it. Their tokens are in
 # general position too, as almost all tokens are.
+#
+# <details><summary>Proof of Text after Proposition 5, as corrected</summary>
+#
+# *Not given.* Tokens that sum to $C \ne 0$ can be in general position, and by Proposition 5 the rank of $Z$ is then at
+# most $H(d-1)+1$, less than $Hd$ for $H \ge 2$.
+#
+# *Not out of reach.* A minor of $Z$ of size $Hd$ is an analytic function of all tokens, queries and key-query weights.
+# With whole-number tokens below, one is not 0, so it is 0 on a set of measure zero only. Dependent sets of $d$ tokens
+# are of measure zero too. So for almost all tokens, these are in general position and $Z$ has rank $Hd$ for almost all
+# weights. $\square$
+#
+# </details>
 
 # %%
 full = [H * d for H, _, d in sizes]
@@ -156,6 +169,8 @@ claim.true("12 whole tokens, d = 4, sum 3: general position", is_in_general_posi
 claim.at_least("tokens of one sum: dimensions that Z lacks, least", min(below[2]), 1)
 free_tokens = integer_vectors(12, 4, seed, largest=25)
 claim.true("12 free whole tokens, d = 4: general position", is_in_general_position(free_tokens))
+in_full = exact_ranks(*sizes[0], sizes[0][2], shared=False, seed=seed)[-1]
+claim.equal("free whole tokens, first size: exact rank of Z less Hd", in_full - full[0], 0)
 claim.printed.at_least("free tokens: dimensions that Z lacks, least", min(below[4]), 1)
 claim.control.true("12 whole tokens, d = 4, sum 0: general position", is_in_general_position(whole_tokens(0)))
 claim.verdict()

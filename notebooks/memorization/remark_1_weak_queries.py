@@ -14,8 +14,17 @@
 #
 # **Remark 1 (Queries of smaller Kruskal rank)** *Section 4.1*
 #
-# If the queries have Kruskal rank $Q<n$, the layer still memorises $T\le H(\min(Q,d_h)-1)+1$ examples. (The rank of $Z$
-# can be much larger: random heads reach $H(n-1)+1$ even where all queries lie on one line.)
+# **The paper states.** In the setting of Theorem 1, if Assumption 1 is violated (i.e., the Kruskal Rank of query
+# vectors is less than $n$), define $Q<n$ to be the Kruskal Rank of query vectors. Then, a weaker lower bound on the
+# memorization still holds: $T\le H(\min(Q,d_h)-1)+1$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The rank of $Z$ can be much larger: random heads reach $\min(T,H(n-1)+1)$ even where all queries
+# lie on one line, if these are generic. Special ones do not: at $n=2$ with one shared context five pairs $\pm s$ give
+# rank 6 where ten generic queries give 9, with eight heads, because the weights of $-s$ are those of $s$ exchanged.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -24,18 +33,22 @@
 # one, which is the sum of $Q$ others.
 
 # %%
+import torch
+
 from attention_theory.memorization.attention import Examples, Heads, capacity, features, predict, random_heads
 from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.exact_rank import exact_features
 from attention_theory.memorization.examples import (
     draw,
+    integer_vectors,
     sample_examples,
     with_query_span,
     with_query_sum,
 )
 from attention_theory.memorization.readout import solve_readout
 from attention_theory.memorization.single_head import column_logits, fit_targets
-from attention_theory.numerics import numerical_rank
-from attention_theory.randomness import normal
+from attention_theory.numerics import modular_rank, numerical_rank
+from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
 
@@ -87,6 +100,22 @@ crowd = sample_examples(3 * heads * context, context, width, seed=seed)
 reached = {Q: int(numerical_rank(features(strong, with_query_span(crowd, Q, seed + 1)), rtol=1e-12)) for Q in spans}
 
 # %% [markdown]
+# Not every set of queries on a line is as good. With two tokens a head's weights are $\sigma(x)$ and $\sigma(-x) = 1 -
+# \sigma(x)$, so less one half they are odd in the query. With five pairs $\pm s$ all features are therefore odd, which
+# leaves five dimensions, or constant, which adds one. We compare with ten queries without such pairs, without rounding.
+
+# %%
+source = generator(seed + 6)
+two_tokens, direction = integer_vectors(2, 5, source), integer_vectors(1, 5, source)
+maps = integer_vectors(80, 5, source, 9_999).view(2, 8, 5, 5)
+scales = {"generic": torch.arange(1, 11), "pairs": torch.tensor([1, 2, 3, 4, 5, -1, -2, -3, -4, -5])}
+on_a_line = {
+    name: modular_rank(exact_features(two_tokens, factors[:, None] * direction, maps[0], maps[1]))
+    for name, factors in scales.items()
+}
+print(f"H = 8, n = 2, ten queries on a line: rank of Z {on_a_line}")
+
+# %% [markdown]
 # The two curves meet at $Q = n$, where nothing is missing from Assumption 1.
 
 # %%
@@ -125,6 +154,8 @@ claim.at_most("one query the sum of Q others: residual", sum_residuals, 1e-10)
 expected = {f"Q = {Q}": min(width, promised[Q] - 1) for Q in summed}
 claim.equal("dimensions that such queries span", query_ranks, expected)
 claim.above("random heads, Q = 1: rank of Z beyond the promise", reached[1], promised[1])
+claim.equal("H = 8, n = 2, ten generic queries on a line: rank of Z", on_a_line["generic"], 9)
+claim.control.equal("H = 8, n = 2, five pairs of queries on a line: rank of Z", on_a_line["pairs"], 9)
 claim.control.at_most("n targets with queries in n - 1 dimensions: error", error, 1e-10)
 claim.number("random heads, Q = 1: rank of Z", reached[1])
 claim.verdict()

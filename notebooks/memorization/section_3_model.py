@@ -162,9 +162,18 @@ claim.verdict()
 #
 # **Memorization (Memorising a training set)** *Section 3*
 #
-# A model memorises $\mathcal T=\{(E^{(t)},e^{(t)},y^{(t)})\}_{t\le T}$ if some parameters give
-# $f(E^{(t)},e^{(t)})=y^{(t)}$ for all $t$. The labels are arbitrary: they are fixed after the inputs and need not be
-# related to them.
+# **The paper states.** Our goal is to find a parameter set $\mathcal W$ such that the MHA model is able to memorize any
+# label set given the key matrices and query vectors, i.e., $y^{(t)}=f_{\mathcal W}(E^{(t)},e^{(t)})$ for all $t\in[T]$.
+# The maximum number $T$ of examples for which we are able to achieve this serves as a lower bound on the memorization
+# capacity of the model.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The introduction has another wording: capacity "refers to the minimal set of parameters
+# $\mathcal W$ such that $f_{\mathcal W}(x)=y$ holds for all input-output pairs". That fixes the examples and counts
+# parameters; all results of the paper fix the layer and count examples, as here.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -202,15 +211,21 @@ claim.verdict()
 #
 # **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
 #
-# **As printed.** $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters.
+# **The paper states.** Theorem 1 shows that an MHA with $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters can memorize at least
+# $H(\min(n,d_h)-1)+1$ examples. (1) $d_h=d$, $d_v=d_\mathrm{out}=1$: $\Theta(Hd^2)$, $\Omega(Hn)$ examples. (2)
+# $d_h=n<d$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$, $\Omega(Hn)$. (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$,
+# $\Theta(Hn)$ with $d$-dimensional label each; for $n=\Theta(d)$ the bound becomes optimal.
 #
-# **Corrected.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters. With (1) $d_h=d$, $d_v=d_\mathrm{out}=1$:
-# $\Theta(Hd^2)$ parameters and $\Omega(Hn)$ examples; (2) $d_h=n$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$ and
-# $\Omega(Hn)$; (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$ and $\Theta(Hn)$ examples with labels of $d$ numbers,
-# which for $n=\Theta(d)$ is optimal in order.
+# **What is true.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters; the orders are as stated.
 #
-# $2Hdd_h+2Hdd_v+dd_\mathrm{out}$: the output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out. The orders do not
-# change.
+# **What changed.** The output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out of the count.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The orders are judged from $n=2$ on. At $n=1$ with one shared context the capacity is 1,
+# whatever $H$ is.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -316,10 +316,10 @@ claim.verdict()
 #
 # **Appendix J (Why the assumptions hold or fail in BERT)** *Appendix J*
 #
-# **The paper states.** For Assumption 2, the sinusoidal positional encodings in BERT preserve the linear independence
-# for all cases. While the Kruskal Rank of query vectors is below 512, we observe that the Kruskal Rank is high enough
-# (291 for the case of trained and 349 for the case of random BERT). Hence, the result of Remark 1 still yields an
-# acceptable lower bound.
+# **The paper states.** The sinusoidal positional encodings in BERT preserve the linear independence for all cases.
+# While the Kruskal Rank of query vectors is below 512, we observe that the Kruskal Rank is high enough (291 for the
+# case of trained and 349 for the case of random BERT). Hence, the result of Remark 1 still yields an acceptable lower
+# bound.
 #
 # **What is true.** Positions keep the contexts of BERT independent. The Kruskal rank of its queries, though below $n$,
 # is high enough for Remark 1 to promise something.

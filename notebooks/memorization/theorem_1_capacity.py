@@ -522,6 +522,17 @@ claim.verdict()
 #
 # The output passes through $d$ numbers before it is decoded, so with $d_\mathrm{out}>d$ no number of heads helps. The
 # experiments are beyond it too: they use 100 classes at $d=64$, and count the largest output instead of exact labels.
+#
+# <details><summary>Proof of Section 1, second contribution, with d_out at most d</summary>
+#
+# *The condition is needed*, and Theorem 1 holds with it: see the proof of Theorem 1.
+#
+# *The orders.* Let $r = \min(n, d_h) \ge 2$. Then $H(r-1)+1 > Hr/2$, so the layer memorises $\Omega(Hr)$ examples. As
+# $d_\mathrm{out} \le d_v$, it has $2Hdd_h + 2Hdd_v + dd_\mathrm{out} \le 3Hd(d_h+d_v)$ parameters. At $n = 1$ every
+# softmax weight is 1, so with one shared context all outputs are equal, and two labels that differ cannot both be met.
+# $\square$
+#
+# </details>
 
 # %%
 claim = Claim("memorization/introduction-capacity")

@@ -93,6 +93,25 @@ def reachable_dimensions(examples: Examples, heads: int, head_width: int, seed: 
     return modular_rank(_derivative(contexts, queries, maps[0], maps[1], readout))
 
 
+def exact_self_attention(
+    contexts: Int[Tensor, "examples tokens width"], heads: int, head_width: int, seed: Seed = 0
+) -> Int[Tensor, "examples tokens width"]:
+    """All tokens after a layer of random whole-number weights with a skip connection, modulo the prime (Section 4.4).
+
+    Ranks modulo the prime are at most those of the tokens. Value and output weights of a head together are one matrix.
+
+    Raises:
+        ParameterError: no head, or a head width below 1.
+    """
+    require(heads=(heads, 1, None), head_width=(head_width, 1, None))
+    source, (_, tokens, width) = generator(seed), contexts.shape
+    maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
+    values = integer_vectors(heads * width, width, source)
+    queries = contexts.flatten(0, 1)
+    Z = exact_features(contexts.repeat_interleave(tokens, dim=0), queries, maps[0], maps[1])
+    return (queries + Z @ values).remainder(PRIME).view_as(contexts)
+
+
 def _derivative(
     contexts: Int[Tensor, "*examples tokens width"],
     queries: Int[Tensor, "examples width"],

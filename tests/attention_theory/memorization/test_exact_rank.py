@@ -13,6 +13,7 @@ from attention_theory.memorization.exact_rank import (
     _ranks_of_blocks,
     exact_features,
     exact_ranks,
+    exact_self_attention,
     rank_bound,
     reachable_dimensions,
 )
@@ -114,3 +115,21 @@ def test_labels_within_reach_that_float64_does_not_see() -> None:
 def test_labels_within_reach_are_counted_for_whole_numbers_only() -> None:
     with pytest.raises(ParameterError, match="examples must hold whole numbers"):
         reachable_dimensions(sample_examples(8, 2, 3), 1, 1)
+
+
+def test_a_random_layer_with_a_skip_connection_is_the_layer_token_by_token() -> None:
+    """Equations 1 to 5 for one example in Python's fractions, taken modulo the prime."""
+    contexts = integer_vectors(6, 4, generator(2), 2).view(2, 3, 4)
+    after = exact_self_attention(contexts, 2, 1, seed=4)
+    source = generator(4)
+    maps = integer_vectors(16, 1, source, 9_999).view(2, 2, 4, 1)
+    values = integer_vectors(8, 4, source).view(2, 4, 4)
+    tokens = contexts[1]
+    output = [Fraction(int(x)) for x in tokens[2]]
+    for keys, queries, value in zip(maps[0], maps[1], values, strict=True):
+        logits = (tokens @ keys @ queries.T @ tokens[2]).tolist()
+        powers = [Fraction(pow(BASE, logit % (PRIME - 1), PRIME)) for logit in logits]
+        z = [sum(p * int(x) for p, x in zip(powers, column, strict=True)) / sum(powers) for column in tokens.T]
+        for place, column in enumerate(value.T.tolist()):
+            output[place] += sum(part * number for part, number in zip(z, column, strict=True))
+    assert [x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in output] == after[1, 2].tolist()
