@@ -204,9 +204,16 @@ claim.verdict()
 #
 # **Section 6 example (Alliances of three)** *Section 6*
 #
-# A payoff $V_i = \sum_{j<k} f(\mathcal X(i), \mathcal X(j), \mathcal X(k))\, w_{\mathcal X(j) \mathcal X(k)}$ that asks
-# that $i$ be allied with $j$ and $k$ and that $j$ and $k$ not be allied is one linear HyperAttention layer of order 3,
-# and no linear self-attention layer.
+# **The paper states.** Agent $i$ gains if it is allied with $j$ and $k$ and these are not allied with each other: its
+# payoff is $V_{\mathcal X(i)} = \sum_{1 \le j < k \le L} f(\mathcal X(i), \mathcal X(j), \mathcal X(k))\, w_{\mathcal
+# X(j), \mathcal X(k)}$. Standard pairwise interactions are insufficient for this, and a suitable embedding encodes it
+# into HyperAttention of order 3.
+#
+# **What is true.** The payoff is one linear layer of order 3 that sums over $j < k$, at every length, and no linear
+# self-attention layer. A layer with the sum of Definition 6.1, over $j \le k$, represents it at each single length.
+#
+# **What changed.** The payoff leaves out $j = k$ and Definition 6.1 does not. At two lengths together no layer with the
+# sum of the definition represents the payoff.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -217,6 +224,24 @@ claim.verdict()
 # least-squares fit on own symbol times counts. For comparison there is a task with three bodies and no synergy:
 # $g(\mathcal X(i), \mathcal X(j)) + g(\mathcal X(i), \mathcal X(k))$ in the place of $f$, which sums to a pairwise
 # interaction.
+#
+# <details><summary>Proof of Section 6 example: ternary synergies, as corrected</summary>
+#
+# In the one-hot code a layer of order 3 that sums over $j < k$ has $C = f$ and $W^V = w$, and is the payoff at every
+# length. Now let a layer with the sum over $j \le k$ have the functional tensor $T$. Fix the own symbol $\mu$, write
+# $g = f w$ and $D = T - g$, both tables of $\nu$ and $\sigma$, and let the layer be right at a length $L \ge 3$.
+# Exchanging two neighbours shows that $D$ is symmetric. With counts $s$, and $h_\nu = T_{\nu\nu} + g_{\nu\nu}$,
+#
+# $$0 = \sum_{j<k} D + \sum_j T = \tfrac12 \bigl(s^\top D s + h^\top s\bigr)
+# = \tfrac12 \bigl(s^\top D s + \tfrac1L\, h^\top s \; \mathbf 1^\top s\bigr)$$
+#
+# for all counts of length $L$ with $s_\mu \ge 1$. These are enough to determine a quadratic form: $D_{\nu\sigma} =
+# -(h_\nu + h_\sigma)/(2L)$. At one length that can be solved, with $T_{\nu\nu} = \frac{L-1}{L+1} g_{\nu\nu}$. At two
+# lengths it gives $h = 0$ and $D = 0$, so that $T_{\nu\nu} = g_{\nu\nu} = -T_{\nu\nu}$ is zero. But an ally $\nu$ of
+# $\mu$ is not allied with itself, and $g_{\nu\nu} = w_{\nu\nu} \ne 0$. What linear attention misses is a least-squares
+# fit on counts. $\square$
+#
+# </details>
 
 # %%
 ring = torch.arange(size)
@@ -242,6 +267,12 @@ missed = {
 }
 layer = linear_hyper_attention(hot, synergy, pay, "lt")
 own_sum = relative_residual(tuple_features(symbols, size, 2, "le"), tasks["alliances"].flatten(0, 1))
+at_two = [sample_sequences(sequences, long, size, seed + long) for long in (5, 7)]
+payoffs = torch.cat([aggregate_tuples(some, synergy, pay, "lt").flatten(0, 1) for some in at_two])
+two_lengths = {
+    kind: relative_residual(torch.cat([tuple_features(some, size, 2, kind) for some in at_two]), payoffs)
+    for kind in ("lt", "le")
+}
 show.table(
     ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
     [[task, *both] for task, both in missed.items()],
@@ -271,13 +302,16 @@ show.figure(
 # %% [markdown]
 # The payoff is a sum over $j < k$, Definition 6.1 one over $j \le k$. At one length a layer with the sum of the
 # definition can have the payoff too, with tables of its own: how often a symbol comes is there a combination of pair
-# counts. With the tables of the payoff it must miss. And without synergy linear attention must miss nothing.
+# counts. With the tables of the payoff it must miss, and at two lengths together, 5 and 7, every layer does. And
+# without synergy linear attention must miss nothing.
 
 # %%
 claim = Claim("hyper-attention/ternary-synergy")
 claim.close("layer of order 3 against the alliances, error", layer, tasks["alliances"])
 claim.at_most("best linear HyperAttention, missed", missed["alliances"][1], 1e-12)
 claim.at_most("best linear HyperAttention with the sum of Definition 6.1, missed", own_sum, 1e-12)
+claim.at_most("lengths 5 and 7, sum over j < k, missed", two_lengths["lt"], 1e-12)
+claim.printed.at_most("lengths 5 and 7, sum of Definition 6.1, missed", two_lengths["le"], 1e-12)
 claim.at_least("best linear attention, missed", missed["alliances"][0], 0.01)
 claim.number("best linear attention, missed", missed["alliances"][0])
 claim.control.at_least("task without synergy, missed by linear attention", missed["no synergy"][0], 0.01)

@@ -214,12 +214,24 @@ claim.verdict()
 #
 # **App. B.2 (One linear layer and the length of a strand)** *Appendix B.2*
 #
-# On this task a single linear self-attention layer cannot length-generalise, in the sense of Section 4.3: trained on
-# strands of one length, without repeats, it is right there and errs at every other length. A dense ReLU layer after the
-# layer as written down in the appendix makes it right at any length, where any of an allele's activators is enough for
-# it. (Were the sentence to say that no single linear layer is right at every length, it would be refuted: with
-# $C_{\mu\mu} = 1$ for always active alleles one is. Strands of one length do not tell it from others, because strands
-# without repeats are not versatile, Remark D.1.)
+# **The paper states.** This is an example task for which a single layer linear self-attention cannot length generalize.
+# However, a simple dense layer with ReLU activation addition after single layer linear self-attention, trivially
+# enables it to generalize any length.
+#
+# <details><summary>Chosen after a run</summary>
+#
+# The threshold for the loss was $10^{-20}$ when the page was first run, and is $10^{-10}$ now, as in the description.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** A layer trained on strands of one length, without repeats, is right there and errs at every
+# other length (length generalization in the sense of Section 4.3). Some linear layer is right at every length, with
+# $C_{\mu\mu} = 1$ for always active alleles, and training on several lengths finds a right one. The ReLU needs an
+# affine read-out, $1 - \mathrm{relu}(1 - L^* z)$, and any of an allele's activators is then enough for it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -235,16 +247,9 @@ claim.verdict()
 #
 # </details>
 #
-# <!-- claim hyper-attention/remark-genotype-training -->
-# <blockquote>
-#
-# **App. B.2 (One length in training, or several)** *Appendix B.2*
-#
-# A single linear layer that is trained on strands of one length, without repeats, is right at that length and at no
-# other: training does not find the layer that is right at every length. On strands of several lengths it does.
-#
-# </blockquote>
-# <!-- /claim -->
+# The ReLU of the paper needs a read-out. For an always active allele $z$ is $\frac13$, $\frac23$ and 1 at the first
+# lengths if $L^* = 3$, and should become 1, while 0 should remain 0. No $\mathrm{relu}(az + c)$ does this: three equal
+# values ask for $a = 0$ and $c = 1$, and then 0 becomes 1. But $\min(1, L^* z) = 1 - \mathrm{relu}(1 - L^* z)$ does.
 #
 # Gradient descent from $C = 0$, $w = \mathbf 1$, on all strands of one length and, for contrast, on all strands of two,
 # three and four alleles together. At one length a multiple of $(1 - L^*, 1, \dots, 1)$, the first entry at the allele
@@ -279,9 +284,18 @@ show.table(
 )
 
 # %% [markdown]
+# What was learned at one length must differ from the diagonal layer by multiples of the vector that is not seen, and by
+# nothing else.
+
+# %%
+unseen = torch.ones(size, size, dtype=torch.float64)
+unseen.fill_diagonal_(1.0 - trained_length)
+apart = learned[f"L = {trained_length} only"] - diagonal
+along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=True) * unseen
+
+# %% [markdown]
 # The sentence of the paper: trained at one length, right there and at no other. What would be wrong is that no linear
-# layer could be right at all lengths; the diagonal one, written down and not trained, is the control. (An earlier
-# version of this page judged that reading, which the paper does not have in mind.)
+# layer could be right at all lengths; the diagonal one, written down and not trained, is the control.
 
 # %%
 alone = trained_errors[f"L = {trained_length} only"]
@@ -294,23 +308,7 @@ claim.at_most("printed row and min(1, L* z), all lengths: largest error", repair
 claim.at_most("longer lists, min(1, c z), any activator, all lengths: largest error", any_off, 1e-12)
 claim.control.at_most("the same against the share of the activators: largest error", max(share_off.values()), 1e-12)
 claim.control.at_least("diagonal layer, not trained: largest error at any length", max(on_diagonal.values()), 0.1)
-claim.verdict()
-
-# %% [markdown]
-# What was learned at one length must differ from the diagonal layer by multiples of the vector that is not seen, and by
-# nothing else. (The bar for the loss was $10^{-20}$ when the page was first run; it is $10^{-10}$ now, as the
-# description of the claim had it.)
-
-# %%
-unseen = torch.ones(size, size, dtype=torch.float64)
-unseen.fill_diagonal_(1.0 - trained_length)
-apart = learned[f"L = {trained_length} only"] - diagonal
-along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=True) * unseen
-
-claim = Claim("hyper-attention/remark-genotype-training")
 claim.at_most("one length: loss at the end", runs[f"L = {trained_length} only"].losses[-1, 0], 1e-10)
-claim.at_most("one length: largest error there", alone[f"L = {trained_length}"], 1e-9)
-claim.at_least("one length: largest error at any other", off_length, 0.1)
 claim.close("what it adds beside the vector that is not seen", apart, along, atol=1e-9)
 claim.control.at_least(
     "lengths 2, 3 and 4: largest error at L = 1 and 5", max(trained_errors["L = 2, 3 and 4"].values()), 0.1

@@ -210,8 +210,6 @@ rest = torch.stack([torch.randint(size, (tokens - 4,), generator=draw) for size 
 entities = torch.cat([corners, rest])
 embedded = embed_features(entities, sizes)
 wanted = {name: coupled_interaction(entities, [head]) for name, head in targets.items()}
-on_a = [Factor(A, A, table(A, A)), Factor(A, B, table(A, B))]
-variant = coupled_interaction(entities, [CoupledHead(on_a, [])])
 one_layer = {
     name: linear_hyper_feature_attention(embedded, *layer_of(head, sizes))[:, 0] for name, head in targets.items()
 }
@@ -287,6 +285,8 @@ show.table(["target", "missed by the best linear attention, side by side"], miss
 # a_j) f_2(a_i, h)$, and its value is 1 for tokens with $b_j = h$.
 
 # %%
+on_a = [Factor(A, A, table(A, A)), Factor(A, B, table(A, B))]
+variant = coupled_interaction(entities, [CoupledHead(on_a, [])])
 by_heads = torch.zeros_like(variant)
 for value_of_b in range(sizes[B]):
     score = torch.zeros(sum(sizes), sum(sizes), dtype=torch.float64)

@@ -382,7 +382,7 @@ claim.verdict()
 # <!-- claim hyper-attention/versatility-from-covariance -->
 # <blockquote>
 #
-# **Section 4 (From the covariance to versatile data)** *Section 4; Appendix E*
+# **Section 4 (From the covariance to versatile data)** *Section 4, after Assumption 4.2; Appendix E, first sentence*
 #
 # **The paper states.** If the data distribution satisfies even milder assumption that the covariance of $s^{(n)}$ is
 # positive definite (Assumption E.1), we show in Theorem E.2 that $\mathbb P(\mathrm{rank}(S_{\mathcal B_\mu}) <
@@ -405,7 +405,7 @@ claim.verdict()
 # not help: of two tokens without repeats from four symbols it is at least $\frac13$, and the rows that hold a symbol
 # have rank 3.
 #
-# <details><summary>Proof of the step from the covariance to versatile data, as corrected</summary>
+# <details><summary>Proof of Section 4, versatile random data, as corrected</summary>
 #
 # Given which sequences hold $\mu$, they are independent draws from the distribution of $s$ given $s_\mu > 0$, whose
 # second moment is at least $g_\mu$. The proof of Theorem E.2, row by row, then says that the rank of $S_{\mathcal
