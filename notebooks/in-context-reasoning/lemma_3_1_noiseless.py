@@ -282,16 +282,18 @@ claim.verdict()
 #
 # **Appendix A.1 (Any activation that is linear on the right)** *Appendix A.1*
 #
-# **The paper states.** Lemma A.1 indicates that the attention scores are always non-negative. Our proof can be extended
-# to any activation function where $\sigma(x)=cx$ for $c>0$, $x\ge0$.
+# **The paper states.** Lemma A.1 indicates that the attention scores are always non-negative. As a result, for both
+# linear and ReLU attention $\sigma(x_H^\top Wx_h)=x_H^\top Wx_h$. Hence, it suffices to prove Lemma 3.1 and our
+# subsequent results for linear attention. Our proof can be extended to any activation function where $\sigma(x)=cx$ for
+# $c>0$, $x\ge0$.
 #
-# </blockquote>
+# **What is true.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
+# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, descent from $\lambda_0=0$ has the same path if the
+# gradient takes a positive slope at 0, and then the exponent is multiplied by $c$.
 #
-# <blockquote>
-#
-# **Beyond the paper.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
-# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, if the counts have the same distribution for all
-# triggers, the path does not change, and the exponent is multiplied by $c$.
+# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not say which slope the
+# gradient takes there. ReLU has the slope 0 at 0 in common software, and descent does not start. The argument does not
+# reach Theorem 3.4, where all of $W$ is trained and scores have both signs.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -351,8 +353,56 @@ losses_at_10 = {
     for name, (c, activation) in activations.items()
 }
 
+# %% [markdown]
+# The paper also says that its later results need a proof for linear attention only. Training is one of them, and there
+# a slope counts, not only a value. At $\lambda=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not say which
+# slope the gradient takes at 0. We train the scales by normalised steps, with the gradients of automatic
+# differentiation. The sentences are the same for every trigger, so that the counts have equal distributions.
+
+# %%
+first = sentences.trigger == 0
+words_of_first = sentences.tokens[first]
+equal = Sentences(
+    torch.cat([words_of_first.where(words_of_first != 0, k) for k in range(triggers)]),
+    torch.arange(triggers).repeat_interleave(int(first.sum())),
+    sentences.output[first].repeat(triggers),
+)
+eta, walk = 0.5, 20
+
+
+def walked(activation) -> torch.Tensor:
+    """The scales after normalised steps from 0, with the gradients of automatic differentiation."""
+    at = torch.zeros(triggers, dtype=torch.float64, requires_grad=True)
+    for _ in range(walk):
+        logits = logits_under(activation, equal, reparameterised(task, codes, at))
+        (slope,) = torch.autograd.grad(cross_entropy(logits, equal.output).losses.mean(), at)
+        at = (at - eta * slope / slope.norm().clamp_min(1e-300)).detach().requires_grad_()
+    return at.detach()
+
+
+def from_the_right(activation, c: float):
+    """The same activation with the slope c at 0."""
+    return lambda x: torch.where(x >= 0, c * x, activation(x))
+
+
+line = eta * walk / math.sqrt(triggers)
+paths = {name: walked(from_the_right(activation, c)) for name, (c, activation) in activations.items()}
+off_line = {name: (at - line).abs().max() for name, at in paths.items()}
+as_usual = {name: walked(activation).min() for name, (_, activation) in activations.items()}
+show.table(
+    ["activation", "slope at 0 from the right", "slope of the software"],
+    [[name, paths[name].min(), as_usual[name]] for name in activations],
+    caption=f"The smallest scale after {walk} steps, by the slope that the gradient takes at 0",
+)
+
+# %% [markdown]
+# With the slope from the right all six walk along the same line, and the loss after the walk is that of linear
+# attention at $c\lambda$. With the slopes of the software two of them, ReLU and the absolute value, do not move at all.
+
 # %%
 claim = Claim("in-context-reasoning/remark-a-1-linear")
+claim.at_most("slope c at 0: λ minus η t/√|Q|, largest", off_line, 1e-9)
+claim.printed.above("slope of the software at 0: smallest λ after the walk", as_usual, 0)
 claim.at_most("logits minus those of linear attention at c λ, largest", same, 1e-12)
 claim.at_most("loss at λ = 10 over its closed form at c λ, minus 1, largest", losses_at_10, 1e-9)
 claim.control.at_most("not linear on the right: logits minus those of linear attention", unlike, 1e-12)
