@@ -184,20 +184,30 @@ claim.verdict()
 #
 # **Remark F.1 (Random projections)** *Appendix F.2*
 #
-# **As printed.** HyperFeatureAttention requires a dimension of $O(\log|\Phi|)$, where self-attention requires
-# $O(|\Phi|)$: "the exponential gap remains".
+# **The paper states.** By the Johnson–Lindenstrauss lemma the embedding dimension of self-attention becomes $d =
+# O(|\Phi|)$. In the HyperFeatureAttention module, this same argument implies a dimension requirement of
+# $O(\log|\Phi|)$. Hence, even though both methods rely on approximate embeddings, the exponential gap remains.
 #
-# **Corrected.** By one measure for both the exponential gap remains. Random unit vectors for $n$ values of features
-# have all their inner products below a fixed $\varepsilon$ in $O(\log n)$ dimensions: in $O(|\Phi|)$ for all
-# combinations of $|\Phi|$ features, as self-attention has them, and in $O(\log|\Phi|)$ for the features one by one. For
-# scores that tell whether two tokens agree in all features, right to a fixed accuracy in the mean, self-attention needs
-# a number of dimensions in proportion to $k^{|\Phi|}$, for $k$ values of each, and HyperFeatureAttention with $|\Phi|$
-# factors $\Theta(|\Phi|)$: $|\Phi|(k-1) + 1$ are exact.
+# **What is true.** For scores that say whether two tokens agree in all features, the gap remains in mean square:
+# self-attention needs dimensions in proportion to $k^{|\Phi|}$, for $k$ values of each, and HyperFeatureAttention with
+# $|\Phi|$ factors $\Theta(|\Phi|)$. Entry by entry, to within $\frac12$, $O(|\Phi|)$ dimensions are enough for either;
+# whether HyperFeatureAttention needs exponentially fewer is open.
 #
-# The gap remains; the two figures are those of single inner products, and not of what a layer computes. A token of
-# HyperFeatureAttention is the sum of $|\Phi|$ vectors, and its scores take in all of them: those that ask whether two
-# tokens agree in one feature, less the chance of it, miss at least a share $1 - d / (|\Phi|(k-1))$ of their squares,
-# whatever the embedding.
+# **What changed.** The two figures compare inner products of whole tokens with those of single features, and these are
+# two objects. For what a layer computes, by one measure for both, neither pair of figures is right.
+#
+# <details><summary>Chosen after a run</summary>
+#
+# The thresholds for both scores, a half of the squares and a fifth of a dimension for each feature.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Scores that ask whether two tokens agree in one feature, less the chance of it, miss at least a
+# fraction $1 - d / (|\Phi|(k-1))$ of their squares, whatever the embedding.
 #
 # </blockquote>
 # <!-- /claim -->
