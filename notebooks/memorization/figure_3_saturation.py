@@ -403,6 +403,12 @@ claim.verdict()
 # perfectly memorize using gradient-based optimization. We find for $H=4$, this number is around $T=550$, and for $H=8$
 # around $T=1300$. We train both models for 300,000 optimization steps.
 #
+# <details><summary>Chosen after a run</summary>
+#
+# That half of the runs must name all labels was decided after the accuracies of the record had been seen.
+#
+# </details>
+#
 # </blockquote>
 #
 # <blockquote>
