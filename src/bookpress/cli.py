@@ -206,7 +206,7 @@ def sweep(
     """Run a notebook at every point that the axes span, and gather one table and one picture. Finished points stay."""
     from bookpress.sweeps.sweep import run_sweep
 
-    work = {"cores": cores, "hours": hours, "profile": workflow_profile}
+    work = {"cores": cores, "hours": hours, "workflow_profile": workflow_profile}
     run_sweep(Layout.here(), notebook, parameter or [], console, (across, number, apart), profile, output, **work)
 
 

@@ -105,7 +105,8 @@ def build_pairs(
             layer, readout = _layer(scale * away, steered, key, reach, heads, head_width)
             missed = labels - predict(layer, readout, examples)[:, 0]
             tried.append(HeadsForLabels(layer, readout, owner, duals, scale, missed.abs().max().item(), 2))
-            steps = steps + torch.linalg.lstsq(_derivative(layer, readout, examples, owner, duals), missed).solution
+            derivative = _derivative(layer, readout, examples, owner, duals)
+            steps = steps + torch.linalg.lstsq(derivative, missed, driver="gelsd").solution
         best = min(tried, key=lambda pairs: pairs.residual)
         if best.residual <= _MISSED * largest:
             break

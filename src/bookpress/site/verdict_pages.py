@@ -11,6 +11,7 @@ from bookpress.files import write_whole
 from bookpress.site.book import Book
 from bookpress.site.markdown import badge, badges, proof_badge, render
 
+#: book.js and page.css know the columns by their place.
 _COLUMNS = ["claim", "what it is", "kind", "verdict", "proof", "measured", "in the paper, or the bound"]
 _COLUMNS += ["for all inputs", "full size"]
 

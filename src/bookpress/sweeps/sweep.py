@@ -136,7 +136,7 @@ def the_only_run(layout: Layout, name: str) -> Iterator[Path]:
 
 
 def work_off(
-    layout: Layout, plan: Path, tasks: list[Task], cores: str, hours: float, profile: Path | None = None
+    layout: Layout, plan: Path, tasks: list[Task], cores: str, hours: float, workflow_profile: Path | None = None
 ) -> tuple[int, int, dict[str, str]]:
     """Make points in their order on the given cores, or where a Snakemake profile says; after ``hours`` begin no more.
 
@@ -156,7 +156,7 @@ def work_off(
     timer.start()
     try:
         with suppress(Unfinished):
-            run_graph(layout, ["points"], cores, profile and profile.absolute(), plan=plan.name)
+            run_graph(layout, ["points"], cores, workflow_profile and workflow_profile.absolute(), plan=plan.name)
     finally:
         timer.cancel()
     made, begun = ({path.stem for path in plan.glob(f"*.{kind}")} for kind in ("done", "log"))
