@@ -33,7 +33,7 @@ from bookpress.claims import schematic
 #
 # We keep $q=0$ and change $v$ to 1. The loss is still 4, since $vq=0$. If $(0,0)$ were a local minimum, all points near
 # it with the same loss would be local minima as well, and flat. But at $(v,0)$ the loss changes with $q$: its slope is
-# $2(vq-2)v=-4v$. So $(0,0)$ is no minimum.
+# $2(vq-2)v=-4v$. So $(0,0)$ is not a minimum.
 
 # %%
 fig, axis = schematic.canvas(height=2.6)
@@ -60,7 +60,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the whole argument. A head that is not used yet can be changed freely, and then it is a way down.
+# This is the whole argument. A head that is not used yet can be changed freely, and then it is a way down.
 #
 # ## What we prove
 # The loss is the mean squared error on any data, or any other loss that is convex and differentiable in the outputs. A
@@ -142,7 +142,7 @@ require(starts=(starts, 10, 400), seed=(seed, 0, None))
 source = generator(seed)
 
 # %% [markdown]
-# ### A flat point that is no minimum
+# ### A flat point that is not a minimum
 # We build a point with $d=2$ and three heads at which all derivatives are 0 and the loss is 1. All entries $V_h[1,1]$
 # and $Q_h[1,1]$ are 0, and the labels differ from the outputs by $\langle z_1,z_1\rangle z_{1n}$ in output 1. The loss
 # is measured in the coefficients, as on data whose features are orthonormal. Then we take the step of the proof, a
@@ -179,7 +179,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see the same loss, and a derivative by $Q$ that is no longer 0: the flat point was no minimum.
+# The loss is the same, and the derivative by $Q$ is no longer 0: the flat point was not a minimum.
 #
 # ### Searches from random starts
 # We search from random starts with each number of heads, and count the searches that end at an error of 0 up to
@@ -216,9 +216,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that all searches succeed from three heads on at $d=2$, where the theorem says so. With two heads most get
-# stuck. Are these really minima? We take the stuck point with the smallest heads and compute its second derivatives.
-# Four directions change nothing, since any invertible $2\times2$ matrix mixes the heads without a change of the table.
+# At $d=2$ all searches succeed from three heads on, as the theorem says. With two heads most get stuck. Are these
+# really minima? We take the stuck point with the smallest heads and compute its second derivatives. Four directions
+# change nothing, since any invertible $2\times2$ matrix mixes the heads without a change of the table.
 
 # %%
 two = fits[2, 2]
@@ -238,7 +238,7 @@ upward = int((curvatures > 1e-3).sum())
 print(f"loss {hard_loss(point):.3g}, derivative {slope:.1g}, {upward} curvatures above 0, from {curvatures[4]:.2g}")
 
 # %% [markdown]
-# We see twelve curvatures above 0, and four that are 0: a bad minimum. Three heads at $d=2$ are therefore not only
+# Twelve curvatures are above 0 and four are 0, so this is a bad minimum. Three heads at $d=2$ are therefore not only
 # enough, but needed.
 #
 # ## How we checked

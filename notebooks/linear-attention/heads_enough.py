@@ -69,8 +69,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the freedom to move a number between two cells changes the rank. On the right, moreover, both heads have a
-# symmetric $Q_h$: their columns are $(1,1)$ and $(2,2)$.
+# The freedom to move a number between two cells changes the rank. On the right, moreover, both heads have a symmetric
+# $Q_h$, because the two filled columns of the table are $(1,1)$ and $(2,2)$.
 #
 # ## What we prove
 # Let $p(\Theta)$ be the coefficients of a layer in the $\psi=d^2(d+1)/2$ distinct features, $d\psi$ numbers that decide
@@ -110,8 +110,8 @@ show.figure(
 # dimension $d(d+1)/2$, so the rank is at most this number.
 #
 # For fewer heads we count. Tables of rank $H$ have $H(2d^2-H)$ free parameters, and there are $d\psi$ coefficients. The
-# count could be too optimistic, if the parameters always moved the coefficients in too few directions. One point where
-# they do not is enough to exclude this.
+# count would be too optimistic if the parameters moved the coefficients in too few directions at every point. One point
+# where they do not rules this out.
 #
 # <details><summary>Proof for symmetric heads</summary>
 #
@@ -238,7 +238,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the drop at two heads for $d=2$, and at four for $d=3$. At $d=2$ we need no search, since the equation of the
+# The error drops at two heads for $d=2$, and at four for $d=3$. At $d=2$ we need no search, since the equation of the
 # proof gives the two heads. We solve it for many random functions.
 
 # %%
@@ -249,8 +249,8 @@ print(f"{draws} functions: error {gaps.median():.1g} in the median, {gaps.max():
 # %% [markdown]
 # ## How we checked
 # Christoffel's matrix is proved in exact arithmetic for all functions of one width. The derivative is computed in exact
-# arithmetic for the widths above. As controls we take the matrix of least norm, which has more heads, and one head
-# fewer than the count.
+# arithmetic for all widths in the default run. As controls we take the matrix of minimum norm, which has more heads,
+# and one head fewer than the count.
 
 # %%
 matrices = {f"d = {d}": symmetric_matrix(coefficients(random_heads(3, d, source)), d) for d in widths}
@@ -282,17 +282,17 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Near the functions without two heads the quadratic equation is badly conditioned, so the largest error of many draws
-# is above rounding. The certificate on this page covers widths up to 6 in its default run. With `largest = 8` it takes
-# half a minute, and the ranks are 1372 at $d=7$ and 2304 at $d=8$, both full. A search that ends above 0 proves
+# Near the functions without two heads the quadratic equation is badly conditioned, so over many draws the largest error
+# exceeds rounding level. The certificate on this page covers widths up to 6 in its default run. With `largest = 8` it
+# takes half a minute, and the ranks are 1372 at $d=7$ and 2304 at $d=8$, both full. A search that ends above 0 proves
 # nothing, and is not used as a proof: that three heads are too few at $d=3$ follows from the count.
 #
 # </details>
 #
 # ## Where we stop
 # For $d\ge3$ we do not know whether $H_d$ real heads give almost all real functions, or only an open set of them. We
-# also do not know whether some function needs $d(d+1)/2$ heads at every width; at $d=2$ one does. That the derivative
-# is onto for all $d$ is a conjecture, proved here for $d\le8$.
+# also do not know whether some function needs $d(d+1)/2$ heads at every width; at $d=2$ one does. We conjecture that
+# the derivative is onto for all $d$, and prove it here for $d\le8$.
 #
 # ## What to remember
 # - Every layer of linear attention is one with symmetric $Q_h$ and at most $d(d+1)/2$ heads.

@@ -44,8 +44,8 @@ from bookpress.claims import schematic
 # state that comes next. The prompt is the tokens $(1,1)$ and $(0,1)$, and every step writes $(0,1)$ again.
 #
 # The certificate looks at products such as $\langle z_1,z_1\rangle z_{1n}$, where $z_1$ is the row of keys and $n$ the
-# last token. This product is 0 in every run, because the last token is no key. A layer that reacts to it in any way
-# passes all runs, and nobody notices.
+# last token. This product is 0 in every run, because the last token is no key. Whatever weight a layer gives to it, the
+# layer passes all runs, and nobody notices.
 #
 # Now we put four such layers side by side, in eight rows. One of them runs the machine. The other three are *idle*, and
 # their rows may hold what we like, for example a last token with a key.
@@ -77,8 +77,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see where numbers are free: in an extra token in front, and in the last token of the prompt. They cannot disturb
-# the blue copy, since each copy reads and writes only its own rows.
+# Numbers are free in an extra token in front and in the last token of the prompt. They cannot disturb the blue copy,
+# since each copy reads and writes only its own rows.
 #
 # ## What we prove
 # Let a layer of width $d$ with $H$ heads execute all machines and words of a class exactly. Its *four copies* are the
@@ -213,7 +213,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the rank come close with three copies and reach the number of features with four.
+# The rank comes close with three copies and reaches the number of features with four.
 #
 # ### A universal Turing machine in four copies
 # Next we take the universal machine of [Lemma 2.2](lemma_2_2_universal_machine.ipynb), and put each of several random

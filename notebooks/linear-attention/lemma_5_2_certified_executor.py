@@ -10,11 +10,11 @@
 # # Lemma 5.2 · Certified execution, and which data can certify it
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.2, Section 5 and Appendix C.2.*
 #
-# Suppose that the data, labelled by a universal machine, pass the certificate of Lemma 4.1 with a least eigenvalue
-# above $\eta$. Then a model of small loss differs by little from the universal machine on *every* input, and with
-# rounding it executes every machine. How small the loss must be depends on the size of the input; call
-# $\eta/(4\|Z\|_F^6)$ the gate. That is run here on the universal machine of
-# {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`, whose features number about a hundred thousand.
+# Suppose that the data, labelled by a universal machine, pass the certificate of Lemma 4.1 with a smallest eigenvalue
+# above $\eta$. Then a model of small loss differs little from the universal machine on *every* input, and with rounding
+# it executes every machine. How small the loss must be depends on the size of the input; we call $\eta/(4\|Z\|_F^6)$
+# the gate. We run this on the universal machine of {doc}`/notebooks/linear-attention/lemma_2_2_universal_machine`,
+# which has about a hundred thousand features.
 #
 # <!-- claim linear-attention/lemma-5-2 -->
 # <blockquote>
@@ -65,7 +65,7 @@
 #
 # </details>
 #
-# The chain of the paper's proof has no square, as the statement of Lemma 4.4 has none.
+# The chain in the paper's proof lacks the square, as the statement of Lemma 4.4 does.
 
 # %%
 import torch
@@ -104,8 +104,8 @@ require(counts=(Each(counts), 2, 200), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## Data that pass
-# The data are the inputs above, and the labels the universal machine's outputs on them. The coefficients are sums of at
-# most four labels, so that learning is exact: all numbers are whole.
+# The data are the inputs above, labelled with the universal machine's outputs. Each coefficient is a signed sum of at
+# most four labels, so learning is exact, because all numbers are integers.
 
 # %%
 universal = CompactMachine(states, letters, 1, steps)
@@ -122,8 +122,8 @@ terms = learned[out, pair, last]
 print(f"d = {width}, {psi(width):,} features, {len(terms)} coefficients that are not 0, distance {gap}")
 
 # %% [markdown]
-# $\Lambda_D$ falls into $d$ blocks, one for each last token $e_\ell$, all with the same eigenvalues; one of them is
-# computed. The bound $\eta$ of the proof lies below its least eigenvalue.
+# $\Lambda_D$ splits into $d$ blocks, one for each last token $e_\ell$. All have the same eigenvalues, so we compute
+# only one. The bound $\eta$ of the proof is below its smallest eigenvalue.
 
 # %%
 samples = width * len(design(width, 0))
@@ -141,7 +141,7 @@ eta = least_eigenvalue_bound(width)
 print(f"{samples:,} inputs, least eigenvalue {smallest:.3g}, bound of the proof {eta:.3g}")
 
 # %% [markdown]
-# The learned coefficients now run random machines, from the prompt alone, without rounding.
+# The learned coefficients now run random machines, from the prompt alone and without rounding.
 
 
 # %%
@@ -161,9 +161,9 @@ print(f"{machines} machines, {truth.shape[1] - first} tokens each: {int(wrong.su
 
 # %% [markdown]
 # ## Loss at the gate
-# We add to the universal machine's coefficients a multiple of $\Lambda_D^{-1} \mathcal{H}(Z)$, which changes the output
-# at $Z$ the most for a given loss, for inputs $Z$ of true runs. Just below the gate $\eta/(4\|Z\|_F^6)$ rounding must
-# undo the change. The loss at which it can be more than $1/2$ lies far above.
+# For inputs $Z$ of true runs, we add to the universal machine's coefficients a multiple of $\Lambda_D^{-1}
+# \mathcal{H}(Z)$, which changes the output at $Z$ the most for a given loss. Just below the gate $\eta/(4\|Z\|_F^6)$
+# rounding must undo the change. Only a loss far above the gate allows a change of more than $1/2$.
 
 # %%
 largest = truth.square().sum(dim=(1, 2)).max().item()
@@ -186,10 +186,10 @@ print(f"gate {gate:.2g}; largest change there {at_gate.max():.2g}; harm begins a
 
 # %% [markdown]
 # ## Data that do not pass: the histories themselves
-# A token of a history has at most one entry in the rows `cell`. So two of these rows have $\langle z_j, z_k\rangle = 0$
-# in every history, the features with this product are 0 in all of them, and $\Lambda_D$ is singular, with every machine
-# in the data. For such data the lemma says nothing. What takes its place is the certificate of single inputs: where the
-# features of an input lie in the range of $\Lambda_D$, all minimisers agree there.
+# A token of a history has at most one entry in the rows `cell`. Any two of these rows therefore have $\langle z_j,
+# z_k\rangle = 0$ in every history, and the features with this product are 0. Hence $\Lambda_D$ is singular, even with
+# every machine in the data, and the lemma says nothing about such data. The certificate of single inputs takes its
+# place: all minimisers agree on an input whose features lie in the range of $\Lambda_D$.
 
 # %%
 data = histories(max(counts), training)
@@ -210,7 +210,7 @@ show.table(
 )
 
 # %% [markdown]
-# The printed bound on the difference, without the square, is tried at a loss far below the gate.
+# We try the paper's bound on the difference, without the square, at a loss far below the gate.
 
 # %%
 loss = 1e-6 * gate
@@ -222,10 +222,10 @@ print(
 )
 
 # %% [markdown]
-# An output that the data determine is never missed, and many that they do not determine are right nevertheless: least
-# norm and rounding are enough. The printed bound fails, and with the square it holds.
+# The learned model never misses an output that the data determine. Many outputs that they do not determine are right as
+# well, because minimum norm and rounding suffice. The bound fails as stated in the paper, but holds with the square.
 #
-# That the data give every coefficient back and pass the bound is settled in exact arithmetic at $d=4$.
+# At $d=4$ we prove in exact arithmetic that the data return every coefficient and satisfy the bound.
 
 # %%
 claim = Claim("linear-attention/lemma-5-2")
@@ -283,8 +283,8 @@ claim.verdict()
 #
 # </details>
 #
-# Data that pass teach the machine, as we saw. That no histories pass holds for the machine of Appendix C.1 too, whose
-# tokens hold at most one letter in the rows *letter*. There is a way out:
+# As we saw, a model learns the machine from data that pass. No histories pass for the machine of Appendix C.1 either,
+# whose tokens hold at most one letter in the rows *letter*. There is a way out:
 # {doc}`/notebooks/linear-attention/histories_identify` runs the machine in one of four copies of the layer.
 
 # %%
@@ -305,14 +305,14 @@ claim.number("histories: rank over the number of features", max(one[0] for one i
 claim.verdict()
 
 # %% [markdown]
-# From data that pass, the universal machine is learned to the last coefficient. The lemma holds as stated; its proof
+# From data that pass, we learn the universal machine to the last coefficient. The lemma holds as stated; its proof
 # needs the square.
 #
 # ## What was learned
-# Data that certify the universal machine exist at every width, in polynomial number, and learning from them takes
-# differences of four labels. Histories of machines never pass in this embedding, and the lemma is silent on them. What
-# they do determine is decided input by input, and on such inputs no minimiser is ever wrong.
+# Data that certify the universal machine exist at every width. Their number is polynomial, and each coefficient is a
+# signed sum of at most four labels. Histories of machines never pass in this embedding, and the lemma says nothing
+# about them. We can decide input by input whether they determine the outputs, and where they do, no minimiser is wrong.
 #
 # ## To try
-# - Set `steps` to 3: three more rows, and the learned machine still makes no mistake, without rounding.
-# - Set `counts` to `[5, 10]`: little is determined, and most runs go wrong.
+# - Set `steps` to 3: the machine needs three more rows, and the learned one still makes no mistake without rounding.
+# - Set `counts` to `[5, 10]`: the histories determine little, and most runs go wrong.

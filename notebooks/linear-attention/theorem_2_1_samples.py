@@ -44,7 +44,7 @@ from bookpress.claims import schematic
 # | the same and (10, 1) | 16 | 114 | 0.14 |
 #
 # No line through the origin fits three equal labels, so a residual remains. One example with a large feature then
-# decides the fit, although its label is as small as the others. How often such examples come depends on the
+# decides the fit, although its label is as small as the others. How often such examples occur depends on the
 # distribution of the *inputs*.
 
 # %%
@@ -73,8 +73,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the orange line passes near one example and misses the other three. With features that have a bounded
-# spread such examples are rare, and averages win. With heavy tails they keep coming, however many examples we collect.
+# The orange line passes near one example and misses the other three. With features that have a bounded spread such
+# examples are rare, and averages win. With heavy tails they keep coming, however many examples we collect.
 #
 # ## The paper states
 # Linear attention is linear in its cubic features, as we saw for [Algorithm 1](theorem_2_1_regression.ipynb). There are
@@ -378,9 +378,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that no number of heads reaches a lower loss than Algorithm 1, and that $d^2$ heads meet it. With exact labels
-# there is nothing between failure and success: one example fewer than $\psi$ leaves an error that we can see, and with
-# $\psi$ the function is known to the last digits.
+# No number of heads reaches a lower loss than Algorithm 1, and $d^2$ heads meet it. With exact labels there is nothing
+# between failure and success: one example fewer than $\psi$ leaves an error that we can see, and with $\psi$ the
+# function is known to the last digits.
 #
 # ### Noisy labels
 # Now we measure the excess risk for $32\psi$ to $256\psi$ examples, with four kinds of data:
@@ -442,9 +442,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see Gaussian noise fall along $d\psi/N$, with the constant as well as the rate, and the labels ±1 parallel to it.
-# With heavy inputs and the same bounded labels, the fall has only about half that exponent. With more examples they can
-# slow it down further; at $d=n=1$ we prove the exponent $-\frac27$. Cauchy noise does not fall.
+# Gaussian noise falls along $d\psi/N$, with the constant as well as the rate, and the labels ±1 fall parallel to it.
+# With heavy-tailed inputs and the same bounded labels, the exponent is only about half as large. With more examples
+# such inputs can slow the fall further; at $d=n=1$ we prove the exponent $-\frac27$. Cauchy noise does not fall.
 #
 # ### Rare bad luck
 # How much worse is the fit in the worst data set of a hundred, or of a thousand? If the bound grew like $1/\delta$, as
@@ -552,9 +552,9 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - The bounds that we prove have generous constants. For Gaussian inputs they require
-#   $100K^2(\psi+\log\frac4\delta)$ examples with $K=27$, some hundred times as many as we draw. For the 81 inputs,
-#   $K^2$ is at most the largest eigenvalue of the fourth moments, and we draw as many examples as the proof requires.
+# - The bounds that we prove have generous constants. For Gaussian inputs they require $100K^2(\psi+\log\frac4\delta)$
+#   examples with $K=27$, hundreds of times as many as we draw. For the 81 inputs, $K^2$ is at most the largest
+#   eigenvalue of the fourth moments, and we draw as many examples as the proof requires.
 # - On labels that no model fits, Eq. 33 to the letter is false for every $\varepsilon$ below the loss of least squares.
 #   We tried $\varepsilon=0.1$.
 #
@@ -563,7 +563,7 @@ claim.verdict()
 # ## Where the paper differs
 # The theorem has no condition on the inputs, and it needs one. "Classical results in VC theory", to which the paper
 # refers, are on bounded losses; the squared error is not bounded. With bounded fourth moments the number of examples is
-# the paper's, sum and logarithm included. In its proof, Eq. 33 bounds the training loss itself, where the text bounds
+# the paper's, sum and logarithm included. In its proof, Eq. 33 bounds the training loss itself, whereas the text bounds
 # its distance from the smallest loss.
 #
 # ## What to remember

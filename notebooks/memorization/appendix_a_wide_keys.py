@@ -2,11 +2,11 @@
 # # Appendix A · Do wide keys train faster, and does the gap close?
 # *Mahdavi, Liao, Thrampoulidis: Appendix A.*
 #
-# A head of attention scores the $n$ tokens of a context by keys and queries, vectors of some width. With one context
-# shared by all examples a key width beyond $n - 1$ gives a head nothing that it could not have without
+# A head of attention scores the $n$ tokens of a context by keys and queries, vectors of some width. If all examples
+# share one context, a head with keys wider than $n - 1$ computes nothing that a head of width $n - 1$ cannot
 # ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). Yet the same function may be easier to find with
-# more weights: a model trained by gradient descent may memorise its examples, random labels of random queries, sooner.
-# The appendix reports that it does.
+# more weights: a model trained by gradient descent may memorise random labels of random queries sooner. The appendix
+# reports that it does.
 #
 # <!-- claim memorization/remark-wide-heads-train-faster -->
 # <blockquote>
@@ -27,10 +27,10 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# "Can generally" and "with sufficient large steps" are the paper's words, and no size is named. Here models of key
-# width $n/2$, $n$, $2n$ and $4n$ memorise the same labels, for a short, a middling and a long training, each with its
-# whole schedule of rates. Two things are said of the long training: the gains vanish, and the gap closes. Wide models
-# that fall behind meet the first and not the second.
+# "Can generally" and "with sufficient large steps" are the paper's words, and it gives no sizes. Here we train models
+# of key width $n/2$, $n$, $2n$ and $4n$ on the same labels, with a short, a middling and a long training, each with its
+# whole learning-rate schedule. The paper says two things about the long training: the gains vanish, and the gap closes.
+# Wide models that fall behind satisfy the first and not the second.
 
 # %%
 import torch
@@ -70,7 +70,7 @@ require(
 
 # %% [markdown]
 # ## Training
-# All models of a training go in one program. Models of the same seed have the same data, so that gaps are taken seed by
+# All models of a training run as one program. Models with the same seed have the same data, so we take gaps seed by
 # seed.
 
 # %%
@@ -91,7 +91,7 @@ trained = {steps: train(steps) for steps in budgets}
 changing = train(budgets[1], relabel=True)
 
 # %% [markdown]
-# The memorised fraction against the length of the training:
+# The figure shows the memorised fraction against the length of the training.
 
 # %%
 fig, axis = show.axes()
@@ -113,8 +113,8 @@ show.figure(
 
 # %% [markdown]
 # ## The gap
-# It is the memorised fraction of the two widths beyond $n$, on average, less that of width $n$. Bars and number of
-# seeds were set after trials with sixteen other seeds, which left both comparisons a little short of clear.
+# The gap is the average memorised fraction of the two widths beyond $n$, less that of width $n$. We set the thresholds
+# and the number of seeds after trials with sixteen other seeds, which left both comparisons a little short of clear.
 
 
 # %%
@@ -139,7 +139,7 @@ show.table(
 )
 
 # %% [markdown]
-# The control trains on labels that change with every epoch: nothing is there to be memorised, and no lead may be seen.
+# As a control, we train on labels that change every epoch. There is then nothing to memorise, and we must see no lead.
 
 # %%
 claim = Claim("memorization/remark-wide-heads-train-faster")
@@ -154,13 +154,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# At this size the first half is as the appendix says: after a training of middling length keys wider than the context
-# lead. After the long one their gain has vanished. Whether the gap closes is left open: the widths beyond $n$ end a
+# At this size the first half of the statement holds: after a training of middling length, keys wider than the context
+# lead. After the long training their gain has vanished. Whether the gap closes stays open: the widths beyond $n$ end a
 # little behind width $n$, by about as much as half of their earlier lead. In
-# {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with $n = 8$ and 300 labels, they end clearly behind. What
-# the wide keys save is steps. No head of theirs is out of reach of width $n$.
+# {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with $n = 8$ and 300 labels, they end clearly behind. Wide
+# keys save steps, but width $n$ can realise every head that they can.
 #
 # ## To try
-# - Set `rate = 0.02`: everything comes sooner; the lead is there after 100 steps and gone after 300.
-# - Set `examples_count = 200`: no width learns the labels in 1000 steps; the lead is clear after 300 and, beside what
-#   is memorised, smaller after 1000.
+# - Set `rate = 0.02`: everything happens sooner: the lead is there after 100 steps and gone after 300.
+# - Set `examples_count = 200`: no width learns the labels in 1000 steps; the lead is clear after 300 steps and,
+#   relative to what is memorised, smaller after 1000.

@@ -2,12 +2,13 @@
 # # Figure 2 · How much is memorised: heads, context, key width
 # *Mahdavi, Liao, Thrampoulidis: Figure 2, Section 5.2.*
 #
-# Models with one shared context are trained to name the random class of each query. There is nothing to understand in
-# such labels, they can only be memorised; so the fraction of examples that a model names says how much it can hold. The
-# figure plots this fraction against the number of heads, the length of the context and the width of the keys. The paper
-# uses tokens of $d = 64$ numbers, 100 classes and up to 40 000 examples. **This page runs a reduced size**: $d = 16$,
-# 20 classes, a few hundred examples, a higher rate and 5000 steps. Every panel, with all its seeds and data sets,
-# trains as one program. Panel (b) was also trained whole at the printed size, and that record is shown with it.
+# The paper trains models with one shared context to predict the random class of each query. Such labels have no pattern
+# and can only be memorised, so the fraction of examples that a model labels correctly shows how much the model can
+# hold. The figure plots this fraction against the number of heads, the length of the context and the width of the keys.
+# The paper uses tokens of $d = 64$ numbers, 100 classes and up to 40 000 examples. **This page runs a reduced size**:
+# $d = 16$, 20 classes, a few hundred examples, a higher learning rate and 5000 steps. All models of a panel, with all
+# its seeds and data sets, train as one program. We also trained all of panel (b) at the printed size, and show that
+# record with it.
 
 # %%
 import json
@@ -74,8 +75,8 @@ require(
 )
 
 # %% [markdown]
-# Two helpers serve all panels: one trains a list of points $(H, n, T, d_h)$, the other draws a panel with one curve for
-# each size of the data set.
+# Two functions serve all panels: one trains a list of points $(H, n, T, d_h)$, and the other draws a panel with one
+# curve for each size of the data set.
 
 
 # %%
@@ -97,8 +98,9 @@ def draw_panel(x: list[int], curves: dict[int, torch.Tensor], label: str, name: 
 
 # %% [markdown]
 # ## Labels that change
-# The control of all three panels: their two ends, trained anew, with two seeds, while in every epoch each example bears
-# the label of another. There is nothing to memorise then, and no gain may be seen even on the labels of the last epoch.
+# As a control for all three panels, we retrain the models at both ends (in panel (c), at the smallest width and at
+# width $n$) with two seeds. In every epoch, each example gets another example's label. There is then nothing to
+# memorise, and we must see no gain, even on the labels of the last epoch.
 
 # %%
 ends: list[Point] = [(H, heads_context, min(heads_examples)) for H in (head_counts[0], head_counts[-1])]
@@ -121,9 +123,9 @@ changing_gain = memorised(ends, 2, steps, epochs, relabel=True).view(3, 2, 2).me
 # </blockquote>
 # <!-- /claim -->
 #
-# What is judged is the line of the mean over the seeds, with an interval by leaving out one seed at a time: the line of
-# a single seed has the seed's scatter in it, which is no bend. The rule, $T$ and the number of seeds were chosen after
-# first runs. The interval is of the jackknife, whose pseudo-values may lie above 1.
+# We judge the line through the mean over the seeds, and get an interval by leaving out one seed at a time. A single
+# seed's points scatter, and this scatter is not a bend. We chose the rule, $T$ and the number of seeds after first
+# runs. The interval is a jackknife interval, whose pseudo-values may exceed 1.
 
 # %%
 points = [(H, heads_context, T) for T in heads_examples for H in head_counts]
@@ -131,7 +133,7 @@ accuracy = memorised(points, seeds, steps, epochs).view(len(heads_examples), len
 by_heads = dict(zip(heads_examples, accuracy, strict=True))
 
 # %% [markdown]
-# With eight heads about nine tenths of 400 labels are named, and two thirds of 600.
+# Eight heads memorise about nine tenths of 400 labels, and two thirds of 600.
 
 # %%
 draw_panel(
@@ -145,7 +147,7 @@ draw_panel(
 )
 
 # %% [markdown]
-# A line counts the points whose mean lies below 0.95.
+# We fit each line to the points whose mean is below 0.95.
 
 # %%
 fits = {}
@@ -161,9 +163,9 @@ show.table(
 gained = torch.stack([values[-1] - values[0] for values in by_heads.values()]).amin(dim=0)
 
 # %% [markdown]
-# A data set of which fewer than three points lie below saturation has no line; with none at all nothing is known of
-# the line. Is $R^2\ge0.98$ much to ask? A curve that bends like $\sqrt H$ has it too, over these heads. So the line
-# must also fit better than it would fit such a curve. And heads must bring something at all.
+# A data set with fewer than three points below saturation has no line; if no data set has a line, the claim stays open.
+# Is $R^2\ge0.98$ a strict threshold? Over these numbers of heads, a curve that bends like $\sqrt H$ reaches it as well.
+# The line must therefore also fit better than it would fit such a curve. Finally, more heads must bring some gain.
 
 # %%
 roots = torch.tensor(head_counts, dtype=torch.float64).sqrt()
@@ -178,7 +180,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## (b) Context
-# With one token there is nothing to attend to, and the best a model can do is to name the most frequent class.
+# With one token there is nothing to attend to, and the best a model can do is to predict the most frequent class.
 #
 # <!-- claim memorization/figure-2b -->
 # <blockquote>
@@ -190,7 +192,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# A step from one $n$ to the next is taken seed by seed.
+# We take each step from one $n$ to the next seed by seed.
 
 # %%
 points = [(contexts_heads, n, T) for T in contexts_examples for n in contexts]
@@ -203,7 +205,7 @@ for T in contexts_examples:
     constant[T] = torch.stack([row.bincount().max() / T for row in labels]).double()
 
 # %% [markdown]
-# The curve starts at the rate of the most frequent class.
+# The curve starts at the frequency of the most frequent class.
 
 # %%
 draw_panel(
@@ -217,8 +219,9 @@ draw_panel(
 )
 
 # %% [markdown]
-# At the printed size the panel has four curves of eight lengths, with six seeds: 192 models, trained together on a GPU
-# by `python benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure 2(b), context"`.
+# At the printed size the panel has four curves with eight lengths and six seeds: 192 models, which we trained together
+# on a GPU with `python benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure 2(b),
+# context"`.
 
 # %%
 panels = Layout.here().results / "memorization" / "panels"
@@ -239,10 +242,11 @@ draw_panel(
 )
 
 # %% [markdown]
-# All four curves rise all the way. With 6000 examples nearly all labels are named at the end, with 18 000 about 63 %.
+# All four curves rise all the way. At the end the models memorise nearly all of 6000 labels, and about 63 % of 18 000.
 #
-# "Monotone" is judged step by step: each must be a gain, by its interval over the seeds. With six seeds at the printed
-# size a few steps near the end are too small to be clear, so there the steps are counted: none may be a clear loss.
+# We judge "monotone" step by step: each step must be a gain, by its interval over the seeds. With six seeds at the
+# printed size, a few steps near the end are too small to be clear. There we count the steps, and none may be a clear
+# loss.
 
 # %%
 steps_there = [gain for values in at_printed_size.values() for gain in values.diff(dim=0)]
@@ -269,7 +273,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## (c) Key width
-# A head's keys and queries meet in $d_h$ dimensions.
+# A head compares keys and queries in $d_h$ dimensions.
 #
 # <!-- claim memorization/figure-2c -->
 # <blockquote>
@@ -281,16 +285,17 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# With a shared context width $n - 1$ gives every head that there is, and less width gives fewer
-# ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). What a width beyond $n$ can still change is how fast
+# With a shared context, width $n - 1$ already realises every head, and smaller widths realise fewer
+# ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). A width beyond $n$ can still change how fast the
 # training gets there. Appendix A says that it does, trains this panel for 300 000 steps, and sees the gap close.
 #
-# How small must a gain be to count as none? The paper's own unit is a column of the keys: Theorem 1 counts $H(\min(n,
-# d_h) - 1) + 1$ examples, $H$ for every column up to $n$ and nothing for a column beyond. So the bar is what one column
-# is worth, the gain from $d_h = 1$ to $n$ over the $n - 1$ columns between. All columns beyond $n$ together must bring
-# less than one column did before; and each step on the way up to $n$ must bring at least as much as one. The fraction
-# that a model names varies a good deal with its seed, so every point is the mean of many models, and each comparison is
-# an interval. This bar and the number of seeds were chosen after first runs.
+# How small must a gain be to count as none? The paper suggests a unit, one column of the keys: Theorem 1 counts
+# $H(\min(n, d_h) - 1) + 1$ examples, which is $H$ for every column up to $n$ and nothing for a column beyond. Our
+# threshold is therefore what one column is worth: the gain from $d_h = 1$ to $n$, divided by the $n - 1$ columns
+# between. All columns beyond $n$ together must bring less than one column did before, and each step on the way up to
+# $n$ must bring at least as much as one. The memorised fraction varies widely from seed to seed, so every point is the
+# mean of many models, and each comparison is an interval. We chose this threshold and the number of seeds after first
+# runs.
 
 # %%
 points = [(keys_heads, keys_context, T, h) for T in keys_examples for h in key_widths]
@@ -312,7 +317,7 @@ draw_panel(
 )
 
 # %% [markdown]
-# Each model of a seed has the same data at every width, so that steps are taken seed by seed.
+# A seed has the same data at every width, so we take the steps seed by seed.
 
 # %%
 at_n = key_widths.index(keys_context)
@@ -330,9 +335,9 @@ show.table(
 )
 
 # %% [markdown]
-# At this size most of the growth is over by $d_h = n/2$. What the last step up to $n$ brings is little: its interval
-# ends near 0, on the one side or the other as seeds and processor go, and it is not clear of a column's worth. It
-# stands below under "As printed", and need not pass.
+# At this size most of the growth is over by $d_h = n/2$. The last step up to $n$ brings little. Its interval ends near
+# 0, on a side that depends on seeds and processor, and the gain is not clearly more than one column is worth. We list
+# this step below under "As printed", and it need not pass.
 
 # %%
 claim = Claim("memorization/figure-2c")
@@ -351,14 +356,15 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# More heads, longer contexts and wider keys let a model name more random labels, also at a quarter of the paper's
+# More heads, longer contexts and wider keys let a model memorise more random labels, even at a quarter of the paper's
 # width; on labels that change none of them helps. At the printed size the fraction grows with every step of the
-# context, for each of the four sizes of the data. Growth with the key width up to $n/2$ and no benefit beyond $n$ come
-# out; growth from $n/2$ to $n$ is left open. Keys wider than $n$ bring less than a single column did before, if
-# anything a loss. The growth in $H$ is as straight as the paper says, once there are seeds enough to see it.
+# context, for each of the four sizes of the data. We reproduce the growth with the key width up to $n/2$ and the lack
+# of benefit beyond $n$; growth from $n/2$ to $n$ stays open. Keys wider than $n$ bring less than a single column did
+# before, and if anything a loss. The growth in $H$ is as straight as the paper says, once there are enough seeds to see
+# it.
 #
 # ## To try
-# - Set `heads_examples = [200]`: four heads name three quarters of the labels and six nearly all; whether $R^2 \ge
-#   0.98$ is clear hangs on whether the point near 0.95 counts.
-# - Set `contexts_seeds = 3`: with so few seeds the step from $n = 2$ to 4 is left open, and panel (b) is reproduced in
-#   part.
+# - Set `heads_examples = [200]`: four heads memorise three quarters of the labels and six nearly all. Whether $R^2 \ge
+#   0.98$ is clear depends on whether the point near 0.95 counts.
+# - Set `contexts_seeds = 3`: with so few seeds the step from $n = 2$ to 4 stays open, and panel (b) is reproduced only
+#   in part.

@@ -2,21 +2,21 @@
 # # Figure 3 · Which heads are saturated
 # *Mahdavi, Liao, Thrampoulidis: Figure 3, Appendix H.*
 #
-# The proof of Theorem 1 saturates every head but the first on all examples but its own: one softmax weight is almost 1,
-# and the head merely picks a token. Do heads that are trained do the same? The paper trains $H = 4$ heads on $T = 550$
-# examples and $H = 8$ on $T = 1300$, about the most that it could memorise with them, for 300 000 steps. It calls a
-# head saturated on an example if one of its softmax weights is above 0.99, and finds that most of them are, "with
+# The proof of Theorem 1 saturates every head except the first on all examples except its own: one softmax weight is
+# almost 1, and the head merely picks a token. Do trained heads do the same? The paper trains $H = 4$ heads on $T = 550$
+# examples and $H = 8$ on $T = 1300$, for 300 000 steps. In each case $T$ is about the most that it could memorise. It
+# calls a head saturated on an example if one of its softmax weights is above 0.99, and finds that most heads are, "with
 # perfect memorization".
 #
-# **This page trains a reduced size**, tokens of $d = 16$ numbers, $n = 8$ of them in the context and 20 classes, with
-# several seeds; beside it stands a record of the full printed size, with six seeds. As in the paper,
-# $T$ is about the most that eight heads memorise: most runs name every label, and a table below counts them. Four heads
-# are given fewer than that: all runs but one name them all. Both were chosen after runs with other $T$, partly with
-# these seeds.
+# **This page trains a reduced size**, with tokens of $d = 16$ numbers, $n = 8$ of them in the context, 20 classes and
+# several seeds. We also show a record of the full printed size, with six seeds. As in the paper, $T$ is about the most
+# that eight heads memorise: most runs memorise every label, and a table below counts them. We give four heads fewer
+# examples than the most that they memorise: all runs except one memorise them all. We chose both $T$ after runs with
+# other values, partly with these seeds.
 #
-# The text does not say from which weights a training starts. Here the output map starts as keys, queries and values do,
-# Xavier-uniform, as in the code that the authors published; `start = "fan-in"` is the usual one of a linear map, within
-# $1/\sqrt H$.
+# The paper does not say from which weights the training starts. Here the output map starts Xavier-uniform, like the
+# keys, queries and values, and as in the code that the authors published. `start = "fan-in"` is the usual start of a
+# linear map, with weights within $\pm1/\sqrt H$.
 
 # %%
 import json
@@ -63,8 +63,8 @@ require(first_examples=(first_examples, 1, 20), device=(device, {"cpu", "cuda"})
 
 # %% [markdown]
 # ## The runs
-# All models of all seeds are trained together. Before the first step their heads are looked at too: what is found after
-# the training should not have been there before it.
+# We train the models of all seeds together. We also look at their heads before the first step: what we find after the
+# training should not have been there before it.
 
 # %%
 sizes = {few_heads: few_examples, many_heads: many_examples}
@@ -86,8 +86,9 @@ at_points = found_now()
 trained = {H: at_points[H, T] for H, T in sizes.items()}
 
 # %% [markdown]
-# The construction of Theorem 1 is put beside them, at its own bound $T = H(n-1)+1$ on the same kind of data. As built,
-# a head is free on its own examples; sharpened, with keys ten thousand times as long, it is free on none.
+# For comparison we build the heads of Theorem 1, at the theorem's bound $T = H(n-1)+1$ and on the same kind of data. As
+# built, a head is free (not saturated) on its own examples. Sharpened, with keys ten thousand times as long, it is free
+# on none.
 
 # %%
 built, sharpened = {}, {}
@@ -99,8 +100,8 @@ for H in sizes:
     sharpened[H] = saturation(softmax_weights(sharp, examples).transpose(0, 1), threshold)
 
 # %% [markdown]
-# How many labels do the models name? Only where every run names all of them may one speak of perfect memorization, and
-# the captions below do it only then.
+# How many labels do the models memorise? We speak of perfect memorization only where every run memorises all labels,
+# and so do the captions below.
 
 # %%
 named_all = {point: int((row == 1).sum()) for point, row in accuracy.items()}
@@ -118,7 +119,7 @@ show.table(
 
 # %% [markdown]
 # ## How much is saturated
-# The share of saturated pairs of head and example, for every seed, here and on record.
+# The figure shows the share of saturated pairs of head and example for every seed, here and at the printed size.
 
 # %%
 recorded = json.loads((Layout.here().results / "memorization" / "figure_3.json").read_text(encoding="utf-8"))
@@ -162,7 +163,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Below they are drawn for the first seed, beside the construction.
+# We draw them for the first seed, next to the construction.
 
 # %%
 fig, lines = show.axes(2, 2, height=3.6)
@@ -187,12 +188,13 @@ show.figure(
 )
 
 # %% [markdown]
-# Twenty examples are few, and "the rest" is said to look alike. So the majority is judged on all examples, and the
-# first twenty must have the same share up to a tenth. Each is an interval over the seeds. Three things are not decided:
-# a majority with four heads, and a free head on 95 % of the examples with four and with eight, where the intervals hold
-# the bar, at the printed size too. The text of Appendix H counts examples and not pairs: "a significant number of heads
-# are saturated for the majority of examples". A significant number is read as half of the heads or more, a majority as
-# more than half of the examples.
+# Twenty examples are few, and the paper says that "the rest" look alike. We therefore judge the majority on all
+# examples, and require the same share on the first twenty, up to a tenth. Each comparison is an interval over the
+# seeds. Three questions stay open: whether four heads have a majority, and whether 95 % of the examples have a free
+# head, with four heads and with eight. They stay open because the intervals contain the threshold, also at the printed
+# size. The text of Appendix H counts examples and not pairs: "a significant number of heads are saturated for the
+# majority of examples". We read a significant number as half of the heads or more, and a majority as more than half of
+# the examples.
 
 # %%
 firsts = {H: [one.saturated[:, :first_examples].double().mean().item() for one in trained[H]] for H in sizes}
@@ -213,7 +215,7 @@ show.table(
 before_training = max(one.share for models in untrained.values() for one in models)
 
 # %% [markdown]
-# Now by examples:
+# Next we count examples instead of pairs.
 
 
 # %%
@@ -232,9 +234,9 @@ for H, T in sizes.items():
 half_before = max(share_of_examples(one, H) for (H, _), models in untrained.items() for one in models)
 
 # %% [markdown]
-# The control: heads that were not trained yet. With four heads the interval of the pairs holds one half; for that the
-# figure is reproduced in part. By examples the share is larger there, and whether its interval is clear of one half
-# hangs on how the processor rounds; so its mean is shown.
+# The control is the heads before training. With four heads the interval of the share of pairs contains one half, so the
+# figure is reproduced only in part. The share of examples is larger there. Whether its interval is clear of one half
+# depends on how the processor rounds, so we show only its mean.
 
 # %%
 claim = Claim("memorization/figure-3-mask")
@@ -260,7 +262,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## (b), (e): saturated heads on an example
-# (The caption counts $H \times T$ entries in these two; there are $T$, one for each example.)
+# The paper's caption counts $H \times T$ entries in these two panels; there are $T$, one for each example.
 #
 # <!-- claim memorization/figure-3-counts -->
 # <blockquote>
@@ -273,7 +275,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# In the picture all seeds at the judged $T$ are taken together.
+# The figure pools all seeds at the $T$ that we judge.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -294,11 +296,11 @@ show.figure(
 )
 
 # %% [markdown]
-# "Almost all" is read as 95 %. But does a free head on almost every example speak for heads that divide the examples
-# among themselves? Heads that saturate independently of each other, each on as many examples as it does, leave many
-# examples a free head too. If the trained heads shared the work there would be more than that, and the table shows no
-# such surplus: no interval of the difference lies above 0. The paper says only that its figure is in line with the
-# intuition of the proof, so the difference is shown and not judged.
+# We read "almost all" as 95 %. But does a free head on almost every example show that the heads divide the examples
+# among themselves? If each head saturated on as many examples as it does, but independently of the others, many
+# examples would still have a free head. If the trained heads shared the work, there would be more than that, and the
+# table shows no such surplus: no interval of the difference is above 0. The paper says only that its figure is in line
+# with the intuition of the proof, so we show the difference without judging it.
 
 # %%
 free = {point: [one.share_with_a_free_head for one in models] for point, models in at_points.items()}
@@ -313,8 +315,8 @@ show.table(
 )
 
 # %% [markdown]
-# The control takes the construction's heads and sharpens them, so that none is left to any example. None of the
-# comparisons is decided: all four intervals hold 95 %, at either size.
+# As a control, we sharpen the construction's heads, so that no example keeps a free head. All comparisons stay open:
+# the four intervals, two at either size, contain 95 %.
 
 # %%
 claim = Claim("memorization/figure-3-counts")
@@ -346,7 +348,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Before the training these weights lie near $1/n$. Afterwards the highest bar by far stands at 1, and the rest is
+# Before training these weights are near $1/n$. Afterwards by far the highest bar is at 1, and the other weights are
 # spread in between.
 
 # %%
@@ -367,9 +369,9 @@ show.figure(
 )
 
 # %% [markdown]
-# "Most" is more than half of them, and "near 1" is above 0.9: by the paper's own 0.99 the numbers would be those of (a)
-# again. Beside them stands the construction. How far beyond the bound of Theorem 1 the models memorise is shown and not
-# judged: the reduced size has its own largest $T$.
+# We read "most" as more than half of them, and "near 1" as above 0.9: with the paper's own 0.99 the numbers would be
+# those of (a) again. The construction must pass the same test. We show how far beyond the bound of Theorem 1 the models
+# memorise without judging it, because the reduced size has a different largest $T$.
 
 # %%
 claim = Claim("memorization/figure-3-coefficients")
@@ -390,9 +392,9 @@ claim.verdict()
 
 # %% [markdown]
 # ## At the printed size, on record
-# Six models of each printed size, $n = 32$, $d = 64$, 100 classes and 300 000 steps, were trained by `python
+# We trained six models of each printed size, with $n = 32$, $d = 64$, 100 classes and 300 000 steps, by `python
 # benchmarks/memorization_figure_3.py results/memorization/figure_3.json --progress progress.pt --seeds 6 --device
-# cuda`. None of the twelve names all labels.
+# cuda`. None of the twelve memorises all labels.
 #
 # <!-- claim memorization/figure-3-capacity -->
 # <blockquote>
@@ -432,8 +434,9 @@ show.table(
 )
 
 # %% [markdown]
-# That a model can do it need not mean that every run does. We ask for half of the runs. With none of six the interval
-# still reaches beyond one half, so the sentence is left open. The controls are the models before their training.
+# A model that can memorise all its examples need not do so in every run, so we require half of the runs. With none of
+# six, the interval still reaches beyond one half, and the sentence stays open. The controls are the models before
+# training.
 
 # %%
 claim = Claim("memorization/figure-3-capacity")
@@ -448,8 +451,8 @@ claim.control.at_least("untrained models of both sizes: share that name all labe
 claim.verdict()
 
 # %% [markdown]
-# How it came about: heads saturate early, far more than at the end, and as the last examples are memorised some of it
-# is undone.
+# During the training, heads saturate early, far more than at the end. As the models memorise the last examples, some of
+# this saturation is undone.
 
 # %%
 curves = recorded["data"]["curves"]
@@ -478,16 +481,15 @@ show.figure(
 
 # %% [markdown]
 # ## What was learned
-# What is pictured as a majority of saturated heads lies about one half: clearly above it for eight heads, and no more
-# than it for four, as far as can be told, at the reduced size and at the printed size alike. About nine examples in ten
-# keep a free head at either size, and whether that is "almost all", 95 %, is left open; but heads that saturate
-# independently of each other would leave as many, so that the figure does not show heads that divide the examples among
-# themselves.
+# The share of saturated heads, pictured as a majority, is clearly above one half for eight heads. For four heads we
+# cannot tell it from one half, at either size. About nine examples in ten keep a free head at either size, and whether
+# this is "almost all", 95 %, stays open. Heads that saturate independently of each other would leave as many, so the
+# figure does not show that heads divide the examples among themselves.
 #
 # ## To try
-# - Set `threshold = 0.9`: with four heads, too, most pairs count as saturated then, and about one example in six or
-#   five is left without a free head.
-# - Set `few_examples = 90`: most runs still name every label, and with four heads a little more than half of the pairs
-#   are saturated. Whether that is clear of one half depends on the seeds.
-# - Set `further = 1.2`: of the runs with eight heads and a fifth more examples fewer name all labels, and about three
+# - Set `threshold = 0.9`: then most pairs count as saturated with four heads as well, and about one example in five or
+#   six has no free head.
+# - Set `few_examples = 90`: most runs still memorise every label, and with four heads a little more than half of the
+#   pairs are saturated. Whether this is clearly more than one half depends on the seeds.
+# - Set `further = 1.2`: with eight heads and a fifth more examples, fewer runs memorise all labels, and about three
 #   quarters of their pairs are saturated.

@@ -2,13 +2,13 @@
 # # Figure 4 · A context for each example
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# In the earlier figures all examples share one context of $n$ tokens, and a model tells them apart by their queries
+# In the earlier figures all examples share one context of $n$ tokens, and a model distinguishes them by their queries
 # alone. A layer with $H$ heads then has at most $H(n-1)+1$ independent features for them, the rank of a matrix $Z$ that
-# has a row for each example. Now every example has its own random context, so that all tokens are in general position
-# (every $d$ of them independent, where $d$ is the number of entries of a token), and the rank of $Z$ can reach about
-# $Hd$. If that is what limits a model, the number of heads must count as before, and the length of the context less
-# than before. **Reduced size**: $d = 16$, 20 classes, a few hundred examples, 2500 steps. The half of the figure with
-# real labels is {doc}`/notebooks/memorization/figure_4_regression`.
+# has a row for each example. Now every example has its own random context, so all tokens are in general position (every
+# $d$ of them independent, where $d$ is the number of entries of a token), and the rank of $Z$ can reach about $Hd$. If
+# this rank limits a model, the number of heads must matter as before, and the length of the context less than before.
+# **This page runs a reduced size**: $d = 16$, 20 classes, a few hundred examples, 2500 steps. The other half of the
+# figure, with real labels, is {doc}`/notebooks/memorization/figure_4_regression`.
 
 # %%
 import torch
@@ -60,8 +60,8 @@ require(
 
 # %% [markdown]
 # ## The runs
-# Against the heads, separate contexts alone are trained. Against $n$ there are shared contexts beside them: "weakened"
-# compares the two.
+# Against the number of heads we train separate contexts only. Against $n$ we train both separate and shared contexts,
+# because "weakened" compares the two.
 
 
 # %%
@@ -80,14 +80,14 @@ by_context = {
 }
 
 # %% [markdown]
-# The control: labels that change every epoch, two seeds, at the last $n$. There is nothing to be memorised then, and a
-# context of its own must bring an example nothing.
+# As a control, we train with two seeds, at the last $n$, on labels that change every epoch. There is then nothing to
+# memorise, and a separate context for each example must bring nothing.
 
 # %%
 changing = {shared: memorised(context_points[-1:], 2, shared, relabel=True).mean() for shared in (True, False)}
 
 # %% [markdown]
-# Both panels have the memorised fraction on their upright axis.
+# Both panels show the memorised fraction on the vertical axis.
 
 # %%
 names = {True: "one shared context", False: "a context for each example"}
@@ -112,7 +112,7 @@ show.figure(
 
 # %% [markdown]
 # ## Straight in H, weaker in n?
-# The caption: "while the linearity in H still remains, the linearity in n no longer strictly holds".
+# In the words of the caption, "while the linearity in H still remains, the linearity in n no longer strictly holds".
 #
 # <!-- claim memorization/figure-4 -->
 # <blockquote>
@@ -125,11 +125,11 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Straight is what the page on Figure 2 calls so: $R^2 \ge 0.98$ of a line through the points below 0.95, for the mean
-# over the seeds, with an interval by leaving out one seed at a time. How strongly the fraction depends on $n$ is
-# measured by its exponent: 1 would be proportional, 0 no dependence; each seed has exponents of its own, and each
-# comparison is an interval over the seeds. Sizes, numbers of seeds and bars were chosen after first runs, so an outcome
-# here is a little too sure of itself.
+# We call a curve straight as on the page on Figure 2: $R^2 \ge 0.98$ for a line through the points below 0.95, for the
+# mean over the seeds, with an interval by leaving out one seed at a time. We measure how strongly the fraction depends
+# on $n$ by its exponent: 1 means proportional, and 0 means no dependence. Each seed has separate exponents, and each
+# comparison is an interval over the seeds. We chose sizes, numbers of seeds and thresholds after first runs, so the
+# verdicts here are somewhat overconfident.
 
 # %%
 n_used = [n for n in contexts if n > 1]
@@ -154,10 +154,10 @@ bends = {
 }
 
 # %% [markdown]
-# The table has the mean over the seeds, and over $T$ where there are several. Of a line in $n$, through three points,
-# $R^2$ is some 0.93 with shared contexts: even there the fraction is not as straight in $n$ as it is in $H$ at this
-# size. With separate contexts its interval is wide and holds that of the shared ones, so that $R^2$ does not tell the
-# two apart. "Weakened" is read as a smaller exponent.
+# The table shows the mean over the seeds, and over $T$ where there are several. For a line in $n$, through three
+# points, $R^2$ is about 0.93 with shared contexts: even there, at this size, the fraction is less straight in $n$ than
+# in $H$. With separate contexts the interval of $R^2$ is wide and contains that of the shared ones, so $R^2$ does not
+# distinguish the two. We read "weakened" as a smaller exponent.
 
 # %%
 show.table(
@@ -176,7 +176,7 @@ show.table(
 )
 
 # %% [markdown]
-# That separate contexts help at all is judged beside what the caption says, and the control is held against that.
+# Beyond the caption, we judge whether separate contexts help at all. The control must show no such help.
 
 # %%
 claim = Claim("memorization/figure-4")
@@ -190,14 +190,15 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# With a context of its own for every example more is memorised, and the memorised fraction is still as good as straight
-# in $H$. It also rises with $n$, with an exponent well below 1 for either kind of context; for separate contexts it is
-# the smaller one, as the caption says. That the fraction does not depend on $n$ at all is not what is seen at this
-# length of training; what bounds the capacity is told with {claim:ref}`the conjecture
+# With a separate context for every example the models memorise more, and the memorised fraction is still as good as
+# straight in $H$. It also rises with $n$, with an exponent well below 1 for either kind of context; the exponent is
+# smaller for separate contexts, as the caption says. At this length of training the fraction does depend on $n$. For
+# what bounds the capacity, see {claim:ref}`the conjecture
 # <memorization/conjecture-i-1>`.
 #
 # ## To try
 # - Set `contexts = [5, 12]`: without $n = 2$ the difference of the exponents is smaller, and its interval reaches down
 #   to near 0.
-# - Set `steps = 100`: after so few steps only a seventh of the examples is named with separate contexts. Whether the
-#   points lie on a line in $H$ is left open, and the exponents in $n$ are near 0 for either kind and not told apart.
+# - Set `steps = 100`: after so few steps models with separate contexts memorise only a seventh of the examples. Whether
+#   the points lie on a line in $H$ stays open. The exponents in $n$ are near 0 for either kind of context, and we
+#   cannot distinguish them.

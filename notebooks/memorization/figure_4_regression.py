@@ -2,12 +2,13 @@
 # # Figure 4 · A context for each example, real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 4, Appendix I.1.*
 #
-# The other half of {doc}`/notebooks/memorization/figure_4_general_position`: every example has a context of its own,
-# and now labels are random numbers from $[0, 1]$ and no classes. The mean squared error is what is measured; less is
-# better, and a model that always gives the same answer has about $1/12$. The paper's text does not say that the figure
-# has real labels too; the runs for this half are those of the authors' published code. The caption is read for both
-# halves: linear in the number $H$ of heads, weaker in the length $n$ of the context. How straight the error is, by
-# $R^2$, is the book's own measure. **Reduced size**: $d = 16$ numbers a token, 800 examples, 2500 steps.
+# This is the other half of {doc}`/notebooks/memorization/figure_4_general_position`: every example has a separate
+# context, and the labels are now random numbers from $[0, 1]$ instead of classes. We measure the mean squared error;
+# lower is better, and the best constant answer has about $1/12$. The paper's text does not say that the figure also has
+# real labels; the runs for this half are those of the authors' published code. We read the caption for both halves:
+# linear in the number $H$ of heads, weaker in the length $n$ of the context. We measure by $R^2$ how straight the error
+# is; this measure is ours, not the paper's. **This page runs a reduced size**: $d = 16$ numbers per token, 800
+# examples, 2500 steps.
 
 # %%
 import torch
@@ -55,8 +56,8 @@ require(
 
 # %% [markdown]
 # ## The runs
-# Separate contexts against the heads; separate and shared ones against $n$; and, as a control, both on labels that
-# change every epoch, two seeds, at the last $n$.
+# We train separate contexts against the number of heads, and both separate and shared ones against $n$. As a control,
+# we train both kinds at the last $n$, with two seeds, on labels that change every epoch.
 
 
 # %%
@@ -77,7 +78,7 @@ by_context = {
 changing = {shared: squared_errors(context_points[-1:], 2, shared, relabel=True).mean() for shared in (True, False)}
 
 # %% [markdown]
-# Every point is the mean of the seeds.
+# Every point is the mean over the seeds.
 
 # %%
 fig, (left, right) = show.axes(1, 2, sharey=True)
@@ -102,7 +103,7 @@ show.figure(
 
 # %% [markdown]
 # ## Straight in H, weaker in n?
-# The error cannot fall for ever: it ends at 0.
+# The error cannot fall for ever, because it ends at 0.
 #
 # <!-- claim memorization/figure-4-regression -->
 # <blockquote>
@@ -115,14 +116,15 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# "Linear in $H$" is read as for the labelled classes, on the points that are not saturated yet: those with a mean error
-# above 5 % of a constant answer's. How strongly a model depends on $n$ is told by the exponent of what it has
-# memorised, as there: of the share of the labels' variance that it accounts for, one less twelve times the error. By
-# the exponent of the error itself, shown beside, the caption would not come out: separate contexts have the steeper
-# slope. That slope tells how near to 0 an error is: with a long context theirs is a small part of a constant answer's,
-# and a curve that nears 0 is steep on a logarithmic axis. $R^2$ is that of the mean over the seeds, with an interval by
-# leaving out one at a time, as on the page on classes; all else is taken seed by seed. Sizes, numbers of seeds and bars
-# were chosen after first runs, so an outcome here is a little too sure of itself.
+# We read "linear in $H$" as for classes, on the points that are not saturated yet: those with a mean error above 5 % of
+# a constant answer's. As there, we measure how strongly a model depends on $n$ by the exponent of what it has
+# memorised. This is the fraction of the labels' variance that it explains, one less twelve times the error. With the
+# exponent of the error itself, which we also show, the caption would not be reproduced: the error of separate contexts
+# has the steeper slope. That slope shows how near to 0 an error is. With a long context the error of separate contexts
+# is a small part of a constant answer's, and a curve that nears 0 is steep on a logarithmic axis. $R^2$ is that of the
+# mean over the seeds, with an interval by leaving out one at a time, as on the page on classes; we take everything else
+# seed by seed. We chose sizes, numbers of seeds and thresholds after first runs, so the verdicts here are somewhat
+# overconfident.
 
 # %%
 n_used = [n for n in contexts if n > 1]
@@ -144,8 +146,8 @@ exponents = {shared: exponents_of((1 - 12 * curves).clamp_min(1e-3)) for shared,
 of_errors = {shared: exponents_of(curves) for shared, curves in by_context.items()}
 
 # %% [markdown]
-# That separate contexts help, here too, is judged beside it: by the ratio of the errors, at the last $n$, where a model
-# has most to choose from.
+# We also judge whether separate contexts help here, by the ratio of the errors at the last $n$, where a model has the
+# most tokens to choose from.
 
 # %%
 falls = {
@@ -157,7 +159,7 @@ weaker = exponents[True] - exponents[False]
 ratio = (by_context[False][:, -1] / by_context[True][:, -1]).mean(dim=0)
 
 # %% [markdown]
-# With their intervals:
+# The table shows these quantities with their intervals.
 
 # %%
 show.table(
@@ -177,7 +179,7 @@ show.table(
 )
 
 # %% [markdown]
-# The control is held against the last of these.
+# The control must fail the test on the last of these, the ratio of the errors.
 
 # %%
 claim = Claim("memorization/figure-4-regression")
@@ -198,13 +200,14 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# Separate contexts help real labels as they help classes, and with more heads the error falls, clearly so from two
-# heads on. What is memorised depends less on $n$ with them, as the caption says: the interval of the difference is
-# clear of 0. The error itself has the steeper exponent here, where with a long context it is near 0. Whether the error
-# falls on a straight line in $H$ cannot be told at this size: it falls in ever smaller steps towards 0.
+# Separate contexts help with real labels as they do with classes. With more heads the error falls, and clearly so from
+# two heads on. With separate contexts, what is memorised depends less on $n$, as the caption says: the interval of the
+# difference is clear of 0. The error itself has the steeper exponent with them, because it is near 0 with a long
+# context. At this size we cannot tell whether the error falls on a straight line in $H$: it falls in ever smaller steps
+# towards 0.
 #
 # ## To try
-# - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model, two points are left for a
-#   line, and nothing can be said of how straight it is.
-# - Set `contexts = [5, 12]`: most of what separate contexts gain in $n$ they gain up to $n = 5$, and without $n = 2$
-#   the interval of the exponents' difference gets wide and holds 0.
+# - Set `head_counts = [2, 4, 6]`: with six heads the error is that of a saturated model. Only two points are left for a
+#   line, and we cannot say how straight it is.
+# - Set `contexts = [5, 12]`: separate contexts gain most of what they gain in $n$ up to $n = 5$. Without $n = 2$ the
+#   interval of the difference of the exponents becomes wide and contains 0.

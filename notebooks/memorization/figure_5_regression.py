@@ -2,13 +2,13 @@
 # # Figure 5 · The same with real labels
 # *Mahdavi, Liao, Thrampoulidis: Figure 5, Appendix A.*
 #
-# How much a model memorises can be asked of numbers as well as of names. The models of
-# {doc}`/notebooks/memorization/figure_2_memorised_fraction`, in which all examples share one context, are trained here
-# on labels that are random numbers from $[0, 1]$, one for each query; the mean squared error takes the place of the
-# fraction of right names, so that less is better. A model that always gives the same answer has the variance of the
-# labels as its error, about $1/12$; one that is below that has memorised something. The figure asks again for the
-# effect of the number of heads and of the length of the context. **Reduced size**, as there; the panel against the
-# context was also trained whole at the printed size.
+# A model can memorise numbers as well as classes. Here we train the models of
+# {doc}`/notebooks/memorization/figure_2_memorised_fraction`, in which all examples share one context, on labels that
+# are random numbers from $[0, 1]$, one for each query. We measure the mean squared error instead of the fraction of
+# correct classes, so lower is better. The best constant answer has the variance of the labels as its error, about
+# $1/12$; a model with a smaller error has memorised something. The figure again shows the effect of the number of heads
+# and of the length of the context. **This page runs a reduced size**, as that page does; we also trained the whole
+# panel against the context at the printed size.
 
 # %%
 import json
@@ -59,7 +59,7 @@ require(
 
 # %% [markdown]
 # ## The errors
-# One curve for each size of the data set, against the heads and against the length of the context.
+# We plot one curve for each size of the data set, against the number of heads and against the length of the context.
 
 
 # %%
@@ -75,8 +75,8 @@ by_heads = squared_errors(head_points, seeds).view(len(heads_examples), -1, seed
 by_context = squared_errors(context_points, seeds).view(len(contexts_examples), -1, seeds)
 
 # %% [markdown]
-# The control is trained, with two seeds, at the ends of both sweeps on labels that change every epoch. There is nothing
-# to be memorised then, and the error must not fall.
+# As a control, we train models at both ends of each sweep, with two seeds, on labels that change every epoch. There is
+# then nothing to memorise, and the error must not fall.
 
 # %%
 ends = [head_points[0], head_points[len(head_counts) - 1], context_points[0], context_points[len(contexts) - 1]]
@@ -110,9 +110,9 @@ show.figure(
 )
 
 # %% [markdown]
-# At the printed size the panel against the context has four curves of eight lengths, with six seeds: 192 models,
-# trained together by `python benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure 5,
-# context"`.
+# At the printed size the panel against the context has four curves with eight lengths and six seeds: 192 models, which
+# we trained together with `python benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure
+# 5, context"`.
 
 # %%
 panel = Layout.here().results / "memorization" / "panels" / "figure_5_context.json"
@@ -132,11 +132,12 @@ show.figure(
 )
 
 # %% [markdown]
-# With 10 000 examples the errors fall to $10^{-10}$ by $n = 30$: the labels are fitted as far as float32 goes, and from
-# there on a longer context can bring nothing. With 25 000 examples they fall all the way.
+# With 10 000 examples the errors fall to $10^{-10}$ by $n = 30$: the labels are fitted to the precision of float32, and
+# beyond that a longer context cannot help. With 25 000 examples the errors fall all the way.
 #
 # ## Do they fall?
-# The caption: "the same results and conclusions in terms of monotonicity with H and n hold true for regression".
+# The caption says that "the same results and conclusions in terms of monotonicity with H and n hold true for
+# regression".
 #
 # <!-- claim memorization/figure-5 -->
 # <blockquote>
@@ -149,9 +150,9 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Monotone means step by step. Each step from one $H$ or $n$ to the next is taken seed by seed and judged by its
-# interval. Sizes, numbers of seeds and bars were chosen after first runs, so an outcome here is a little too sure of
-# itself.
+# We judge monotonicity step by step: we take each step from one $H$ or $n$ to the next seed by seed, and judge it by
+# its interval. We chose sizes, numbers of seeds and thresholds after first runs, so the verdicts here are somewhat
+# overconfident.
 
 # %%
 panels = [("H", heads_examples, head_counts, by_heads), ("n", contexts_examples, contexts, by_context)]
@@ -170,8 +171,8 @@ show.table(
 )
 
 # %% [markdown]
-# The error must also be halved, at least, over each sweep, and at $n = 1$ it must be the constant's up to a fifth. At
-# the printed size no step may be a clear rise.
+# Over each sweep the error must also fall to at most one half, and at $n = 1$ it must equal that of a constant answer,
+# up to a fifth. At the printed size no step may be a clear rise.
 
 # %%
 steps_there = [change for errors in at_printed_size for change in errors.diff(dim=0)]
@@ -195,13 +196,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# Real labels are memorised as classes are. The error falls with every step in $H$ and in $n$ that was tried, to less
-# than half over either sweep; with a single token it stays at that of a constant answer. At the printed size it falls
-# with the context until the labels are fitted to rounding. On labels that change every
-# epoch it does not fall from one end of a sweep to the other.
+# Real-valued labels are memorised just as classes are. The error falls with every step in $H$ and in $n$ that we tried,
+# to less than half over either sweep; with a single token it stays at that of a constant answer. At the printed size it
+# falls with the context until the labels are fitted to rounding error. On labels that change every epoch it does not
+# fall from one end of a sweep to the other.
 #
 # ## To try
 # - Set `seeds = 3`: the curves look the same, but three seeds leave some of the steps open, and the figure is
-#   reproduced in part.
-# - Set `steps = 100`: the models have met every example some twenty times, the error has fallen hardly at all, and
-#   nothing of the figure is seen yet.
+#   reproduced only in part.
+# - Set `steps = 100`: the models have seen every example about twenty times, but the error has not fallen noticeably,
+#   and nothing of the figure is visible yet.

@@ -224,8 +224,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that pairs and single heads meet the same number of labels at every length. Theorem 1 has fewer than the pairs
-# for contexts shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we compare several sizes.
+# Pairs and single heads meet the same number of labels at every length. Theorem 1 has fewer than the pairs for contexts
+# shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we compare several sizes.
 
 # %%
 sizes = [(6, 2, 8, True), (6, 2, 8, False), (8, 3, 10, True), (10, 2, 12, True), (4, 4, 12, True)]
@@ -254,9 +254,9 @@ show.table(
 # contradiction: a rank of $T$ is needed only if the same heads must fit every set of labels.
 #
 # ## How we checked
-# As a control, we keep the heads of each shared context and solve for the best read-out of *other* labels, which must
-# miss them. The certificates take the built weights as exact numbers. Ball arithmetic then proves, by Krawczyk's form
-# of Brouwer's argument, that some real weights next to them meet all labels exactly.
+# As a control, we keep the heads of each shared context and fit the best read-out to *other* labels, and it must miss
+# them. The certificates take the built weights as exact numbers. Ball arithmetic then proves, by Krawczyk's form of
+# Brouwer's argument, that some real weights next to them meet all labels exactly.
 
 # %% [markdown]
 # For the upper bound, we differentiate the outputs of small layers by all their weights. The rank of this derivative is

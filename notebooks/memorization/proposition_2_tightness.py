@@ -132,8 +132,8 @@ def trained_to(data: Examples, wanted: torch.Tensor, heads: int, head_width: int
 # %% [markdown]
 # ## Four kinds of heads
 # Random heads, those of Theorem 1, random ones with logits 16 times as large ('saturated'), and random ones of key
-# width 1. A singular value counts from $10^{-12}$ of the largest on: with $d_h = 1$ the last ones go down to $10^{-9}$,
-# those after the bound near $10^{-16}$.
+# width 1. A singular value counts as nonzero if it is at least $10^{-12}$ times the largest: with $d_h = 1$ the
+# smallest that count are near $10^{-9}$, and those beyond the bound near $10^{-16}$.
 
 # %%
 found, nulls, shared_ranks, separate_ranks, tanh_ranks, drops = [], [], [], [], [], []
@@ -200,8 +200,8 @@ show.figure(
 # %% [markdown]
 # The paper's proof goes by the blocks $\Theta_h$ of the weights of single heads: the first has rank at most $n$, and
 # each difference $\Theta_h - \Theta_1$ at most $n - 1$, since its rows sum to zero. It calls this a zero eigenvalue,
-# which a matrix of $T$ rows and $n$ columns has not; a null vector is meant, and the chain of ranks is right. The chain
-# begins with $Z = \Theta\,(I_H \otimes E)$.
+# but a $T\times n$ matrix has no eigenvalues; it means a null vector, and the chain of ranks is right. The chain begins
+# with $Z = \Theta\,(I_H \otimes E)$.
 
 
 # %%
@@ -283,7 +283,7 @@ for T in tries:
     trained_residual.append(trained_to(data, wanted, H, d, seed, steps=400))
 
 # %% [markdown]
-# Fixed heads stop at the bound; heads trained for the labels go on.
+# Fixed heads stop at the bound; heads trained for the labels go beyond it.
 
 # %%
 fig, axis = show.axes()
@@ -333,8 +333,8 @@ claim.verdict()
 # %% [markdown]
 # ## What was learned
 # With one shared context the features of $H$ heads span $H(n-1)+1$ dimensions and never more, since each head's weights
-# sum to 1. That is what fixed heads can do for all labels. Heads that are trained for given labels met more, in the one
-# case that was tried three times as many, with a residual below $10^{-9}$.
+# sum to 1. Fixed heads can therefore fit this many arbitrary labels. Heads trained for given labels fit more: three
+# times as many in the one case that we tried, with a residual below $10^{-9}$.
 #
 # ## To try
 # - Set `sizes = [[2, 5], [3, 5]]`: each head adds four to the rank, after the one of the first.
