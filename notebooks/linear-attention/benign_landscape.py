@@ -10,8 +10,8 @@
 # # Figure 1(a) · With enough heads there are no bad minima
 # *Beyond the paper: why gradient descent on a layer of linear attention need not get stuck.*
 #
-# The paper observes that training goes better with more heads, and gives no reason. Training by gradient descent can
-# only get stuck for good in a local minimum. We prove that with enough heads every local minimum is a best fit, on any
+# The paper observes that training goes better with more heads, and gives no reason. Apart from exceptional starts,
+# and from heads that grow without bound, gradient descent can only get stuck in a local minimum. We prove that with enough heads every local minimum is a best fit, on any
 # data.
 
 # %%
@@ -108,7 +108,8 @@ show.figure(
 #
 # *(2) Symmetric $Q_h$.* Here $Q_h$ lies in a space of dimension $s=d(d+1)/2$, $f$ is a convex function of the table
 # with the columns of this space, and $G$ is its gradient in it. If the $Q_h$ are dependent, (1) applies as it is. If
-# they are independent and $H\ge s$, they span the space, and the derivative by $V_h$ gives $G=0$.
+# they are independent and $H\ge s$, they span the space, and the derivative by $V_h$ gives $G=0$. Every layer is one
+# with symmetric $Q_h$ ([How many heads](heads_enough.ipynb)), so this is global.
 #
 # *(3) All $Q_h$.* Let $H\ge s$ and suppose $G\ne0$. By (1) the $Q_h$ are independent. Consider
 #
@@ -254,8 +255,11 @@ claim.at_least("after the step: derivative by Q", after[2], 1e-3)
 enough = {f"d = {w}, {h} heads": part for (w, h), part in ended.items() if h >= w * w - w + 1}
 claim.at_least("searches that end at 0, fraction", enough, 0.9)
 claim.control.at_least("two heads at d = 2: fraction that ends at 0", ended[2, 2], 0.9)
-claim.equal("two heads at d = 2, a stuck point: curvatures above 0", upward, 12)
-claim.number("two heads at d = 2, a stuck point: loss", hard_loss(point).item())
+stuck = "two heads at d = 2, a stuck point"
+claim.at_most(f"{stuck}: derivative", slope, 1e-6)
+claim.at_least(f"{stuck}: least curvature", curvatures[0].item(), -1e-6)
+claim.equal(f"{stuck}: curvatures above 0", upward, 12)
+claim.at_least(f"{stuck}: loss", hard_loss(point).item(), 1e-3)
 claim.number("d = 3, six heads: fraction that ends at 0", ended[3, 6])
 claim.verdict()
 

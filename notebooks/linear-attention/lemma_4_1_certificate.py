@@ -650,10 +650,16 @@ claim.verdict()
 # the infimum of the loss is 0 on any data. Where $\lambda_{\min}(\Lambda_D) > 0$ loss 0 means the coefficients of the
 # function, which no two heads have.
 #
-# *Where the minimum exists.* One head: the matrices $W$ of rank at most 1 are a closed cone, in which 0 alone has the
-# coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their coefficients are a
-# closed set, and a distance to it is attained. From $d^2$ heads on every function of the features is computed.
-# Data that some model realizes have the loss 0. $\square$
+# *Where the minimum exists.* One head, $\lambda_{\min}>0$: the matrices $W$ of rank at most 1 are a closed cone, in
+# which 0 alone has the coefficients 0 (a matrix $W \ne 0$ with $W_{jk} = -W_{kj}$ has a rank above 1), so that their
+# coefficients are a closed set, and a distance to it is attained. From $d(d+1)/2$ heads on every function of the
+# features is computed ([heads enough](heads_enough.ipynb)). Data that some model realizes have the loss 0.
+#
+# *One head on singular data.* Let $d=2$, and let three inputs of two tokens and their labels be $(e_1,e_2;\,0)$,
+# $(e_1+e_2,e_2;\,e_1)$ and $(e_2,e_1;\,e_2)$. With $q=Qe_2$ and $q'=Qe_1$ the loss 0 needs $Vq=0$ from the first
+# input, and from the others a $V$ whose range contains $e_1$ and $e_2$. So $V$ is invertible and $q=0$, and the second
+# output is 0 and not $e_1$. But $V=\mathrm{diag}(1/\delta,1)$ and $Q=\begin{pmatrix}0&0\\1&\delta\end{pmatrix}$ have a
+# loss that tends to 0 with $\delta$, as the test below shows. $\square$
 #
 # </details>
 
