@@ -253,8 +253,22 @@ claim.verdict()
 #
 # **Assumption 4.7 (Universal realizability)** *Section 4.3*
 #
-# Some $C^{\forall L}, W^{V,\forall L}$ are exact almost surely on sequences of every length. (It holds for aggregate
-# pairwise interactions, self term included. It does not hold for Eq. 4 to the letter, which leaves the self term out.)
+# **The paper states.** The task is universally realizable, meaning there exist matrices $C^{\forall L}$ and
+# $W^{V,\forall L}$ such that the model perfectly fits the population distribution for all sequence lengths.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - Section 4.2 announces it as "even milder" than what goes before. It implies Assumption 4.5, and so it is not the
+#   milder.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It holds for aggregate pairwise interactions, self term included. It does not hold for Eq. 4 to
+# the letter, which leaves the self term out.
 #
 # </blockquote>
 # <!-- /claim -->
