@@ -402,6 +402,10 @@ fitted = torch.stack(fits, dim=1)  # for each draw of the noise the least-square
 off = fitted - target
 in_units = samples * torch.einsum("nab,abc,nac->n", off, gram, off)
 
+# %% [markdown]
+# The flow follows the first draw of the noise. We compute its loss from the outputs, next to the split of the proof.
+
+# %%
 noisy_flow = gradient_flow(gram, fitted[0], start, end, tolerance=1e-12)
 noisy_bound = loss_bound(noisy_flow.losses[0].item(), start.min().item(), zeta, samples, noisy_flow.times)
 
