@@ -149,7 +149,7 @@ show.figure(
 # With $y$ upwards the coordinates add. On a plane without loops $t$ must not be negative, $n^x_i \le n^x_j$, and this
 # turns round with the pair: there two heads are needed.
 #
-# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), with four heads</summary>
+# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
 #
 # *Who meets.* For $i$ moving right and $j$ up the equations above are solved by one $t$ modulo $N$ if and only if the
 # condition is met, and then at some $t \ge 0$. For $i$ up and $j$ right the roles are exchanged, and the condition is
