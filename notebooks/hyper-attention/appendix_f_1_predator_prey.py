@@ -149,7 +149,7 @@ show.figure(
 # With $y$ upwards the coordinates add. On a plane without loops $t$ must not be negative, $n^x_i \le n^x_j$, and this
 # turns round with the pair: there two heads are needed.
 #
-# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), with four heads</summary>
+# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
 #
 # *Who meets.* For $i$ moving right and $j$ up the equations above are solved by one $t$ modulo $N$ if and only if the
 # condition is met, and then at some $t \ge 0$. For $i$ up and $j$ right the roles are exchanged, and the condition is
@@ -164,10 +164,10 @@ show.figure(
 # $i$ and one of $j$: the species, the policies, and the diagonal $n^x - n^y$ modulo $N$, or the row and the column.
 # With one-hots of these features side by side this is a layer of Definition 5.1.
 #
-# *No single grid has the printed heads.* On the torus and, for two that move up, on the cylinder, two of one policy in
-# one row or column but in different cells never meet. In the box a hunter at $(1, 0)$ that moves right and a prey at
-# $(0, 0)$ that moves up never meet for $N > 2$, and on the torus of the third head they do; the first head depends on
-# $n_i - n_j$ modulo $N$ alone, and who meets in the box does not. $\square$
+# *No single grid has the printed heads.* On the torus a hunter and a prey that move right in one row, from different
+# cells, never meet, and the second head says that they do. In the box and on the cylinder a hunter that starts in
+# $(1, 1)$ and moves right never comes to column 0, where a prey starts in $(0, 0)$ and moves up. The first head says
+# that they meet. All of this holds with $y$ in either direction. $\square$
 #
 # </details>
 #

@@ -175,9 +175,16 @@ claim.verdict()
 #
 # **Eq. 2 (Aggregate pairwise interaction)** *Section 3, Eq. 2; Appendix B, Eq. 8*
 #
-# For symbols $\mathcal X(0), \dots, \mathcal X(L-1)$ of a finite set $\mathcal S$, strengths $f(\alpha, \beta)$ and
-# directions $w_\beta$: $\;y_i = \sum_{j \in [L]} f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$, the term $j = i$
-# included.
+# **The paper states.** Let $f(\alpha, \beta)$ measure how strongly entity $\beta$ affects entity $\alpha$, and let
+# $w_\beta$ represent how that influence is expressed. The aggregated effect on the $i$-th entity, from all other
+# entities, is $y_{\mathcal X(i)} = \sum_{j \in [L]} f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The words "from all other entities" leave out $j = i$, and the sum includes it. Equations 4, 13 and 18 follow the
+#   words, and the layers that the paper builds follow the sum.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->

@@ -82,6 +82,7 @@ from attention_theory.hyper_attention.certified.pairs import certify_representat
 from attention_theory.hyper_attention.interactions.approximation import best_residual
 from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
+    functional_tensor,
     represent,
     sample_sequences,
 )
@@ -161,6 +162,16 @@ half = normal(small_size, 2, seed=draw)
 low_rank = half @ half.mT / (half @ half.mT).norm() * small_size**0.5
 in_its_span = half.sum(dim=1)  # a value vector that the same two dimensions hold
 low_rank_reached = best_residual((low_rank * in_its_span).unsqueeze(-1).to(device), 2, restarts, steps, seed)
+built = {
+    width: functional_tensor(identity[:, :width, 0], torch.eye(width).double(), torch.ones(width, 1).double())
+    for width in widths
+}
+over_line = {
+    f"d = {width}": (tensor - identity).square().sum().item() - (small_size - width) for width, tensor in built.items()
+}
+scale = small_size**0.5 / (half @ half.mT).norm() * torch.eye(2, dtype=torch.float64)
+low_rank_layer = functional_tensor(half, scale, torch.ones(2, 1, dtype=torch.float64))
+low_rank_built = (low_rank_layer[..., 0] - low_rank * in_its_span).square().sum()
 
 # %% [markdown]
 # The trained layers should lie on the line $|\mathcal S| - d$, and the interaction of low rank far below it.
@@ -197,6 +208,8 @@ narrow_error = max(
     for some in every_sequence
 )
 nowhere_zero = torch.tensor([1.0, 0.5], dtype=torch.float64).diag().unsqueeze(-1)
+narrow_distance = (functional_tensor(one_number, unit, unit) - nowhere_zero).square().sum()
+narrow_floor = torch.linalg.svdvals(nowhere_zero[..., 0])[1:].square().sum()  # Eckart and Young
 narrow_residual = best_residual(nowhere_zero.to(device), 1, restarts, steps, seed)
 
 # %% [markdown]
@@ -210,13 +223,17 @@ claim.at_most("C = B^T F B and W = B^T W of the proof, largest error a token", o
 label = "no F* of full rank with d < |S|: error for F* = I, w = (1, 0), d = 1"
 claim.printed.above(label, narrow_error, 1e-12, of="proof")
 label = "w = (1, 1/2), nowhere zero, d = 1: best squared distance"
-claim.equal(label, narrow_residual, 0.25, tolerance=1e-5, of="proof")
+claim.equal(label, narrow_distance, 0.25, tolerance=1e-12, of="proof")
+claim.at_least("the same, what no layer is below", narrow_floor, 0.25 - 1e-12, of="proof")
+claim.at_least("the same, trained", narrow_residual, narrow_floor - 1e-9, of="proof")
 claim.at_most("invertible embedding, largest error a token", exact_invertible, 1e-12)
 for width, residual in zip(widths, reached, strict=True):
-    claim.equal(f"best squared distance at d = {width}, F = I", residual, small_size - width, tolerance=1e-5)
+    claim.at_least(f"squared distance of trained layers at d = {width}, F = I", residual, small_size - width - 1e-9)
+claim.equal("layers with the first d codes one-hot: distance less |S| - d", over_line, 0, tolerance=1e-12)
 claim.control.at_most("one entry of C off by 0.1", one_entry_off, 1e-12)
 claim.control.at_most("invertible embedding, transpose for the inverse", transposed_for_inverse, 1e-12)
-claim.control.at_least("F of rank 2 also needs more than d = 2", low_rank_reached, 1e-5)
+claim.control.at_least("F of rank 2 also needs more than d = 2", low_rank_built, 1e-5)
+claim.number("the same, trained", low_rank_reached)
 claim.certified("all f and w on three symbols, polynomials", certify_representation(3))
 claim.verdict()
 

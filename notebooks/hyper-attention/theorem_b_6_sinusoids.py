@@ -148,8 +148,9 @@ claim.verdict()
 #
 # **What is true.** This is so if $2R$ is a whole number and $4R + 1 \le N$.
 #
-# **What changed.** A wider window meets itself on the loop. The radius $R$ of an agent need not be whole: where $2R$ is
-# not, the window has $2 \lfloor 2R \rfloor + 1$ places, and $\lfloor 2R \rfloor$ takes the place of $2R$.
+# **What changed.** The paper says neither. A wider window meets itself on the loop. The radius $R$ of an agent need not
+# be whole: where $2R$ is not, the window has $2 \lfloor 2R \rfloor + 1$ places, and $\lfloor 2R \rfloor$ takes the
+# place of $2R$.
 #
 # <details><summary>Slips (1)</summary>
 #

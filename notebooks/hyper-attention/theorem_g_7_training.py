@@ -80,7 +80,7 @@ from attention_theory.hyper_attention.layers.pair_gram import (
     tuple_versatility,
 )
 from attention_theory.randomness import generator, normal
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 from bookpress import Claim, show
 
 # %% tags=["parameters"]
@@ -205,6 +205,10 @@ by_length = {
 }
 unique = int(tuple_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
 show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
+refuse_unless(
+    int(ranks.min()) == pairs,
+    f"samples must give pair counts of rank {pairs} for every symbol (Assumption G.10), got {int(ranks.min())}",
+)
 
 # %% [markdown]
 # Short sequences and those without repeats must not have full rank. Exact ranks over the rationals settle it at five
