@@ -336,6 +336,11 @@ claim.at_most("ReLU: ξ against (19), largest error", by_relu, 1e-12)
 off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
 claim.at_most("excess against its closed form, largest error", off, 1e-12)
 claim.at_most("excess at λ = 40, largest", {f"α = {a}": excess[a][-1].abs() for a in alphas}, 1e-12)
+
+# %% [markdown]
+# The lemma's limit is a joint one, and each thing that breaks it is a control.
+
+# %%
 claim.at_most("loss at other γ against its closed form", {at: error.abs() for at, error in joint.items()}, 1e-12)
 claim.at_most("the trigger at H - 1, C = 1: logit of τ, largest error", tau_logit, 1e-12)
 claim.control.at_most("the trigger at H - 1, C = 1: excess at λ = 40", beyond_bayes[40.0], beyond_bayes[10.0])
