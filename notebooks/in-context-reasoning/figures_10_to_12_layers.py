@@ -121,9 +121,17 @@ def by_run(values):
 #
 # **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
 #
-# Attention predicts $y$ and the feed-forward layer $\tau$ at every noise level, on every sentence. (So it is with
-# fillers as in the text. On record at full size, with outputs as fillers, attention loses $y$ on up to seventeen
-# sentences in a hundred at $\alpha=0.8$, and on one or two in a thousand below.)
+# **The paper states.** In contrast, the fully-reparameterized model exhibits perfect separation in the functionality of
+# the two layers. The same phenomenon is also observed in Reparam-Linear-W-FA, which suggests that reparameterizing $F$
+# is sufficient to force the two layers to be biased towards two different types of tokens.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** With outputs as fillers, at the paper's size and $\alpha=0.8$, attention does not predict $y$ on
+# up to seventeen sentences in a hundred, and below on one or two in a thousand. The model fixes $V$ as well as $F$, so
+# the figure does not show that $F$ alone is sufficient. We do not judge this suggestion.
 #
 # </blockquote>
 # <!-- /claim -->
