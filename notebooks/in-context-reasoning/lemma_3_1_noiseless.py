@@ -380,6 +380,11 @@ def walked(activation) -> torch.Tensor:
     return at.detach()
 
 
+# %% [markdown]
+# We walk twice: with the slope $c$ at 0, and with the slope that the software takes there.
+
+
+# %%
 def from_the_right(activation, c: float):
     """The same activation with the slope c at 0."""
     return lambda x: torch.where(x >= 0, c * x, activation(x))

@@ -302,6 +302,11 @@ missing = Sentences(without, sentences.trigger, sentences.output)
 p_y = run(60.0, odds(0.2), on=missing).logits.softmax(dim=1)[rows, sentences.output]
 p_y_gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
 
+wrong_gamma = excess_at(0.8, 30.0, 0.0)
+without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
+off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
+small = Task(6, 1, 2, 6, noisy=True)
+
 # %% [markdown]
 # The trigger at $H-1$ is what the letter of Definition 2.1 allows. At $C=1$, $\tau$ then has the logit
 # $\gamma(1+\lambda)+1+2\lambda$, and $y$ has $\lambda$. We also compute the loss at other $\gamma$, for the lemma takes
@@ -333,16 +338,13 @@ joint = {
 claim = Claim("in-context-reasoning/lemma-4-1")
 claim.at_most("equations of the proof, largest error", equations, 1e-12, of="proof")
 claim.at_most("ReLU: ξ against (19), largest error", by_relu, 1e-12)
-off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
 claim.at_most("excess against its closed form, largest error", off, 1e-12)
 claim.at_most("excess at λ = 40, largest", {f"α = {a}": excess[a][-1].abs() for a in alphas}, 1e-12)
 claim.at_most("loss at other γ against its closed form", {at: error.abs() for at, error in joint.items()}, 1e-12)
 claim.at_most("the trigger at H - 1, C = 1: logit of τ, largest error", tau_logit, 1e-12)
 claim.control.at_most("the trigger at H - 1, C = 1: excess at λ = 40", beyond_bayes[40.0], beyond_bayes[10.0])
-wrong_gamma = excess_at(0.8, 30.0, 0.0)
 claim.equal("γ = 0 at α = 0.8 leaves KL(.8||.5)", wrong_gamma, bernoulli_kl(0.8, 0.5), tolerance=1e-10)
 claim.control.at_most("γ = 0 at α = 0.8: excess at λ = 30", wrong_gamma, 1e-3)
-without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
 claim.control.at_most("κ = 0 at α = 0.2: excess at λ = 30", without_sum, 1e-3)
 claim.control.equal("τ after another word: its ξ_A is 0", stray_logits["linear"].max(), 0, tolerance=1e-12)
 claim.equal("τ after another word, ReLU: its ξ_A", stray_logits["relu"].abs().max(), 0, tolerance=1e-12)
@@ -350,7 +352,6 @@ claim.at_most("C = 0, α = 0.2: probability of y, error", p_y_gap, 1e-12, of="pr
 claim.misprint.equal(
     "C = 0, as the proof has it: probability of y at λ = 60", p_y.min(), 0.8, tolerance=1e-3, of="proof"
 )
-small = Task(6, 1, 2, 6, noisy=True)
 claim.certified("the logits of every sentence of six words; the excess", certify_noisy_logits(small))
 claim.verdict()
 

@@ -18,7 +18,7 @@ import math
 import torch
 
 from attention_theory.in_context_reasoning.closed_form import odds
-from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
+from attention_theory.in_context_reasoning.cross_entropy import cross_entropy, expected_loss
 from attention_theory.in_context_reasoning.embedding import embedding, random_units
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
@@ -163,19 +163,20 @@ claim.verdict()
 #
 # **Loss** *Section 2*
 #
-# **As printed.** Eq. (2) has $-\ln\big(e^{\xi_y}/\sum_j e^{\xi_j}\big)$, for both tasks.
+# **The paper states.** The population loss is $L=\mathbb
+# E_{q,y,z}\Big[-\ln\frac{\exp(\xi_y)}{\sum_{j\in[N]}\exp(\xi_j)}\Big]$.
 #
-# **Corrected.** The population loss is the mean of $-\ln\big(e^{\xi_{z_{H+1}}}/\sum_j e^{\xi_j}\big)$ over sentences
+# **What is true.** The population loss is the mean of $-\ln\big(e^{\xi_{z_{H+1}}}/\sum_j e^{\xi_j}\big)$ over sentences
 # and labels.
 #
-# The label is $z_{H+1}$. Eqs. (6) and (7) of the paper do have $z_{H+1}$; the two are the same in the noiseless task
-# alone.
+# **What changed.** The label is $z_{H+1}$, as in Eqs. (6) and (7) of the paper. It is $y$ in the noiseless task alone.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # Eq. (2) scores the word $y$ in both tasks. That is a slip: in the noisy task the next word is $z_{H+1}$, and Eqs. (6)
-# and (7) of the paper do have it. As soon as some labels are $\tau$, the two are different numbers.
+# and (7) of the paper do have it. Eq. (2) is compared with the mean over both labels of a sentence, $\tau$ with
+# probability $\alpha$ and $y$ otherwise, so that nothing depends on which labels are drawn.
 
 # %%
 zero = forward(sentences.tokens, Weights(*(torch.zeros_like(part) for part in small.matrices)), Architecture())
@@ -183,13 +184,16 @@ built = reparameterised(task, codes, 6 * one, odds(noise))
 done = forward(sentences.tokens, built.in_codes(codes), Architecture())
 right = cross_entropy(done.logits, labels).losses.mean().item()
 by_hand = -done.logits.softmax(dim=1)[torch.arange(count), labels].log().mean().item()
-against_y = cross_entropy(done.logits, sentences.output).losses.mean().item()
+expected = expected_loss(done.logits, sentences.output, task.noise_token, noise).mean()
+against_y = cross_entropy(done.logits, sentences.output).losses.mean()
 
 claim = Claim("in-context-reasoning/definition-loss")
 claim.equal("loss at zero weights", cross_entropy(zero.logits, labels).losses.mean(), math.log(tokens), tolerance=1e-12)
 claim.equal("loss against the label, by hand", right, by_hand, tolerance=1e-12)
 claim.control.equal("loss at trained weights is that at zero", right, math.log(tokens), tolerance=1e-3)
-claim.misprint.equal("loss against y, as in Eq. (2)", against_y, right, tolerance=1e-6)
+claim.misprint.equal(
+    "loss against y, as in Eq. (2), minus the mean over labels", against_y - expected, 0, tolerance=1e-6
+)
 claim.verdict()
 
 # %% [markdown]

@@ -247,15 +247,16 @@ claim.verdict()
 #
 # **Section 3.2 (Descent without knowing the sentences' law)** *Sections 3.2 and 4.2*
 #
-# **As printed.** The update can be carried out without knowledge of the sentences' law.
+# **The paper states.** The update rule (5) can be implemented without the knowledge of the distribution of $z$.
 #
-# **Corrected.** With one trigger, normalised descent gives $\lambda_t=\eta t$ whatever the law of the sentences. With
-# two triggers, of least counts $C_1$ and $C_2$, the loss falls with the exponent $\eta m$,
-# $m=1/\sqrt{C_1^{-2}+C_2^{-2}}$, as long as $\eta m<2$.
+# **What is true.** With one trigger, normalised descent gives $\lambda_t=\eta t$ whatever the distribution of the
+# sentences. With two triggers, of least counts $C_1$ and $C_2$, the loss falls with the exponent $\eta m$,
+# $m=1/\sqrt{C_1^{-2}+C_2^{-2}}$, as long as $\eta m\le2$.
 #
-# True of the path for one trigger, or for equal laws of $C$; otherwise the path and the exponent depend on the laws.
-# From $\eta m>2$ on a step near the balance lands farther from it, on the other side: unless the scales are in balance
-# from the start, as under equal laws, they overtake each other for ever, and the exponent is smaller.
+# **What changed.** The path needs no such knowledge for one trigger, or for equal distributions of $C$; otherwise path
+# and exponent depend on them. From $\eta m>2$ on, a step near the balance lands farther from it, on the other side.
+# Unless a walk falls into the balance, as at exceptional rates or under equal distributions, the scales overtake each
+# other, and the exponent can be smaller.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -263,9 +264,10 @@ claim.verdict()
 # The paper says that the update needs no knowledge of the sentences' law. For one trigger that is exact: the only unit
 # step is $+\eta$, whatever the fillers and the counts are. For two triggers the terms $e^{-C_q\lambda_q}$ of the loss
 # come into balance, so that $\lambda_q\propto1/C_q$, and a step adds $\eta m$ to both $C_q\lambda_q$. The balance is
-# kept only by steps that do not lead farther away from it. The limit is $\eta m=2$. Beyond it scales that are not in
-# balance from the start overtake each other for ever, which costs length, and the loss falls more slowly than the
-# balance would. Under equal laws they are in balance from the start, and the exponent is $\eta m$ for every $\eta$.
+# kept only by steps that do not lead farther away from it. The limit is $\eta m=2$. Beyond it the balance repels. While
+# the scales overtake each other, this costs length, and the loss falls more slowly than the balance would. Only at
+# exceptional rates does a walk fall into the balance all the same. Under equal laws they are in balance from the start,
+# and the exponent is $\eta m$ for every $\eta$.
 #
 # <details><summary>Proof of Section 3.2, knowledge of the law: two triggers</summary>
 #
@@ -297,9 +299,10 @@ claim.verdict()
 #
 # *If $\eta m>2$*, the map has the slope $1-\eta m<-1$ at $\theta^*$, which repels. As $r_t$ is bounded, $C_1\lambda_1$
 # and $C_2\lambda_2$ are both $\mu_tt+O(1)$ with the same $\mu_t$, and $\mu_t/m$ is the length of $\lambda_t/t$ up to
-# $O(1/t)$. That is $\eta$ times the length of a mean of unit vectors, below $\eta$ where their angles differ. So the
-# exponent is below $\eta m$, unless the angles settle at $\theta^*$ all the same, as under equal laws, where they are
-# there from the first step. $\square$
+# $O(1/t)$. That is $\eta$ times the length of a mean of unit vectors. If a positive share of the steps has angles that
+# differ from $\theta^*$ by at least a fixed amount, on both sides, this length stays below $\eta$ and the exponent
+# below $\eta m$. An orbit may still fall into the balance, as it does at exceptional rates at which a step lands on it.
+# Then the exponent is $\eta m$. $\square$
 #
 # </details>
 

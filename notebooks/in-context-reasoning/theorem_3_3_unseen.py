@@ -69,16 +69,26 @@ def sigmoid(gap: torch.Tensor | float) -> torch.Tensor:
 #
 # **Theorem 3.3 (Unseen outputs, noiseless)** *Section 3.2; Appendix A.3*
 #
-# **As printed.** $\Pr[y_{\text{test}}]\ge e^{\eta t}/(e^{\eta t}+N-1)$, at least one half from $t\ge\ln(N)/\eta$ on;
-# the proof has $\lambda_{q,t}=\eta t$. "Every bigram $(b,y)$", in the text that we have.
+# **The paper states.** Fix any $y_{\text{test}}\in[N]\setminus(\mathcal O\cup\mathcal Q)$. Take any test sentence of
+# the noiseless data model with every bigram $(b,y)$ replaced by $(q,y_{\text{test}})$. Our model, trained by normalized
+# gradient descent for $t$ steps, predicts $y_{\text{test}}$ with probability at least $e^{\eta t}/(e^{\eta t}+N-1)$,
+# which is at least one half for $t\ge\ln(N)/\eta$.
 #
-# **Corrected.** Let $C$ have the same law after every trigger. Replace every bigram $(q,y)$ of a noiseless sentence by
-# $(q,y_{\text{test}})$ with a word that is neither trigger nor output. After $t$ steps
-# $\Pr[y_{\text{test}}]\ge\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, so it is at least one half from
-# $t\ge\sqrt{|\mathcal Q|}\,\ln(N-1)/\eta$ on.
+# **What is true.** Let $C$ have the same distribution after every trigger. Then the probability is at least
+# $\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, and at least one half from $t\ge\sqrt{|\mathcal
+# Q|}\,\ln(N-1)/\eta$ on.
 #
-# $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$ throughout, under equal laws of $C$ as in Theorem 3.2; with unequal laws the
-# bound can fail, as on sentences whose count is rare after their trigger. As printed it is true for one trigger only.
+# **What changed.** $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$, as in Theorem 3.2. On a sentence with $C$ bigrams the
+# exponent is $C\eta t/\sqrt{|\mathcal Q|}$. So the stated bound is true for every distribution if there is one trigger,
+# and under equal distributions exactly if the least count is at least $\sqrt{|\mathcal Q|}$. With unequal ones the
+# corrected bound can fail too, on sentences whose count is rare after their trigger.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The proof has $\lambda_{q,t}=\eta t$.
+# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->

@@ -207,6 +207,10 @@ core = excess(odds(alpha_hat)) - bernoulli_kl(alpha, alpha_hat)
 first, last = round(15 / rate), round(20 / rate)
 slope = (core[last].log() - core[first].log()).item() / (last - first)
 
+# %% [markdown]
+# The data sets and the bound:
+
+# %%
 tosses = torch.full((20,), float(samples), dtype=torch.float64)
 heads = torch.binomial(tosses, torch.full_like(tosses, alpha), generator=generator(seeds[0]))
 curves = torch.stack([excess(odds(k / samples)) for k in heads.tolist()])
