@@ -59,15 +59,47 @@ require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0,
 #
 # **Algorithm 4 (Power iteration)** *Appendix D; Appendix N; also Algorithm 10*
 #
-# $b\leftarrow Ab$, $T$ times, from a vector that is not orthogonal to the top eigenvector, then $b/\|b\|$: the distance
-# to the eigenvector, up to its sign, falls like $|\lambda_2/\lambda_1|^T$.
+# **The paper states.** The algorithm is used for finding the dominant eigenvalue, the one that has the maximum absolute
+# value, and corresponding eigenvector of a diagonalizable matrix. Initialize $b_0=1$; for $k=0,\dots,T-1$,
+# $b_{k+1}=Ab_k$; $b=b_T/\|b_T\|$. It converges linearly to the eigenvector associated with the dominant eigenvalue.
+#
+# **What is true.** Let $|\lambda_1|>|\lambda_2|\ge\dots$, and let $w$ be the left eigenvector of $\lambda_1$. If
+# $w\cdot b_0\ne0$, the distance of $b_T/\|b_T\|$ to the eigenvector of $\lambda_1$, up to its sign, is
+# $O(|\lambda_2/\lambda_1|^T)$. If $w\cdot b_0=0$, it does not tend to 0. The start $b_0=1$ is right where the entries
+# of $w$ do not add up to 0.
+#
+# **What changed.** From ones, $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$, whose eigenvalues are 1 and 3, gives
+# $b_T=(1,1)$ for every $T$, the eigenvector of 1. The Laplacian $\begin{pmatrix}1&-1\\-1&1\end{pmatrix}$ gives $b_1=0$,
+# and the division is $0/0$. With two eigenvalues of the same greatest modulus there need be no limit.
 #
 # </blockquote>
 # <!-- /claim -->
 # The part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ in each step relative to the first.
-# With two eigenvalues of the same modulus nothing shrinks. The entries of $b$ grow or vanish like $|\lambda_1|^T$,
+# With two eigenvalues of the same modulus nothing shrinks. And there must be a part along the first to begin with. For
+# a matrix that is not symmetric this part is measured by the *left* eigenvector. The start of the paper, ones, need not
+# have such a part: for a positive definite matrix of two rows, below, it is the other eigenvector, and the Laplacian of
+# a graph takes it to 0. The entries of $b$ grow or vanish like $|\lambda_1|^T$,
 # which its direction does not see: a norm of $10^4$ does no harm in 50 steps. (It does to the program below, whose
 # inverse root wants $\|b\|^2<3$.)
+#
+# <details><summary>Proof of Algorithm 4, as corrected</summary>
+#
+# Let $r_1,\dots,r_d$ be eigenvectors of length 1, a basis in which $b_0=\sum_ic_ir_i$. The left eigenvector $w$ of
+# $\lambda_1$ is orthogonal to $r_2,\dots,r_d$, since $\lambda_1w\cdot r_i=w\cdot Ar_i=\lambda_iw\cdot r_i$. It is not
+# orthogonal to $r_1$, since it is not 0. So $c_1=w\cdot b_0/w\cdot r_1$, and
+#
+# $$b_T=\lambda_1^T(c_1r_1+v_T),\qquad v_T=\sum_{i\ge2}(\lambda_i/\lambda_1)^Tc_ir_i,\qquad
+# \|v_T\|\le|\lambda_2/\lambda_1|^T\sum_{i\ge2}|c_i|.$$
+#
+# *If $w\cdot b_0\ne0$.* For vectors $u\ne0$ and $v$ with $u+v\ne0$,
+# $\big\|\frac{u+v}{\|u+v\|}-\frac u{\|u\|}\big\|\le\frac{\|u+v-u\|+|\|u\|-\|u+v\||}{\|u\|}\le\frac{2\|v\|}{\|u\|}$.
+# With $u=c_1r_1$ and $v=v_T$ the distance is at most $\frac2{|c_1|}\sum_{i\ge2}|c_i|\,|\lambda_2/\lambda_1|^T$.
+#
+# *If $w\cdot b_0=0$.* Then $w\cdot b_T=\lambda_1^Tw\cdot b_0=0$ for every $T$. Either $b_T=0$ and the division is not
+# defined, or the unit vector $b_T/\|b_T\|$ is orthogonal to $w$. Its distance to $\pm r_1$ is then at least
+# $|w\cdot r_1|/\|w\|>0$. $\square$
+#
+# </details>
 #
 # For symmetric $A$ more can be said, at every step. Let $c_i$ be the coordinates of the start along the eigenvectors,
 # and $\theta_T$ the angle to the first after $T$ steps. Then
@@ -127,7 +159,50 @@ def beside_bounds(one, count=400):
 laws = {f"d = {size}": [beside_bounds(one) for one in batch] for size, batch in batches.items()}
 
 # %% [markdown]
-# The distance follows its law down to rounding, from any start that is not orthogonal to the eigenvector.
+# Then matrices that are not symmetric, with any basis of eigenvectors, beside the bound of the proof.
+
+
+# %%
+def share_of_bound(bases, count=60):
+    """The distance over the bound of the proof, from ones, for a matrix with eigenvalues 1, .6, -.4 and so on."""
+    vectors = torch.randn(d, d, generator=bases, dtype=torch.float64)
+    vectors = vectors / vectors.norm(dim=0)
+    eigenvalues = torch.tensor([1.0, *(0.6 * (-2 / 3) ** k for k in range(d - 1))], dtype=torch.float64)
+    one = vectors @ torch.diag(eigenvalues) @ torch.linalg.inv(vectors)
+    ones = torch.ones(d, dtype=torch.float64)
+    along = torch.linalg.solve(vectors, ones).abs()
+    bound = 2 * along[1:].sum() / along[0] * 0.6 ** torch.arange(count + 1)
+    away = sign_free_distance(power_iterates(one, ones, count), vectors[:, 0])
+    return (away / bound)[bound > 1e-9].max().item()
+
+
+bases = generator(seed + 4)
+of_general = max(share_of_bound(bases) for _ in range(draws))
+
+# %% [markdown]
+# And matrices of two rows, whose start decides: from ones, or with a part along the left or the right eigenvector only.
+
+
+# %%
+def two_by_two(matrix_rows, begin):
+    """The distance to the top eigenvector after 50 steps; infinite where the iteration ends at 0."""
+    one = torch.tensor(matrix_rows, dtype=torch.float64)
+    top_of = torch.linalg.eig(one)
+    vector = top_of.eigenvectors[:, top_of.eigenvalues.abs().argmax()].real
+    last = power_iterates(one, torch.tensor(begin, dtype=torch.float64), 50)[-1]
+    return sign_free_distance(last, vector).nan_to_num(torch.inf).item()
+
+
+from_ones = {
+    "positive definite, eigenvalues 1 and 3": two_by_two([[2, -1], [-1, 2]], [1, 1]),
+    "Laplacian of an edge": two_by_two([[1, -1], [-1, 1]], [1, 1]),
+}
+right_part_only = two_by_two([[1, -0.5], [0, 0.5]], [1, 1])  # the left eigenvector is (1, -1), the right one (1, 0)
+left_part_only = two_by_two([[1, 0.5], [0, 0.5]], [0, 1])  # the left eigenvector is (1, 1), the right one (1, 0)
+
+# %% [markdown]
+# The distance follows its law down to rounding, from any start that is not orthogonal to the left eigenvector. From
+# ones, as printed, two small matrices never arrive.
 
 # %%
 claim = Claim("looped-transformers/algorithm-4")
@@ -140,6 +215,11 @@ claim.at_least(f"{draws} random matrices a size: distance over its lower bound, 
 claim.control.at_most("λ2 = -λ1: distance after 40 steps", tied, 1e-3)
 of_raw = sign_free_distance(raw / raw.abs().max(), top)  # the squares of b itself, of size 1e400, are beyond float64
 claim.at_most("A of norm 1e4, 50 steps from ones, as printed: distance", of_raw, 1e-12)
+claim.at_most(f"{draws} matrices that are not symmetric: distance over the bound of the proof", of_general, 1)
+claim.at_most("a part along the left eigenvector alone: distance after 50 steps", left_part_only, 1e-12)
+claim.control.at_most("a part along the right eigenvector alone: distance", right_part_only, 1e-3)
+for name, distance in from_ones.items():
+    claim.printed.at_most(f"from ones, {name}: distance", distance, 1e-3)
 claim.verdict()
 
 # %% [markdown]
@@ -683,9 +763,9 @@ claim.verdict()
 # One head in each of 12 layers runs the program and ends at Algorithm 4's vector. If the gate of the machine exceeds
 # $1/S$, the counter is right in every cycle and the error below a bound that is known beforehand: the floor of the
 # products, magnified about $S^{-3/2}$ times in the inverse root and $1/S$ times in the result. What spoils the result
-# is a start that is nearly orthogonal to the eigenvector. The algorithm is right as printed; its program needs two
-# lines repaired, a matrix and a start of norm 1, and a count of its own for the second loop, which for symmetric
-# matrices depends on the start alone.
+# is a start that is nearly orthogonal to the eigenvector. The algorithm is right where its start is not orthogonal to
+# the left eigenvector, as ones can be. Its program needs two lines repaired, a matrix and a start of norm 1, and a
+# count of its own for the second loop, which for symmetric matrices depends on the start alone.
 #
 # ## To try
 # - Set `seed = 8`: other matrices, other starting overlaps; the dots move along the dashes and stay under them.
