@@ -620,9 +620,9 @@ claim.verdict()
 # D}[\|\mathrm{MHLA}_\Theta(Z)-y\|^2]\le\epsilon$ (3), for any $H\in[1,\infty)$.
 # $\Omega_\Theta=\{\hat\Theta\in\Omega\mid\hat\Theta=\arg\min_{\Theta\in\Omega}\mathcal L(\mathcal U_\Theta,D)\}$ (13).
 #
-# **What is true.** Eq. 3 holds with the infimum in place of the minimum. For one head, for at least $d(d+1)/2$ heads,
-# and for data that $H$ heads realize, the minimum exists. In between it need not, and then $\Omega_{\mathrm{ERM}}$ is
-# empty.
+# **What is true.** Eq. 3 holds with the infimum in place of the minimum. For at least $d(d+1)/2$ heads, for data that
+# $H$ heads realize, and for one head if $\lambda_{\min}>0$, the minimum exists. Otherwise it need not: then
+# $\Omega_{\mathrm{ERM}}$ is empty. One head has none on three samples at $d=2$.
 #
 # **What changed.** For $d=2$ two heads come as near as one likes to a function that no two heads compute. On its labels
 # their loss has the infimum 0 and no minimum. Then every class with an empty $\Omega_{\mathrm{ERM}}$ is identifiable,
@@ -686,12 +686,23 @@ one = fit_many(features_of_two, labels, random_heads(1, width, source, models=(2
 no_minimum = certify_no_minimum()
 
 # %%
+e1, e2 = torch.eye(2, dtype=torch.float64)
+singular = torch.stack([torch.stack(pair) for pair in ((e1, e2), (e1 + e2, e2), (e2, e1))])
+of_singular = torch.stack([0 * e1, e1, e2])
+losses_of_one = {}
+for delta in (1e-1, 1e-2, 1e-4):
+    values, queries = torch.tensor([[[1 / delta, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, delta]]], dtype=torch.float64)
+    missed = mhla(Heads(values[None], queries[None]), singular) - of_singular
+    losses_of_one[f"δ = {delta:g}"] = missed.square().sum(dim=1).mean().item() / (5 * delta**2 / 3)
+
+# %%
 claim = Claim("linear-attention/remark-minimum")
 claim.true("certificate of the data holds", certificate(inputs_of_two).holds)
 falls = loss_of(approach[1e-6]) / loss_of(approach[1e-2])  # ε² by the proof, so 1e-8
 claim.at_most("two heads: loss at ε = 1e-6 over that at 1e-2", falls, 1e-7)
 claim.equal("three heads: number", three.count, 3)
 claim.at_most("three heads: loss", loss_of(three), 1e-20)
+claim.equal("one head on three samples: loss over 5δ²/3", losses_of_one, 1, tolerance=1e-6)
 claim.control.at_most("one head: smallest loss of 20 fits", one, 1e-3)
 claim.certified("no two heads compute the function", no_minimum)
 claim.printed.unequal("that no two heads have the loss 0, the infimum", no_minimum.outcome, "proved")

@@ -28,7 +28,8 @@
 # $\Pr[\mathrm{CH}_{\hat\Theta}(M,x)\ne\mathrm{CH}_\Theta(M,x)]\le O(\epsilon\Phi)$ (24). Finally, if $D$ is certifiably
 # identifiable, then generalization holds out-of-distribution.
 #
-# **What is true.** The lemma is true as stated, without rounding. For some $N$ polynomial in $d$, $\epsilon^{-1}$ and
+# **What is true.** The lemma is true, without rounding, if the data begin with the prompt, $t=0$, and Algorithm 1 takes
+# the solution of least norm (Eq. 24 holds for any). For some $N$ polynomial in $d$, $\epsilon^{-1}$ and
 # $\log\delta^{-1}$, with probability $1-\delta$ over the training runs a new run has all its features in the span of
 # theirs, up to a probability of $\epsilon$, and then every output is exact.
 #
@@ -39,7 +40,7 @@
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The data run over $t\in[\Phi]$, not $[T]$.
+# - The data run over $t=0,\dots,\Phi-1$, not $[T]$.
 # - The $H\le d^2$ of $\hat\Theta$ is not the $H$ of $\Theta$.
 #
 # </details>
@@ -385,9 +386,9 @@ few = {f"{named[size]}, {of[0]} machines": learned[size, of[0]] for size, of in 
 # whatever $\mathcal{D}$. Let the features of all histories span $r \le \psi$ dimensions, and $N > r$. With probability
 # $1 - \delta$ over the $N$ training runs, a new run has features outside the span of theirs with a probability of at
 # most $q = \frac{1}{N - r}\big(r \ln\frac{eN}{r} + \ln\frac1\delta\big)$. Inside the span every output is exact, and so
-# is the run, even without rounding. Outside, the squared error of an output is at most $\|W^\star\|_F^2 \|Z\|_F^6$,
-# with the matrix $W^\star$ of the teacher. So Eq. 24 holds with $q$, and Eq. 23 with $\varepsilon = q\,\|W^\star\|_F^2
-# \max \|Z\|_F^6$.
+# is the run, even without rounding. Outside, the squared error of the least-norm solution is at most $\|W^\star\|_F^2
+# \|Z\|_F^6$, with the matrix $W^\star$ of the teacher. So Eq. 24 holds with $q$, and Eq. 23 with $\varepsilon =
+# q\,\|W^\star\|_F^2 \max \|Z\|_F^6$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -110,8 +110,10 @@ show.figure(
 #
 # **What changed.** The paper has no condition on the moments. With heavy-tailed inputs the rate fails even for labels
 # $\pm1$: we prove that at $d=n=1$, with inputs scaled by a Pareto distribution of index 7, the excess risk falls only
-# as $N^{-2/7}$. Under our condition the sum $\frac1\epsilon(d^4+\log\frac1\delta)$ is right. Its proof by "classical
-# results in VC theory" does not apply: the squared loss is unbounded.
+# as $N^{-2/7}$. Under our condition the sum $\frac1\epsilon(d^4+\log\frac1\delta)$ is right for a model's outputs with
+# Gaussian noise, and for bounded residuals and inputs up to the term with $\log^2\frac2\delta$; for other labels fourth
+# moments alone give no logarithm. Its proof by "classical results in VC theory" does not apply: the squared loss is
+# unbounded.
 #
 # <details><summary>Slips (5)</summary>
 #
