@@ -263,6 +263,22 @@ def walked(name, back=0):
 
 
 # %% [markdown]
+# <details><summary>Proof of Remark on learning rates (Appendix D.2.1)</summary>
+#
+# *FA, one trigger, linear or ReLU attention.* The slope in $\lambda$ is negative everywhere (Lemma C.1 for linear and
+# ReLU attention), so normalised steps give $\lambda_t=\eta t$ and a loss that falls in $\lambda$. It is within a
+# distance of its end from some $\lambda^*$ on, which does not depend on $\eta$. The first such step is
+# $\lceil\lambda^*/\eta\rceil$, which never rises with $\eta$. Without noise and with equal batches of triggers, the
+# same is true of $\lambda_t=\eta t/\sqrt{|\mathcal Q|}$.
+#
+# *F, with noise, linear or ReLU attention.* The logit of $\tau$ stays $\gamma$. At $C=1$ the loss is
+# $\ln(e^\lambda+e^\gamma+N-1)-(1-\alpha)\lambda-\alpha\gamma$. It is strictly convex, with its least value at
+# $e^{\lambda^*}=\frac{1-\alpha}\alpha(e^\gamma+N-1)$. Steps of $\pm\eta$ from 0 stay on the multiples of $\eta$. If
+# none of them is within the distance $d$ of $\lambda^*$, for which about $\frac12\alpha(1-\alpha)d^2$ is the tolerance,
+# the loss never comes so near. A smaller rate, a multiple of which is near enough, does. $\square$
+#
+# </details>
+#
 # How near is near matters with label noise. The number of a model with F and linear or ReLU attention has a finite best
 # value there, and steps of fixed length swing around it. So the count is repeated within $10^{-3}$, where larger rates
 # need not arrive at all. The models with FA walk on.

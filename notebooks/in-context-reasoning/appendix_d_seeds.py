@@ -222,7 +222,7 @@ show.table(
 # ## What the evidence says
 # That losses of trained matrices end alike is measured, and no theorem. Two things beside it are proved.
 #
-# <details><summary>Proof of two things beside the Remark on seeds (Appendix D.1)</summary>
+# <details><summary>Proof of Remark on seeds (Appendix D.1): two things beside it</summary>
 #
 # *The loss does not determine what the layers predict.* In an FA model with linear attention the logits of a sentence
 # are $Vs+F(s+x_H)$, where $s$ is the attended sum. An input is $E$ of its word plus $\tilde E$ of the word before, and
