@@ -130,12 +130,12 @@ show.figure(
 # Here $z_n$ is $a_m$ or $a_m+e_\ell$, and the difference of the two leaves $e_\ell$. So the unit vector of the feature
 # $\{j,k\},\ell$ is a combination of the features of eight prompts or fewer. Given any three rows $j$, $k$ and $\ell$,
 # there is a copy $c$ to which none of them belongs, and they are idle for this $c$. The features of all these prompts
-# span $\mathbb R^\psi$, so that $\lambda_{\min}(\Lambda_D)>0$ for every finite data set $D$ that contains the
-# histories of these prompts, with the prompt $Z^0$ as first entry. (The paper counts from $Z^1$ on; then rows that only
-# prompts write are never seen as a last token, and one state in four copies leaves rank 116 of 288.) Each combination has at most eight terms $\pm1$,
-# so $\lambda_{\min} \ge1/(8\psi N)$ for $N$ samples: for a unit vector $v$ one entry has $v_f^2\ge1/\psi$, and
-# $v_f=\sum_i\pm\langle v,\mathcal H(Z_i)\rangle$ over at most eight samples gives $\sum_i\langle v,\mathcal
-# H(Z_i)\rangle^2\ge1/(8\psi)$. $\square$
+# span $\mathbb R^\psi$, so that $\lambda_{\min}(\Lambda_D)>0$ for every finite data set $D$ that contains the histories
+# of these prompts, with the prompt $Z^0$ as first entry. (The paper counts from $Z^1$ on; then rows that only prompts
+# write are never seen as a last token, and one state in four copies leaves rank 116 of 288.) Each combination has at
+# most eight terms $\pm1$, so $\lambda_{\min} \ge1/(8\psi N)$ for $N$ samples: for a unit vector $v$ one entry has
+# $v_f^2\ge1/\psi$, and $v_f=\sum_i\pm\langle v,\mathcal H(Z_i)\rangle$ over at most eight samples gives $\sum_i\langle
+# v,\mathcal H(Z_i)\rangle^2\ge1/(8\psi)$. $\square$
 #
 # </details>
 #

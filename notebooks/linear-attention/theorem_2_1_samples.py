@@ -566,8 +566,8 @@ claim.verdict()
 # The theorem has no condition on the inputs, and it needs one. "Classical results in VC theory", to which the paper
 # refers, are on bounded losses; the squared error is not bounded. With bounded fourth moments the number of examples is
 # the paper's, sum and logarithm included, for a model's outputs with Gaussian noise, and nearly so for bounded
-# residuals and inputs; for other labels fourth moments alone give no logarithm. In its proof, Eq. 33 bounds the training loss itself, whereas the text bounds
-# its distance from the smallest loss.
+# residuals and inputs; for other labels fourth moments alone give no logarithm. In its proof, Eq. 33 bounds the
+# training loss itself, whereas the text bounds its distance from the smallest loss.
 #
 # ## What to remember
 # - With exact labels $\psi=d^2(d+1)/2$ examples determine the function, and one fewer does not.
