@@ -64,18 +64,24 @@ y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 #
 # **Algorithm 5 (Back-propagation)** *Appendix D; Appendix O; also Algorithm 14*
 #
-# **As printed.** $o=W_2a+b_2$ with columns $W_2$ and $a$; the update is of $W_1,W_2,\delta_1,\delta_2$.
+# **The paper states.** Input: $W_1\in\mathbb R^{m\times d}$, $b_1\in\mathbb R^m$, $W_2\in\mathbb R^{m\times1}$,
+# $b_2\in\mathbb R$. Compute $z=W_1x+b_1$, $a=\sigma(z)$, $o=W_2a+b_2$, $\delta_2=o-y$, $\delta_1=\sigma'(z)\odot
+# W_2(o-y)$, $\partial J/\partial W_2=\delta_2a^\top$, $\partial J/\partial b_2=\delta_2$, $\partial J/\partial
+# W_1=\delta_1x^\top$, $\partial J/\partial b_1=\delta_1$; then update $W_1,W_2,\delta_1,\delta_2$.
 #
-# **Corrected.** For $o=W_2^\top\phi(W_1x+b_1)+b_2$ and the loss $(o-y)^2/2$: $\delta_2=o-y$, $\delta_1=\phi'(z)\odot
-# W_2\delta_2$; the gradients are $\delta_2a$, $\delta_2$, $\delta_1x^\top$, $\delta_1$ for $W_2,b_2,W_1,b_1$, which are
-# then updated.
+# <details><summary>Slips (2)</summary>
 #
-# $o=W_2^\top a+b_2$; the update is of $W_1,W_2,b_1,b_2$.
+# - $W_2$ is a row, $1\times m$, as $o=W_2a+b_2$ and $\delta_2a^\top$ have it, and not $m\times1$. Then $\delta_1$ lacks
+#   a transpose: $\sigma'(z)\odot W_2^\top(o-y)$.
+# - The update is of $W_1,W_2,b_1,b_2$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
-# The paper writes $o=W_2a+b_2$ with $W_2$, the $w_2$ above, and $a$ both columns, and at the end updates
-# $W_1,W_2,\delta_1,\delta_2$, where the biases are meant. Both are slips of the pen.
+# The paper writes $o=W_2a+b_2$ and $\delta_2a^\top$, which both need a row $W_2$, and declares a column. The vector
+# $w_2$ of this page is that row's transpose. At the end the paper updates $W_1,W_2,\delta_1,\delta_2$, where the biases
+# are meant. All are slips of the pen.
 
 
 # %%
