@@ -232,7 +232,7 @@ claim.verdict()
 # **As printed.** No range of $S$ is given.
 #
 # **Corrected.** $x\leftarrow x(3-Sx^2)/2$ from $x_0=1$ converges to $1/\sqrt S$ for $0<S<3$: for $S<1$ in at most about
-# $\log_{1.5}(1/\sqrt S)+6$ steps, and in ever more as $S$ nears 3, where $x_1=(3-S)/2$ tends to 0.
+# $\log_{1.5}(1/\sqrt S)+6$ steps within $10^{-12}$, and in ever more as $S$ nears 3, where $x_1=(3-S)/2$ tends to 0.
 #
 # $0<S<3$: at 3 the limit is 0; above it is $-1/\sqrt S$ up to $S\approx4.613$, where $(S-3)/2=\sqrt{3/S}$; from there
 # to 5 it is either root, or 0 for a sequence of $S$ that tends to 5; at 5 there is none; beyond the iteration diverges.

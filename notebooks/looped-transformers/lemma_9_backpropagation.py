@@ -126,19 +126,20 @@ claim.verdict()
 #
 # **Algorithm 15 (Back-propagation as a program)** *Appendix O*
 #
-# **As printed.** $W_2^\top$ and $W_2$ exchanged (lines 5, 6, 9); the loop's flag $k-m$ computed once, before the loop,
-# so that the body never runs and the loop never ends (10-21); wrong instructions reset (22, 23); $\delta_2^\top a$
-# (24); columns for rows and the $\delta_1$ from before the loop (26, 27); $G^\top\eta$ (28-35); $f_{\mathrm{sigmoids}}$
-# has its argument first in line 4 and second in line 14. Line 13 jumps to 20, within the loop, and $k$ is set once, not
-# in each call.
+# **As printed.** $W_2$ declared as $m\times1$ (with the row of $1\times m$ that $o=W_2a$ needs, lines 5, 6 and 9 are
+# right as they are); the loop's flag $k-m$ computed once, before the loop, so that the body never runs and the loop
+# never ends (10-21); wrong instructions reset (22, 23); $\delta_2^\top a$ (24); columns for rows and the $\delta_1$
+# from before the loop (26, 27); $G^\top\eta$ (28-35); $f_{\mathrm{sigmoids}}$ has its argument first in line 4 and
+# second in line 14. Line 13 jumps to 20, within the loop, and $k$ is set once, not in each call.
 #
 # **Corrected.** A listing of 35 lines for one step, with a loop over the hidden units that steps through their cells by
 # changing pointers. Repaired, it equals one step of back-propagation, exactly in the interpreter and to the floor of
 # its products in the machine.
 #
-# $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$; the flag $m-k$ computed in each pass, with $k$
-# set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset; $f_{\mathrm{mul}}(a^\top,\delta_2)$;
-# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(\eta I,G)$.
+# A row $W_2$, or, with a column, $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$, as here; the flag
+# $m-k$ computed in each pass, with $k$ set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset;
+# $f_{\mathrm{mul}}(a^\top,\delta_2)$; $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$;
+# $f_{\mathrm{mul}}(\eta I,G)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -281,7 +282,8 @@ for place in PLACES[:7]:
         claim.printed.true("lines 10-21: ends within 1500 instructions", results[place][0])
         claim.printed.above("lines 10-21: loop bodies executed", results[place][1]["body"], 0)
     else:
-        claim.printed.at_most(f"{place}: distance to plain training", results[place][2], 1e-12)
+        shape = ", W2 of m x 1" if place in ("lines 5-6", "line 9") else ""
+        claim.printed.at_most(f"{place}{shape}: distance to plain training", results[place][2], 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -308,7 +310,8 @@ claim.verdict()
 #
 # A looped transformer of 12 layers (13 in the paper), with one head in each and $O(\log|\mathcal D|+d)$ rows, runs
 # stochastic gradient descent on a two-layer sigmoid network, with an error that the temperature and the constant $c$ of
-# the product control.
+# the product control. (With $m\le d$ hidden units: the paper leaves $m$ free, and its rows lack it, since $W_1$ of
+# $m\times d$ takes cells of height $\max(m,d)$. Run here is $m=d$.)
 #
 # **In the paper's proof.** The proof is the program of Algorithms 15 and 16; the number of points is $n_d$ in the one
 # place, $|\mathcal D|$ in the other.
