@@ -192,25 +192,73 @@ claim.verdict()
 # %% [markdown]
 # With the operands exchanged every machine is translated rightly; as printed, some are by accident.
 #
-# ## What is not shown, and cannot be
+# ## SUBLEQ is Turing complete
 # <!-- claim looped-transformers/turing-completeness -->
 # <blockquote>
 #
-# **Turing completeness (What completeness means for a fixed input)** *Appendix H*
+# **Turing completeness (SUBLEQ can compute everything computable)** *Section 3, footnote 1; Appendix H*
 #
-# SUBLEQ with unlimited memory is Turing complete. A transformer with $L$ address bits and $N$-bit integers is a finite
-# machine for any input, and stands in for it: it runs Minsky machines exactly as long as cells, columns and bits
-# suffice.
+# **The paper states.** Our slightly restricted version of the original SUBLEQ instruction is indeed also Turing
+# complete. To do this, we will utilize Minsky machines, which are also Turing complete. Given a program in their
+# language, we translate it into an equivalent one in our SUBLEQ language. The correctness can be verified by
+# considering three cases.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The operands of every translated instruction are in the wrong order (Algorithm 6). The case $\text{mem}[a]\le-1$
+#   does not occur, since registers of a Minsky machine are never negative.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# SUBLEQ is Turing complete *if memory is unlimited*, both in the number of cells and in the size of what they hold. A
-# transformer with fixed weights reads addresses of $L$ bits and integers of $N$ bits. With a given input it is a finite
-# machine: at most $2^{NL'}$ memories with $L' < 2^L$ cells, times $2^L$ counters, and from one of these it must repeat.
-# To run longer one needs another input, and for larger $L$ or $N$ other weights, though by the same recipe. So the
-# statement is about the family of all these machines. Runs like those above illustrate it, and a register that
-# overflows shows its edge: a machine that counts past $2^{N-1}-1$ disagrees with the Minsky machine.
+# <details><summary>Proof of Turing completeness, App. H: one Minsky instruction after the other</summary>
+#
+# Let the memory hold $-1,0,1$ in $c_{-1},c_0,c_{+1}$ and the registers of the Minsky machine, and let the counter be
+# the place $j$ of the translation of its next instruction. We show that this is so again after its translation has been
+# executed. Integers and memory have no limit.
+#
+# *`add(a)`.* $(c_{-1},a,j+1)$ makes $\text{mem}[a]+1$ of the register. Whether it jumps or not, it goes on at $j+1$.
+#
+# *`sub(a, n)` with $\text{mem}[a]=r\ge0$.* $(b,b,j+1)$ puts 0 into the spare cell, and goes on at $j+1$. $(a,b,j+3)$
+# puts $-r\le0$ there, and jumps to $j+3$. $(c_0,a,n')$ leaves $r$ as it is, and jumps to $n'$ if $r=0$. Otherwise
+# $r\ge1$ and it goes on at $j+4$, where $(c_{+1},a,j+5)$ makes $r-1$ of $r$ and goes on at $j+5$, the next translation.
+#
+# No instruction changes another register or one of the three constants, and registers stay at least 0. By induction the
+# SUBLEQ program passes through the states of the Minsky machine, and halts if and only if it halts. Minsky machines
+# compute every computable function, so SUBLEQ does. $\square$
+#
+# </details>
+
+# %%
+claim = Claim("looped-transformers/turing-completeness")
+claim.certified("each instruction, registers without a bound", certify_translation())
+claim.equal("halting machines translated wrong", len(halting) - right["corrected"], 0)
+claim.equal("the operands exchanged: machines translated wrong", len(halting) - right["corrected"], 0, of="proof")
+claim.misprint.equal("the order of the paper: translated wrong", len(halting) - right["as printed"], 0, of="proof")
+claim.verdict()
+
+# %% [markdown]
+# So the language lacks nothing. What of the transformer that runs it?
+#
+# ## What room the transformer has
+# <!-- claim looped-transformers/finite-machine -->
+# <blockquote>
+#
+# **Minsky machines in the transformer (What completeness means for a fixed input)** *Appendix H; Lemma 1*
+#
+# The ten-layer machine with $L$ address bits and integers of $N$ bits runs the translation of a Minsky machine as long
+# as its cells and instructions fit into the columns and its registers stay below $2^{N-1}$. With a given input it is a
+# finite machine.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# A transformer with fixed weights reads addresses of $L$ bits and integers of $N$ bits. With a given input it is a
+# finite machine: at most $2^{NL'}$ memories with $L' < 2^L$ cells, times $2^L$ counters, and from one of these it must
+# repeat. To run longer one needs another input, and for larger $L$ or $N$ other weights, though by the same recipe. A
+# register that overflows shows the edge: a machine that counts past $2^{N-1}-1$ disagrees with the Minsky machine.
 
 # %%
 top = 2 ** (bits - 1) - 1
@@ -233,13 +281,12 @@ print(f"{top - 1} + 1 = {counted(top - 1)}, {top} + 1 = {counted(top)}")
 # not.
 
 # %%
-claim = Claim("looped-transformers/turing-completeness")
+claim = Claim("looped-transformers/finite-machine")
 run_rightly = inside["corrected"][2] - inside["corrected"][0]
 claim.equal("halting machines that the transformer runs as they are", run_rightly, inside["corrected"][2])
 claim.equal("the largest integer is reached", counted(top - 1), top)
 true_sum = interpret_minsky(over, [top], 5).registers[0]
 claim.control.equal(f"{top} + 1 in {bits} bits, as the Minsky machine has it", counted(top), true_sum)
-claim.stand_in("machines with limited memory for one without limits")
 claim.certified("16 bits, all registers that fit", certify_bounded_registers())
 claim.verdict()
 

@@ -158,8 +158,18 @@ claim.verdict()
 #
 # **App. K steps 2 to 5 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
 #
-# Three heads read $a$, $b$, $c$; with the masks and a constant $C$ larger than all data, ReLUs keep each operand in its
-# own columns, hand them to the block whose number the instruction holds and to no other, and take the result back.
+# **The paper states.** The operands at $a$, $b$, $c$ are read. With the masks and a large positive constant $C$ a
+# feedforward ReLU layer moves the data to the correct function blocks, in rows $[1:d_h]$, and a similar one moves the
+# data from the function block back into the scratchpad memory, in rows $[1:d_h]$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - $d_h$ is a field of the instruction, and fixed weights cannot take rows $[1:d_h]$ for a $d_h$ that is data; there
+#   are masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which are to be zero by Remark 1. Masks of
+#   rows, $\sigma(d_h-r+1)-\sigma(d_h-r)$ for row $r$, in the gates repair both. The FLEQ machine of this book moves all
+#   $d$ rows and does not read $d_h$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
@@ -209,6 +219,46 @@ show.figure(
 )
 
 # %% [markdown]
+# In print steps 3 and 5 act on rows $[1:d_h]$, where $d_h$ is a number that the instruction brings. The machine here
+# moves all $d$ rows instead: for operands that are padded with zeros that is the same. How could fixed weights do what
+# is printed? Step 1 can make a mask of every row beside those of the columns.
+#
+# <details><summary>Construction of App. K steps 2 to 5, repaired: rows by masks</summary>
+#
+# For integers $d_h$ and $r$ the number $\mu_r=\sigma(d_h-r+1)-\sigma(d_h-r)$ is 1 if $r\le d_h$ and 0 otherwise. So
+# $2d$ more units in the layer of step 1 put $\mu_1,\dots,\mu_d$ into $d$ rows. Let $g_k$ be the gate that is printed, 0
+# in the columns and for the block that are meant and at least 1 elsewhere, and let $C$ exceed all data. Step 3 becomes
+# $f_r=\sigma(z_r-C(g_k+1-\mu_r))-\sigma(-z_r-C(g_k+1-\mu_r))$, which is $z_r$ where $g_k=0$ and $r\le d_h$, and 0
+# elsewhere. In step 5 the old content goes by the gate of the columns, and the result comes by that and the mask:
+#
+# $$z_r+\sum_k\big(\sigma(f_{k,r}-C(g_k+1-\mu_r))-\sigma(-f_{k,r}-C(g_k+1-\mu_r))-\sigma(z_r-Cg_k)
+# +\sigma(-z_r-Cg_k)\big).$$
+#
+# In the columns of $c$ one block has $g_k=0$, and this is $f_{k,r}$ for $r\le d_h$ and 0 for $r>d_h$, as Remark 1 asks.
+# Everywhere else all terms are 0 but $z_r$. The layers stay as many, the rows $O(Md+\log n)$. $\square$
+#
+# </details>
+#
+# Step 5 by itself, for every $d_h$, with the masks and on all rows:
+
+# %%
+relu = torch.nn.functional.relu
+old, new = (torch.randn(d, generator=torch.Generator().manual_seed(k), dtype=torch.float64) for k in (1, 2))
+number_of_row = torch.arange(1, d + 1)
+
+
+def step_5(mask):
+    """The column of c after step 5 where the columns' gate is open, from the old content and the block's result."""
+    shut = 64.0 * (1 - mask)
+    return old + relu(new - shut) - relu(-new - shut) - relu(old) + relu(-old)
+
+
+masks = [relu(height - number_of_row + 1.0) - relu(height - number_of_row * 1.0) for height in range(1, d + 1)]
+due_rows = [torch.where(number_of_row <= height, new, 0.0) for height in range(1, d + 1)]
+by_masks = max((step_5(mask) - rows).abs().max() for mask, rows in zip(masks, due_rows, strict=True))
+on_all_rows = max((step_5(torch.ones(d)) - rows).abs().max() for rows in due_rows)
+
+# %% [markdown]
 # The other block's rows must be zero exactly, not nearly: what is not zero there would be worked on.
 # On a machine for $d=2$ a solver settles the way to the block and back for all data up to half the gate.
 
@@ -220,6 +270,8 @@ claim.at_most("operands in the block, largest error", in_block, 1e-12)
 claim.equal("entries in the other block that are not 0", in_transpose.count_nonzero(), 0)
 claim.close("Eq. (13) as printed: masked addresses of c, largest error", masked, c_codes, atol=1e-12, of="proof")
 claim.close("result in c's columns, largest error", returned, a + b, atol=1e-11)
+claim.at_most("masks of rows, step 5 for every d_h: largest error", by_masks, 1e-12, of="proof")
+claim.printed.at_most("rows fixed in the weights, every d_h: the same", on_all_rows, 1e-12, of="proof")
 claim.control.unequal("another function's number: entries that reach add", other.count_nonzero(), 0)
 claim.control.equal("gate of half the largest entry: entries in the other block", leak.count_nonzero(), 0)
 claim.certified("d = 2: all data up to half the gate", certify_routes(small_machine()))
@@ -330,8 +382,15 @@ claim.verdict()
 #
 # **App. K step 7 (Branch)** *Appendix K.7; Appendix B.3*
 #
-# In four layers the flag cell is read, turned into a bit, the counter increased, and the next address chosen: $p$ if
-# the flag, an integer, is at most 0, else the next instruction. The copy of the instruction is cleared.
+# **The paper states.** This step is identical to Appendix B.3: if the flag, an integer, is at most 0 the next
+# instruction is $p$, else the next in order.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. So the copy of the
+#   instruction has to be cleared in this step. (Appendix B.3 also counts its three networks as two layers.)
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
@@ -358,18 +417,20 @@ claim = Claim("looped-transformers/fleq-step-7")
 wrong = sum(found[case] != due[case] for case in due)
 claim.equal("flags from -2 to 2 that lead to the wrong instruction", wrong, 0)
 claim.equal("layers", sum(name.startswith("7") for name in moments), 4)
-claim.equal("Appendix B.3 as printed: flags that lead to the wrong instruction", wrong, 0, of="proof")
-claim.control.true("instruction not cleared: counters are the interpreter's", uncleared)
+label = "identical to Appendix B.3, so not cleared: counters are the interpreter's"
+claim.printed.true(label, uncleared, of="proof")
+claim.true("cleared: counters are the interpreter's", in_program(cleared=True), of="proof")
 claim.certified("5 bits: all counters, targets and integers", certify_branch(small_machine()))
 claim.verdict()
 
 # %% [markdown]
-# The branch is that of Appendix B.3 and is right for every sign of the flag.
+# The branch of Appendix B.3 is right for every sign of the flag, once the instruction is cleared after it.
 #
 # ## What was learned
 # The seven steps do what they are meant to. Each scratchpad column computes what it is to read, and a closed gate keeps
 # every block but one empty, exactly. In print the pointers begin one column too far and the first mask reaches too far,
-# which a program does not survive; the write has a sign and the shape of a matrix wrong.
+# which a program does not survive; the write has a sign and the shape of a matrix wrong. The branch forgets to clear
+# the instruction, and the height $d_h$ of the operands needs masks that are not there.
 #
 # ## To try
 # - Set `d = 8`: the picture of the operands is twice as wide, and all errors stay at rounding.

@@ -57,7 +57,8 @@ exact = torch.stack([(x @ a[chosen].mT).sigmoid() @ c[chosen] for chosen in rang
 # Three layers and $m$ heads compute $\sum_{i\le m}c_{ji}\,\phi(a_{ji}\cdot x)$ for the function $j$ that the input
 # selects by $e_j$ in its first column. Each head carries the bias $+\log(n-1)$, where $n$ is the number of *all*
 # columns, and keys divided by the temperature factor. The sum goes to a row of its own, which is cleared in the
-# result's column before the copy arrives there.
+# result's column before the copy arrives there. (The input has a row for each of the $N$ functions, so the $O(d)$ rows
+# of the paper are for $N=O(d)$.)
 #
 # **In the paper's proof.** The bias is $-\log(3d-1)$, and it is said to follow that of Lemma 11, which is itself.
 #

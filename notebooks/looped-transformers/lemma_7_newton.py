@@ -242,9 +242,9 @@ claim.verdict()
 # $E$; for $E'$, $m$ is $\|X_{k+1}\|$ and what this is off by. Sums and transposes add what the temperature leaves.
 #
 # *All steps.* $T$ is fixed, and $\delta_0$ is the error of one product. In exact arithmetic $\rho/c$ stands for
-# $O(e^{-C}/c)$ (Lemma 14). So as the temperature and $C$ grow and $c$ falls, $\delta_0$ goes to 0, and by the
-# recursion, one after another, so do $e_0,\delta_1,\dots,e_T,\delta_{T+1}$: every $\epsilon$ is reached, with the same
-# layers, heads and rows. At a fixed $c$ the error $cz^2/2$ stays, whatever the temperature.
+# $O(e^{-C}/c)$ (Lemma 14). So as the temperature and $C$ grow and $c$ falls such that $e^{-C}/c$ goes to 0, $\delta_0$
+# goes to 0, and by the recursion, one after another, so do $e_0,\delta_1,\dots,e_T,\delta_{T+1}$: every $\epsilon$ is
+# reached, with the same layers, heads and rows. At a fixed $c$ the error $cz^2/2$ stays, whatever the temperature.
 #
 # *The condition.* Let $s$ be the smallest $s_i$ in a step and $s'=s(2-s)$ what becomes of it, still the smallest. Then
 # $2\max_ir_i=2(1-s)\le2-s=s'/s$. The product of these factors over any steps is at most 1 over the first $s$, so at

@@ -64,18 +64,24 @@ y = torch.randn(max(8, points), generator=source, dtype=torch.float64)
 #
 # **Algorithm 5 (Back-propagation)** *Appendix D; Appendix O; also Algorithm 14*
 #
-# **As printed.** $o=W_2a+b_2$ with columns $W_2$ and $a$; the update is of $W_1,W_2,\delta_1,\delta_2$.
+# **The paper states.** Input: $W_1\in\mathbb R^{m\times d}$, $b_1\in\mathbb R^m$, $W_2\in\mathbb R^{m\times1}$,
+# $b_2\in\mathbb R$. Compute $z=W_1x+b_1$, $a=\sigma(z)$, $o=W_2a+b_2$, $\delta_2=o-y$, $\delta_1=\sigma'(z)\odot
+# W_2(o-y)$, $\partial J/\partial W_2=\delta_2a^\top$, $\partial J/\partial b_2=\delta_2$, $\partial J/\partial
+# W_1=\delta_1x^\top$, $\partial J/\partial b_1=\delta_1$; then update $W_1,W_2,\delta_1,\delta_2$.
 #
-# **Corrected.** For $o=W_2^\top\phi(W_1x+b_1)+b_2$ and the loss $(o-y)^2/2$: $\delta_2=o-y$, $\delta_1=\phi'(z)\odot
-# W_2\delta_2$; the gradients are $\delta_2a$, $\delta_2$, $\delta_1x^\top$, $\delta_1$ for $W_2,b_2,W_1,b_1$, which are
-# then updated.
+# <details><summary>Slips (2)</summary>
 #
-# $o=W_2^\top a+b_2$; the update is of $W_1,W_2,b_1,b_2$.
+# - $W_2$ is a row, $1\times m$, as $o=W_2a+b_2$ and $\delta_2a^\top$ have it, and not $m\times1$. Then $\delta_1$ lacks
+#   a transpose: $\sigma'(z)\odot W_2^\top(o-y)$.
+# - The update is of $W_1,W_2,b_1,b_2$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
-# The paper writes $o=W_2a+b_2$ with $W_2$, the $w_2$ above, and $a$ both columns, and at the end updates
-# $W_1,W_2,\delta_1,\delta_2$, where the biases are meant. Both are slips of the pen.
+# The paper writes $o=W_2a+b_2$ and $\delta_2a^\top$, which both need a row $W_2$, and declares a column. The vector
+# $w_2$ of this page is that row's transpose. At the end the paper updates $W_1,W_2,\delta_1,\delta_2$, where the biases
+# are meant. All are slips of the pen.
 
 
 # %%
@@ -120,19 +126,20 @@ claim.verdict()
 #
 # **Algorithm 15 (Back-propagation as a program)** *Appendix O*
 #
-# **As printed.** $W_2^\top$ and $W_2$ exchanged (lines 5, 6, 9); the loop's flag $k-m$ computed once, before the loop,
-# so that the body never runs and the loop never ends (10-21); wrong instructions reset (22, 23); $\delta_2^\top a$
-# (24); columns for rows and the $\delta_1$ from before the loop (26, 27); $G^\top\eta$ (28-35); $f_{\mathrm{sigmoids}}$
-# has its argument first in line 4 and second in line 14. Line 13 jumps to 20, within the loop, and $k$ is set once, not
-# in each call.
+# **As printed.** $W_2$ declared as $m\times1$ (with the row of $1\times m$ that $o=W_2a$ needs, lines 5, 6 and 9 are
+# right as they are); the loop's flag $k-m$ computed once, before the loop, so that the body never runs and the loop
+# never ends (10-21); wrong instructions reset (22, 23); $\delta_2^\top a$ (24); columns for rows and the $\delta_1$
+# from before the loop (26, 27); $G^\top\eta$ (28-35); $f_{\mathrm{sigmoids}}$ has its argument first in line 4 and
+# second in line 14. Line 13 jumps to 20, within the loop, and $k$ is set once, not in each call.
 #
 # **Corrected.** A listing of 35 lines for one step, with a loop over the hidden units that steps through their cells by
 # changing pointers. Repaired, it equals one step of back-propagation, exactly in the interpreter and to the floor of
 # its products in the machine.
 #
-# $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$; the flag $m-k$ computed in each pass, with $k$
-# set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset; $f_{\mathrm{mul}}(a^\top,\delta_2)$;
-# $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$; $f_{\mathrm{mul}}(\eta I,G)$.
+# A row $W_2$, or, with a column, $f_{\mathrm{mul}}(W_2,a)$ and $f_{\mathrm{mul}}(W_2^\top,\delta_2)$, as here; the flag
+# $m-k$ computed in each pass, with $k$ set to 0 in each call, and line 13 jumps to 22; instructions 14 and 17 reset;
+# $f_{\mathrm{mul}}(a^\top,\delta_2)$; $f_{\mathrm{mul}}(\delta_1^\top,x^\top)$ and $f_{\mathrm{mul}}(\delta_1^\top,1)$;
+# $f_{\mathrm{mul}}(\eta I,G)$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -275,7 +282,8 @@ for place in PLACES[:7]:
         claim.printed.true("lines 10-21: ends within 1500 instructions", results[place][0])
         claim.printed.above("lines 10-21: loop bodies executed", results[place][1]["body"], 0)
     else:
-        claim.printed.at_most(f"{place}: distance to plain training", results[place][2], 1e-12)
+        shape = ", W2 of m x 1" if place in ("lines 5-6", "line 9") else ""
+        claim.printed.at_most(f"{place}{shape}: distance to plain training", results[place][2], 1e-12)
 claim.verdict()
 
 # %% [markdown]
@@ -302,7 +310,8 @@ claim.verdict()
 #
 # A looped transformer of 12 layers (13 in the paper), with one head in each and $O(\log|\mathcal D|+d)$ rows, runs
 # stochastic gradient descent on a two-layer sigmoid network, with an error that the temperature and the constant $c$ of
-# the product control.
+# the product control. (With $m\le d$ hidden units: the paper leaves $m$ free, and its rows lack it, since $W_1$ of
+# $m\times d$ takes cells of height $\max(m,d)$. Run here is $m=d$.)
 #
 # **In the paper's proof.** The proof is the program of Algorithms 15 and 16; the number of points is $n_d$ in the one
 # place, $|\mathcal D|$ in the other.

@@ -220,10 +220,19 @@ claim.verdict()
 #
 # **Remark 5 (A derivative by an inner loop)** *Appendix O, Remark 5*
 #
-# A derivative can be computed by an inner Newton loop in place of a sum of sigmoids: for $f(r)=\sqrt{1+r^2}-1$
-# Algorithm 11 finds $1/\sqrt{1+r^2}$. The error falls with the rounds of the loop to the floor of the products, and
-# neither layers nor heads nor rows grow. (A sum of $m$ equal steps for the same derivative takes $m$ heads and has an
-# error near $1/m$. Slopes in geometric sequence, as for Corollary 9, would do with far fewer.)
+# **The paper states.** If we want to account for different activation functions or losses, another way to achieve low
+# error would be to run a Newton's algorithm style algorithm in an inner loop to compute the derivatives (similar to
+# Alg. 12), which will lead to arbitrarily low error without causing the transformer size to increase (at the cost of
+# some extra iterations).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The remark names no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
+# $1/\sqrt{1+r^2}$ by Algorithm 11. Its error falls with the rounds of the loop to the floor of the products, and
+# neither layers nor heads nor rows grow. A sum of $m$ equal steps for the same derivative takes $m$ heads and has an
+# error near $1/m$. (Slopes in geometric sequence, as for Corollary 9, would do with far fewer.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -312,6 +321,7 @@ claim.at_most(
     2,
 )
 claim.number("cycles with all rounds", whole[4])
+claim.stand_in("one derivative, by Algorithm 11, for those of other activations and losses")
 claim.verdict()
 
 # %% [markdown]

@@ -139,26 +139,45 @@ claim.verdict()
 # **Corrected.** An integer of $N$ bits $b_N \dots b_1 \in \{\pm1\}$ is $\sum_{i<N} 2^{i-1}\frac{b_i+1}2$ where
 # $b_N=-1$, and that minus $2^{N-1}$ where $b_N=+1$: negative numbers have $b_N = +1$.
 #
-# As in Appendix F.3, $b_N = +1$ marks the negative numbers; equation (4) needs it so.
+# As in Appendix F.3, $b_N = +1$ marks the negative numbers; equation (4) and the subtraction of Appendix G need it so.
+# By the list, flipping all bits, adding 1 and adding $\text{mem}[b]$ gives $\text{mem}[b]-\text{mem}[a]-2^{N-1}$ modulo
+# $2^N$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # Memory cells hold $N$ bits in two's complement: the last bit is $+1$ where the number is negative. Appendix F.3 says
-# so, and the flag of equation (4) needs it. The list in Appendix G gives the signs the other way round. All integers of
-# $N$ bits go there and back, and in a second check all of 16 bits:
+# so, and the flag of equation (4) needs it. The list in Appendix G gives the signs the other way round. That list can
+# be read back by itself; but to subtract by flipping the bits, adding 1 and adding, as Appendix G does, is wrong with
+# it for every pair of integers, since every number is then $2^{N-1}$ too large. All integers of $N$ bits go there and
+# back, and in a second check all of 16 bits:
 
 # %%
 half = 2 ** (integer_bits - 1)
 integers = torch.arange(-half, half)
 code = to_bits(integers, integer_bits)
+few = integers[:: max(1, len(integers) // 64)]
+
+
+def wrong_differences(last_bit):
+    """The pairs of integers whose difference, by the complement, is wrong; the last bit is for the negative if 1."""
+    bits = to_bits(few, integer_bits) * torch.tensor([1.0] * (integer_bits - 1) + [last_bit])
+    numbers = from_bits(bits).long()
+    shift = 0 if last_bit == 1 else half
+    found = numbers[:, None] + (2 * half - 1 - numbers) + 1  # b, and a with all bits flipped, and 1
+    return ((found - shift - (few[:, None] - few)) % (2 * half) != 0).sum()
+
+
+# %% [markdown]
+# The claim is judged by both lists.
+
+# %%
 claim = Claim("looped-transformers/twos-complement")
 claim.equal("integers read back wrong", (from_bits(code, signed=True) != integers).sum(), 0)
 claim.equal("integers whose last bit is not the sign", ((code[:, -1] > 0) != (integers < 0)).sum(), 0)
 claim.equal("the least integer of N bits, which the stated range leaves out", from_bits(code[0], signed=True), -half)
-claim.misprint.equal(
-    "integers read back wrong by the list of Appendix G", (from_bits(code, True, "printed") != integers).sum(), 0
-)
+claim.equal("pairs subtracted wrong", wrong_differences(1.0), 0)
+claim.misprint.equal("pairs subtracted wrong by the list of Appendix G", wrong_differences(-1.0), 0)
 claim.control.equal("integers read back wrong without a sign", (from_bits(code) != integers).sum(), 0)
 claim.certified("16 bits, all integers", certify_integers())
 claim.verdict()

@@ -13,35 +13,57 @@
 # The SUBLEQ machine ({doc}`lemma_1_subleq`) keeps its integers, of $N$ bits, as entries $\pm1$, and finds them by a
 # softmax whose scores are multiplied by a temperature factor $\lambda$. Such a look-up is never quite right. The last
 # layer therefore rounds every entry to $-1$, 0 or 1 by two ramps, one about $-1/2$ and one about $1/2$. Within a margin
-# $\epsilon$ of a bit the result is that bit, so that errors do not pile up from cycle to cycle. The paper asks for
-# noise "from reads and writes" below 1/2, and does not say at which temperature that is. Its one condition on the
-# temperature is that of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$ for $d$ rows and $n$ columns with entries up to $G$;
-# that it is the one meant is our reading. The length $N$ of the integers enters through $d$ only, as $\log N$.
+# $\epsilon$ of a bit the result is that bit, so that errors do not pile up from cycle to cycle. The paper asks for a
+# temperature at which the error of the entries is below 1/2, and it is right. It does not say which temperature that
+# is.
 #
-# But the correction is the *last* layer. Before it come the adders, and an adder doubles noise at every bit, so what
-# arrives is up to $2^N$ times what was read. The temperature has to make up for it: it must grow with $N$. The page
-# measures how fast, and proves that so much is enough.
+# The answer depends on where the ramps are. In the paper they are in the *last* layer. Before it come the adders, and
+# an adder doubles noise at every bit, so what arrives is up to $2^N$ times what was read. There the temperature must
+# grow with $N$. If the same ramps are also in the layers that read, nothing noisy reaches an adder, and a temperature
+# that does not depend on $N$ is enough. The page measures the first and proves both.
 #
 # <!-- claim looped-transformers/error-correction-step -->
 # <blockquote>
 #
-# **App. G Step 6 (Rounding the state, and the temperature it needs)** *Appendix G, Step 6*
+# **App. G Step 6 (Rounding the state)** *Appendix G, Step 6*
 #
-# **As printed.** A temperature at which the error of reads and writes is $\epsilon<0.5$ is enough. Step 6 does not say
-# which that is. The one condition in the paper is Appendix L's, $\lambda>\log(Gdn^3/\epsilon)$, where $N$ enters
-# through the number $d$ of rows only, as $\log N$; that it is meant here is our reading.
+# **The paper states.** All the elements of $X$ can only be one of $\{-1,0,1\}$, with some additive error from reads and
+# writes. Assume that the temperature is set high enough that the error is $\epsilon<0.5$. Then a noisy bit $b$ can be
+# fixed using
+# $\frac1{1-2\epsilon}\big(\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)\big)-1$. This
+# operation can be done with a single layer.
 #
-# **Corrected.**
-# $\frac1{1-2\epsilon}\big(\sigma(b+1-\epsilon)-\sigma(b+\epsilon)+\sigma(b-\epsilon)-\sigma(b-1+\epsilon)\big)-1$ takes
-# every $b$ within $\epsilon<\frac12$ of $-1$, 0 or 1 to that number. It corrects a cycle of the machine if the noise
-# that *reaches* it is below $\epsilon$. The adders before it multiply the noise of a look-up by about $2^N$, so
-# $\lambda$ must grow by $\frac12\ln2$ with every bit of the integers for each adder.
+# </blockquote>
 #
-# Enough, with proof: $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ for ten layers, $2\lambda-\ln\lambda\ge
-# N\ln2+\ln(84L^2)$ for six. Measured, less: $\lambda \ge \frac12(N\ln2 + \ln 16L)$, about, for one adder, and for the
-# two in a row of the ten-layer machine up to $\frac12(2N\ln2 + \ln 16L)$ and 1 more, since ties add about
-# $\frac12\ln\lambda$. In float64 a single $e^{-2\lambda}$ beside 1 is rounded away from $\lambda=18.4$ on, and $L$ of
-# them from about $\frac12(53\ln2+\ln L)$ on, 19.5 at 1024 columns; from there every length is exact.
+# <blockquote>
+#
+# **Beyond the paper.** The error is that of the elements of $X$ when they arrive at this layer, and it is up to $4^N$
+# times that of a read. Which temperature is high enough is a claim by itself.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/cycle-temperature -->
+# <blockquote>
+#
+# **The temperature of a SUBLEQ cycle (With the length of the integers, or without it)** *Appendix G, Step 6; Appendix
+# L*
+#
+# With Step 6 as the last layer only, a machine is exact for ever if $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten
+# layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If the ramps of Step 6 are in the units of the two
+# reads as well, in the same layers and rows, $\lambda\ge\frac12\ln\big(16(L+1)\big)$ is enough for every $N$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** In the first order $\lambda$ has to grow with $N$: adders multiply the noise of a look-up by up
+# to $2^N$ each before it is rounded. Measured is $\lambda\ge\frac12(N\ln2+\ln16L)$, about, for one adder, and for the
+# two in a row of the ten layers up to $\frac12(2N\ln2+\ln16L)$ and 1 more, since ties add about $\frac12\ln\lambda$. In
+# the order of the paper the bound of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$, in which $N$ enters as $\log N$ only,
+# is therefore too low for long integers. In float64 a single $e^{-2\lambda}$ beside 1 is rounded away from
+# $\lambda=18.4$ on, and $L$ of them from about $\frac12(53\ln2+\ln L)$ on, 19.5 at 1024 columns; from there every
+# length is exact.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -182,7 +204,7 @@ show.figure(
 # and $e^{2\lambda}\ge100\,(2^NL+\lambda L^2)$ for four. Up to a logarithm this is $\frac12\ln2$ for every bit and
 # adder.
 #
-# <details><summary>Proof of App. G Step 6 (error correction), as corrected: exact from there on</summary>
+# <details><summary>Proof of The temperature of a SUBLEQ cycle: exact from there on</summary>
 #
 # Let $x=e^{-2\lambda}$, $L,N\ge2$, one scratchpad column, and let a cycle begin in an exact state. Write the condition
 # as $36\,\lambda L^2\,4^Nx\le1$; then $\lambda\ge4$ and $\lambda L^2x\le\frac1{576}$. All numbers below are largest
@@ -222,7 +244,19 @@ show.figure(
 # are right within $\delta=3.2Lx$, the difference within $2\cdot2^N\delta$, the flag within
 # $4\cdot2^N\delta\le13\cdot2^NLx$. The write is the paper's and has a tie, after the adder: it costs $4\lambda L^2x$
 # more. Columns without a pointer ask for the scratchpad, up to $(2x)^L$. All of it is below $25\,(2^NL+\lambda
-# L^2)x\le\frac14$, and the ramps in the selection and in the correction remove it. $\square$
+# L^2)x\le\frac14$, and the ramps in the selection and in the correction remove it.
+#
+# *Ten or six layers with the ramps at the reads.* Now let $16(L+1)x\le1$, and again let a cycle begin in an exact
+# state. By $e^y\le1+y+\frac12y^2e^y$ for $y=\frac1{16}$, $\eta+x\le e^{Lx}-1+x\lt\frac1{15}$. Layer 1 would read within
+# $2\eta\lt\frac14$, as above, and its ramps leave nothing of that: the instruction is exact. So the pointers are exact
+# in layer 2, its ties are exact, and the operands are within $2\eta$ before its ramps and exact behind them. The adders
+# get exact bits and give exact bits. In the layer that writes, the pointer to $b$ and the difference are exact. Let a
+# column with the code of $b$ and the scratchpad have equal scores: both weigh $w$, and what is taken over is within
+# $4\frac\eta{2+\eta}\le2\eta$. Any other column, $h\ge1$ bits away from $b$, sees itself, the scratchpad at $x^h\le x$
+# of its own weight, and the others at $\eta$ together. What it fetches differs from its own entry by at most 2 for
+# each, and it keeps twice the mean less the entry: it is wrong by at most $4\frac{\eta+x}{1+\eta+x}\lt\frac14$. Flag,
+# counter and selection get exact entries and look nothing up. The last layer removes what the write has left, and the
+# next cycle begins like this one. $N$ is in none of these bounds. $\square$
 #
 # </details>
 #
@@ -265,6 +299,24 @@ for (n, depth), found in enough.items():
         machine = SubleqMachine(address_bits(n), length, depth)
         one = conformance(machine, random_programs(n, length, 8), steps, lam)
         proved_wrong[f"n = {n}, {depth} layers, N = {length}"] = one.wrong
+
+# %% [markdown]
+# With the ramps at the reads the temperature is another: about 2, whatever $N$. Both orders are run there, layer by
+# layer.
+
+# %%
+at_reads, last_only, read_ratio = {}, {}, {}
+for n in columns:
+    code = address_bits(n)
+    low = math.log(16 * (code + 1)) / 2
+    share = 4 * (1 - 1 / ((1 + math.exp(-2 * low)) ** code + math.exp(-2 * low)))
+    for depth, length in ((10, lengths[0]), (10, lengths[-1]), (6, lengths[-1])):
+        few, name = random_programs(n, length, 4), f"n = {n}, {depth} layers, N = {length}"
+        machine = SubleqMachine(code, length, depth, rounded_reads=True)
+        at_reads[name] = conformance(machine, few, steps, low, by="layers").wrong
+        read_ratio[name] = noise_before_correction(machine, few[0], low, 2).max().item() / share
+        paper = SubleqMachine(code, length, depth)
+        last_only[name] = conformance(paper, few, steps, low, by="layers").wrong
 
 # %% [markdown]
 # ## The exact domain
@@ -361,12 +413,13 @@ show.table(
 )
 
 # %% [markdown]
-# ## The printed condition
-# Step 6 assumes that the temperature is set so high that the error of reads and writes is below 1/2. Read as a
-# condition on whatever arrives at the last layer, this is right, and does not say which temperature does it. Read as it
-# is written, it leaves out the adders: the reads may be right to many digits where what arrives is not. What the paper
-# does say is Appendix L's bound. It has $n^3$ in it, which is far too much for a copy; so for short integers and many
-# columns it is enough. By the law of two adders that is where $N\ln2$ is below $3\ln n+\ln(d/\epsilon)$, roughly.
+# ## The bound of Appendix L
+# Step 6 assumes that the temperature is set so high that the error of the entries is below 1/2, and does not say which
+# temperature does it. In the paper's order of layers the reads may be right to many digits where what arrives is not.
+# The one condition on the temperature in the paper is Appendix L's, $\lambda>\log(Gdn^3/\epsilon)$ for $d$ rows and $n$
+# columns with entries up to $G$, and it is about one copy. It has $n^3$ in it, which is far too much for a copy; so for
+# short integers and many columns it is enough. By the law of two adders that is where $N\ln2$ is below $3\ln
+# n+\ln(d/\epsilon)$, roughly.
 #
 # For long integers it is not, and this is seen in a single cycle of one program, whose instructions all subtract 0 from
 # a cell that holds $-1$. Float64 would not always show it, since from $\lambda=18.4$ on it rounds away what the adders
@@ -455,44 +508,53 @@ digits_ratio = {
 }
 
 # %% [markdown]
-# What has to be zero, what at most one, and what is asked at the printed bound, by what it is about:
+# What has to be zero, what at most one, and what is asked at the bound of Appendix L:
 
 # %%
 zero = {
-    "noise on a grid up to 1/4: largest entry left": on_grid,
     "sixty digits, at the temperature of the proof: cells wrong after a cycle": {
         f"n = {n}": one["cells wrong"] for n, one in at_proof.items()
     },
     "wrong programs at the temperature of the proof": proved_wrong,
-    "wrong programs with the correction, lambda from 10 to 15": with_it,
+    "ramps at the reads: wrong programs at the temperature without N": at_reads,
 }
 at_most_one = {
     "sixty digits, at the temperature of the proof: noise that arrives over its bound": digits_ratio,
     "ten layers: least temperature above the law of two adders, at most": excess,
     "noise before the last layer over the bound of the proof, largest": noise_ratio,
+    "ramps at the reads: noise before the last layer over its bound": read_ratio,
+    "at Appendix L's bound, sixty digits: noise of the reads, times two": {
+        n: 2 * at_bound[n]["reads"] for n in columns
+    },
 }
+
+# %% [markdown]
+# The rates in $N$, and the cases in which the paper's order must fail:
+
+# %%
 one_adder = {f"four layers, n = {n}": ratio for n, ratio in slopes.items()}
-at_most = {label: (value, 1.0) for label, value in at_most_one.items()}
-at_most["other noise: largest entry left"] = (off_grid, 1e-15)
-at_most["least temperature in float64, largest"] = (max(max(values) for values in least.values()), 20.0)
-printed = {f"n = {n}, N = {lengths[-1]}, sixty digits, at the printed bound": one for n, one in at_bound.items()}
+long_cases = {case: wrong for case, wrong in last_only.items() if case.endswith(f"N = {lengths[-1]}")}
+rates = [
+    ("noise before the last layer, doublings for each bit: one adder's", growth, 1.0),
+    ("two adders, sixty digits: doublings for each bit", of_two, 2.0),
+    ("slope of the least temperature over ln 2 / 2", one_adder, 1.0),
+]
+at_the_bound = {f"n = {n}, N = {lengths[-1]}, sixty digits, at Appendix L's bound": one for n, one in at_bound.items()}
 
 # %% [markdown]
 # In the ten-layer machine the least temperature may lie above the law of two adders by 1, since the law leaves out the
-# ties of the second look-up. The controls are the machine without its last layer, and float32.
+# ties of the second look-up. The controls are the machine without its last layer, the paper's order at the temperature
+# without $N$ and at the bound of Appendix L, and float32.
 # A solver settles the ramps for all real values within a quarter of $-1$, 0 or 1. For machines of ten, six and four
 # layers at one temperature each it also settles the whole statement: it follows a cycle with every instruction and
 # memory, bounds the noise of each look-up from the gap of 2 between its scores, and what every layer makes of that
 # noise. Nothing is left after the last layer. So the next cycle begins like this one, for ever. These bounds are
 # coarser than those of the proof, since all other columns are taken to be one bit away, and need a higher temperature.
 #
-# The growth with $N$ belongs to this order of layers. With the ramps of Step 6 in the units of the two reads as well,
-# in the same ten layers, nothing noisy reaches an adder. Only the write's own look-up is left to be corrected, and its
-# noise does not contain $N$: the solver finds the machine exact at $\lambda=4$ where it needs 12 for the paper's.
+# With the ramps at the reads the solver finds the machine exact at $\lambda=4$ where it needs 12 for the paper's order.
 
 # %%
-certified = {"the ramps, all real values within a quarter": certify_ramps()}
-certified |= {
+certified = {
     f"{depth} layers, L = {code}, N = {length}, softmax at {heat:g}": certify_softmax(
         SubleqMachine(code, length, depth), heat
     )
@@ -503,19 +565,32 @@ certified["10 layers, L = 4, N = 8, ramps at the reads too, softmax at 4"] = cer
 
 # %%
 claim = Claim("looped-transformers/error-correction-step")
+claim.equal("noise on a grid up to 1/4: largest entry left", on_grid, 0)
+claim.at_most("other noise: largest entry left", off_grid, 1e-15)
+claim.at_most("the printed ramps, both kinds of noise: largest entry left", of_both, 1e-15, of="proof")
+claim.equal("wrong programs with the correction, lambda from 10 to 15", with_it, 0)
+claim.control.equal("wrong programs without the correction, lambda from 10 to 15", without, 0)
+claim.certified("the ramps, all real values within a quarter", certify_ramps())
+claim.verdict()
+
+# %% [markdown]
+# So the ramps are right as printed. Now the temperature at which they are enough.
+
+# %%
+claim = Claim("looped-transformers/cycle-temperature")
 for label, value in zero.items():
     claim.equal(label, value, 0)
-for label, (value, most) in at_most.items():
-    claim.at_most(label, value, most)
-claim.at_most("the printed ramps, both kinds of noise: largest entry left", of_both, 1e-15, of="proof")
-for case, one in printed.items():
-    claim.below(f"{case}: noise of the reads", one["reads"], 0.5, of="proof")
-    claim.printed.below(f"{case}: noise that arrives", one["arriving"], 0.5, of="proof")
-    claim.printed.equal(f"{case}: cells wrong after a cycle", one["cells wrong"], 0)
-claim.equal("noise before the last layer, doublings for each bit: one adder's", growth, 1.0, tolerance=0.15)
-claim.equal("two adders, sixty digits: doublings for each bit", of_two, 2.0, tolerance=0.15)
-claim.equal("slope of the least temperature over ln 2 / 2", one_adder, 1.0, tolerance=0.15)
-claim.control.equal("wrong programs without the correction, lambda from 10 to 15", without, 0)
+for label, ratio in at_most_one.items():
+    claim.at_most(label, ratio, 1.0, of="proof" if "over" in label else "statement")
+claim.at_most("least temperature in float64, largest", max(max(values) for values in least.values()), 20.0)
+claim.control.equal(
+    "ramps in the last layer alone, at the temperature without N: wrong programs", min(long_cases.values()), 0
+)
+for case, one in at_the_bound.items():
+    claim.control.below(f"{case}: noise that arrives", one["arriving"], 0.5)
+    claim.control.equal(f"{case}: cells wrong after a cycle", one["cells wrong"], 0)
+for label, value, wanted in rates:
+    claim.equal(label, value, wanted, tolerance=0.15)
 claim.control.at_most("float32 is exact at the longest length tried", single[-1], 40.0)
 for length, value in zip(lengths, least[small, 10], strict=True):
     claim.number(f"least temperature for N = {length}", value)
@@ -524,15 +599,17 @@ for label, certificate in certified.items():
 claim.verdict()
 
 # %% [markdown]
-# The ramps are right; the temperature has to grow with the length of the integers, which the printed condition does not
-# know.
+# The ramps are right. In the last layer alone they need a temperature that grows with the length of the integers; at
+# the reads too, they do not.
 #
 # ## What was learned
-# A layer of ReLUs makes a looped machine exact for ever, if the noise that reaches it is below its margin. What reaches
-# it is the noise of a look-up times the gain of the adders, $2^N$ each, so $\lambda$ must grow by $\frac12\ln2$ with
-# every bit for each adder; so much, and a logarithm more, is proved to be enough. The paper's condition lacks $N$. Its
-# factor $n^3$ makes up for it as long as $N$ is small beside $3\log_2n$. Float64 hides this for many columns, because
-# at their bound it rounds the noise away before the adders can multiply it.
+# A layer of ReLUs makes a looped machine exact for ever, if the noise that reaches it is below its margin. Where it
+# stands decides how hot the softmax must be. Behind the adders it meets the noise of a look-up times their gain, $2^N$
+# each, so $\lambda$ must grow by $\frac12\ln2$ with every bit for each adder; so much, and a logarithm more, is enough.
+# In the layers that read it meets the noise of a look-up alone, and $\lambda\ge\frac12\ln(16(L+1))$ is enough for
+# integers of any length. Appendix L's bound lacks $N$; in the paper's order its factor $n^3$ makes up for that as long
+# as $N$ is small beside $3\log_2n$. Float64 hides the difference for many columns, because at their bound it rounds the
+# noise away before the adders can multiply it.
 #
 # ## To try
 # - Set `lengths = [4, 6, 8, 10, 12]`: the lines of the second picture are straight, far from where rounding ends them,

@@ -31,8 +31,9 @@
 # With $M$ function blocks of $l_1,\dots,l_M$ layers there is a transformer of $9+\max_i l_i$ layers and $O(Md+\log n)$
 # rows that, looped, executes one instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a
 # jump to $p$ if $\mathrm{mem}[\mathit{flag}]\le 0$, where the flag is an integer. The error vanishes as the temperature
-# factor grows, apart from that of the blocks. A layer has at most as many heads as the blocks active in it have
-# together.
+# factor grows, apart from that of the blocks, in machines that are built for their temperature. Of the sizes $d_h$ and
+# $d_w$ in the instruction the machine reads $d_w$ only (see steps 2 to 5). A layer has at most as many heads as the
+# blocks active in it have together.
 #
 # **In the paper's proof.** In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$;
 # the first mask is $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. The instruction of the informal Theorem 1 has no $p$.
@@ -414,9 +415,10 @@ claim.verdict()
 #
 # **Remark 1 (Operands smaller than d)** *Appendix C.2, Remark 1*
 #
-# Operands of $d_h\times d_w$ with $d_h,d_w\le d$ are padded with zeros; the machine then leaves the padding zero. One
-# width serves operands and result, so each of them needs room for as many columns as any instruction on it touches, $d$
-# at the most.
+# Operands of $d_h\times d_w$ with $d_h,d_w\le d$ are padded with zeros; the machine then leaves the padding zero. (The
+# paper has the machine set the rows below $d_h$ to zero. This one moves all $d$ rows and does not read $d_h$; masks of
+# rows, as in steps 2 to 5, would do it.) One width serves operands and result, so each of them needs room for as many
+# columns as any instruction on it touches, $d$ at the most.
 #
 # </blockquote>
 # <!-- /claim -->

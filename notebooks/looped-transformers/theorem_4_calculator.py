@@ -89,10 +89,22 @@ print(TEXT)
 #
 # **Algorithm 7 (A calculator program)** *Appendix M*
 #
-# Six instructions compute $\sqrt{1/(((a+b)-c)\,d)}\,/100$.
+# **The paper states.** The following algorithm performs $\frac{\sqrt{1/((a+b)-c)\cdot d}}{100}$: $t=a+b$; $t=(a+b)-c$;
+# $t=((a+b)-c)*d$; $t=1/((a+b)-c)*d$; $t=\sqrt{1/((a+b)-c)*d}$; $t=\frac{\sqrt{1/((a+b)-c)*d}}{100}$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The caption and the comments of lines 4 to 6 lack a pair of parentheses. The reciprocal is taken of the whole
+#   product in line 3, so the six instructions compute $\sqrt{1/(((a+b)-c)\,d)}\,/100$. By the usual precedence the
+#   caption is $\sqrt{d/((a+b)-c)}\,/100$, which is the same for $d=\pm1$ only.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
+# Line 4 takes the reciprocal of what line 3 has left, the whole product. So the parentheses are as in the exact
+# evaluation here, and not as in the caption.
+#
 # The budget of each step: rounding and the product's error for the first three; $\epsilon$ for the reciprocal $r$;
 # for the root $\epsilon$ and what an error of $\epsilon$ does under a root, $\epsilon/2\sqrt r$ to first order.
 
@@ -150,6 +162,8 @@ claim.equal("instructions executed until the halt", len(run.counters), 6)
 claim.at_most("machine against the same sums evaluated plainly", by_sums.deviation, 1e-5)
 claim.close("root block alone, columns counted: distance to the machine", right_count[0], trace[4], atol=1e-9)
 claim.control.close("10 columns not counted: largest change", wrong_count, right_count, atol=1e-3)
+as_captioned = math.sqrt(d / (a + b - c)) / 100
+claim.misprint.close("the caption by the usual precedence: distance to the exact result", as_captioned, exact[-1])
 claim.number("result", trace[-1])
 claim.number("exact result", exact[-1])
 claim.verdict()
