@@ -57,6 +57,8 @@ EXEMPT = {
         "regression.unrolled_program",
     )
 } | {
+    "memorization.exact_rank.exact_self_attention": "its whole-number weights are drawn on the CPU",
+    "linear_attention.model.few_heads.two_heads": "it chooses eigenvectors by their values",
     "bridges.hyper_capacity.exact_features": "its powers modulo a prime are Python's whole numbers",
     "linear_attention.experiments.growth.growth_line": "the numbers of a line are Python's own",
     "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type told, measures in float64",

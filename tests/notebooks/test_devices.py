@@ -85,7 +85,7 @@ def test_the_device_of_every_page_is_one_of_two() -> None:
         parameter = next(one for one in Notebook(notebook, LAYOUT).parameters if one.name == "device")
         assert parameter.default == "cpu", notebook
         assert parameter.rule, notebook
-        assert parameter.rule.text == 'one of "cpu", "cuda"', notebook
+        assert parameter.rule.text == "one of {'cpu', 'cuda'}", notebook
 
 
 def test_products_are_in_full_precision() -> None:

@@ -75,13 +75,13 @@ def test_the_scoreboard_is_filtered_and_its_address_says_so(light: Any) -> None:
     assert light.page.locator(".scoreboard-filters output").inner_text() == f"{every} of {every} claims"
     wide = "[...document.querySelectorAll('.pst-scrollable-table-container')].map(e => e.scrollWidth - e.clientWidth)"
     assert max(light.page.evaluate(wide)) <= 0
-    light.page.get_by_label("verdict").select_option("refuted")
+    light.page.get_by_label("verdict").select_option("holds with correction")
     light.page.get_by_label("kind").select_option("remark")
     rows = light.page.locator("tr:has(td:nth-child(9)):visible")
     assert 0 < rows.count() < every
-    assert {row.locator(".verdict").first.inner_text() for row in rows.all()} == {"refuted"}
+    assert {row.locator(".verdict").first.inner_text() for row in rows.all()} == {"holds with correction"}
     light.page.reload()
-    assert light.page.get_by_label("verdict").input_value() == "refuted"
+    assert light.page.get_by_label("verdict").input_value() == "holds with correction"
     assert rows.count() < every
 
 

@@ -108,7 +108,8 @@ def exact_self_attention(
     maps = integer_vectors(2 * heads * width, head_width, source, _LARGEST_KEY).view(2, heads, width, head_width)
     values = integer_vectors(heads * width, width, source)
     queries = contexts.flatten(0, 1)
-    Z = exact_features(contexts.repeat_interleave(tokens, dim=0), queries, maps[0], maps[1])
+    keys, asked, values = (part.to(contexts.device) for part in (*maps, values))
+    Z = exact_features(contexts.repeat_interleave(tokens, dim=0), queries, keys, asked)
     return (queries + Z @ values).remainder(PRIME).view_as(contexts)
 
 

@@ -240,8 +240,9 @@ def ask_features(width: int) -> Answer:
 def tangents(heads: Heads) -> Float[Tensor, "parameters coefficients"]:
     """Derivatives of the coefficients of a model by the entries of all its V_h, then by those of all its Q_h."""
     out, width = heads.out, heads.width
-    units = torch.eye(out * width, dtype=torch.float64).view(-1, 1, out, width)
-    queries = torch.eye(width**2, dtype=torch.float64).view(-1, 1, width, width)
+    dtype, device = heads.values.dtype, heads.values.device
+    units = torch.eye(out * width, dtype=dtype, device=device).view(-1, 1, out, width)
+    queries = torch.eye(width**2, dtype=dtype, device=device).view(-1, 1, width, width)
     by_values = [coefficients(Heads(units, query.expand(len(units), 1, -1, -1))) for query in heads.queries]
     by_queries = [coefficients(Heads(value.expand(len(queries), 1, -1, -1), queries)) for value in heads.values]
     return torch.cat([*by_values, *by_queries]).flatten(1)
