@@ -223,7 +223,7 @@ show.figure(
 # moves all $d$ rows instead: for operands that are padded with zeros that is the same. How could fixed weights do what
 # is printed? Step 1 can make a mask of every row beside those of the columns.
 #
-# <details><summary>Construction of App. K steps 2 to 5, repaired: rows by masks</summary>
+# <details><summary>Proof of App. K steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
 #
 # For integers $d_h$ and $r$ the number $\mu_r=\sigma(d_h-r+1)-\sigma(d_h-r)$ is 1 if $r\le d_h$ and 0 otherwise. So
 # $2d$ more units in the layer of step 1 put $\mu_1,\dots,\mu_d$ into $d$ rows. Let $g_k$ be the gate that is printed, 0
@@ -397,6 +397,15 @@ claim.verdict()
 #
 # Four layers: fetch the flag, turn it into a bit, add 1 to the counter, choose. At the end the copy of the instruction
 # is cleared: the next one is added on top. The target of the program above is instruction 3, the halt.
+#
+# <details><summary>Proof of App. K step 7: branch</summary>
+#
+# The three networks of Appendix B.3 read the flag and the fields of the copied instruction, and write the next counter.
+# In the last of them every row $z$ of the copy also gets the units $-\sigma(z)+\sigma(-z)=-z$, so that it ends at 0,
+# whatever it held. Step 1 of the next cycle adds the instruction at the new counter to 0, and the copy is that
+# instruction. Without these units it would be the sum of both. No layer is added. $\square$
+#
+# </details>
 
 # %%
 programs = {flag: sum_program(d, flag) for flag in (-2.0, -1.0, 0.0, 1.0, 2.0)}
