@@ -467,7 +467,7 @@ for H, marker in zip(on_record, show.MARKERS, strict=False):
         axis.plot(at, mean, marker=marker, markevery=10, label=f"H = {H}")
 left.set(xlabel="step", ylabel="accuracy", ylim=(0, 1.02))
 right.set(xlabel="step", ylabel="share of saturated pairs", ylim=(0, 1.02))
-left.legend()
+_ = left.legend()
 
 # %%
 show.figure(
