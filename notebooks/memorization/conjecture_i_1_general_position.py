@@ -231,7 +231,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Training stores several times $Hd$ labels. Separate contexts help from two heads on.
+# Training stores more than twice $Hd$ labels on average. Separate contexts help from two heads on.
 #
 # ## How we checked
 # We enumerate all subsets of the small worst data, and z3 proves the bound for all weights at one size. As a control we
