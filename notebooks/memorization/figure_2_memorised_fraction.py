@@ -195,19 +195,61 @@ draw_panel(
     "Two rising curves, nearly straight; the one with fewer examples is higher.",
 )
 
+
 # %% [markdown]
 # We see nearly straight lines: eight heads memorise about 90 % of 400 labels, and two thirds of 600.
 
+
 # %%
-fits = {}
-for size, values in by_heads.items():
-    below = values.mean(dim=1) < 0.95
-    if below.sum() > 2:
-        fits[size] = line_of_the_mean(torch.tensor(head_counts)[below], values[below])
+def straightness(x: list[int], curves: dict[int, torch.Tensor]) -> dict[int, list[float]]:
+    """R² of the line through the points whose mean is below 0.95, leaving out one seed at a time."""
+    fitted = {}
+    for size, values in curves.items():
+        below = values.mean(dim=1) < 0.95
+        if below.sum() > 2:
+            fitted[size] = line_of_the_mean(torch.tensor(x)[below], values[below])
+    return fitted
+
+
+def kept_panel(file: str, column: int) -> tuple[str, list[int], dict[int, torch.Tensor]]:
+    """How a panel of the paper's size was trained, its horizontal axis, and a curve for each T."""
+    panel = json.loads((Layout.here().results / "memorization" / "panels" / file).read_text(encoding="utf-8"))
+    curves: dict[int, list[list[float]]] = {}
+    for row in panel["rows"]:
+        curves.setdefault(row[2], []).append(row[-1])
+    x = sorted({row[column] for row in panel["rows"]})
+    made = f"mean and spread of six seeds, trained in {panel['seconds']} seconds on one {panel['device']}"
+    return made, x, {T: torch.tensor(curve, dtype=torch.float64) for T, curve in curves.items()}
+
+
+# %% [markdown]
+# We also trained all 192 models of the paper's panel together on a GPU.
+
+# %%
+made, head_counts_there, heads_there = kept_panel("figure_2a_heads.json", 0)
+draw_panel(
+    head_counts_there,
+    heads_there,
+    "number of heads H",
+    "heads-printed-size",
+    f"The same at the paper's size, n = 32, d = 64, 100 classes: {made}.",
+    "Four rising curves, nearly straight until they reach one; those with fewer examples are higher.",
+)
+
+# %% [markdown]
+# At the paper's size the curves begin flat and then rise in nearly straight lines. Forty heads memorise all of 10 000
+# labels.
+
+# %%
+fits = straightness(head_counts, by_heads)
+fits_there = straightness(head_counts_there, heads_there)
 show.table(
     ["T", "R² of the mean", "99 % interval"],
-    [(size, sum(row) / len(row), " to ".join(f"{end:.4f}" for end in interval_of(row))) for size, row in fits.items()],
-    caption="R² of a line through the points below 0.95",
+    [
+        (size, sum(row) / len(row), " to ".join(f"{end:.4f}" for end in interval_of(row)))
+        for size, row in (fits | fits_there).items()
+    ],
+    caption="R² of a line through the points below 0.95; the last four rows are those of the paper's size",
 )
 gained = torch.stack([values[-1] - values[0] for values in by_heads.values()]).amin(dim=0)
 
@@ -236,24 +278,16 @@ draw_panel(
 )
 
 # %% [markdown]
-# The curve starts at the frequency of the most frequent class. We also trained all 192 models of the paper's panel
-# together on a GPU.
+# The curve starts at the frequency of the most frequent class.
 
 # %%
-panels = Layout.here().results / "memorization" / "panels"
-recorded = json.loads((panels / "figure_2b_context.json").read_text(encoding="utf-8"))
-lengths = sorted({n for _, n, *_ in recorded["rows"]})
-at_printed_size: dict[int, torch.Tensor] = {}
-for T in sorted({T for _, _, T, *_ in recorded["rows"]}):
-    fractions = [values for *_, size, _, values in recorded["rows"] if size == T]
-    at_printed_size[T] = torch.tensor(fractions, dtype=torch.float64)
+made, lengths, at_printed_size = kept_panel("figure_2b_context.json", 1)
 draw_panel(
     lengths,
     at_printed_size,
     "context size n",
     "context-printed-size",
-    "The same at the paper's size, H = 20, d = 64, 100 classes: mean and spread of six seeds, trained in "
-    f"{recorded['seconds']} seconds on one {recorded['device']}.",
+    f"The same at the paper's size, H = 20, d = 64, 100 classes: {made}.",
     "Four rising curves; the one with the fewest examples comes closest to one, the one with the most to two thirds.",
 )
 
@@ -362,12 +396,13 @@ claim.verdict()
 # *Panel (a).* We judge the line through the mean over the seeds, because the scatter of a single seed is not a bend.
 # Its interval is a jackknife over the seeds, whose pseudo-values may exceed 1. Over these numbers of heads a curve that
 # bends like $\sqrt H$ has $R^2\ge0.98$ as well, so the line must also fit better than it would fit such a curve. A data
-# set with fewer than three points below 0.95 has no line; if no data set has one, the claim stays open.
+# set with fewer than three points below 0.95 has no line; if no data set has one, the claim stays open. The four $R^2$
+# at the paper's size are shown and not judged.
 #
 # *Panel (b).* "Monotone" means that each step is a gain, by its interval over the seeds. At the paper's size six seeds
 # decide 23 of the 28 steps in this way and leave five open, none of them a clear loss. We therefore judge the reduced
 # size. The command is `python benchmarks/memorization_panels.py results/memorization/panels --device cuda "Figure 2(b),
-# context"`.
+# context"`, and likewise `"Figure 2(a), heads"`.
 #
 # *Panel (c).* Theorem 1 counts $H$ examples for every column of the keys up to $n$, and none beyond. Our unit is
 # therefore what one column is worth, the gain from $d_h=1$ to $n$ divided by $n-1$. All columns beyond $n$ together
@@ -378,7 +413,9 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# We cannot decide at this size whether the fraction still grows from $d_h=n/2$ to $n$, as panel (c) requires.
+# At the paper's size a line has an $R^2$ of 0.973 for 10 000 examples, and about 0.983 for the others. All four
+# intervals contain the paper's 0.98. We cannot decide at the reduced size whether the fraction still grows from
+# $d_h=n/2$ to $n$, as panel (c) requires.
 #
 # ## What to remember
 #

@@ -48,7 +48,7 @@
 # Moreover, this upper bound puts no assumption on the query vectors. Hence even with the strongest assumptions,
 # obtaining a full-rank matrix $Z$ is out of reach.
 #
-# **What is true.** General position of all tokens does not by itself give $Z$ full rank.
+# **What is true.** General position of all tokens does not guarantee that $Z$ has full rank.
 #
 # **What changed.** It is not out of reach: random tokens, which are in general position, give $Z$ the full rank $Hd$.
 #
