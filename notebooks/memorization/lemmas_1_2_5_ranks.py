@@ -118,7 +118,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The rank is kept up to the dashed line, and not at it. This is why the inequality of Lemma 5 must be strict.
+# We keep the rank up to the dashed line, and lose it there. This is why the inequality of Lemma 5 must be strict.
 #
 # ## How we checked
 # The controls cross the edges: four blocks without a zero, the mean subtracted instead of added, and a change of

@@ -61,7 +61,7 @@
 #
 # ## Why it is true
 # Assumptions 1 and 2 allow data that vary in $n$ numbers only: all examples share the context $e_1,\dots,e_n$, the
-# first axes of space, and a query has $n$ free numbers after $d-n$ zeros. The constant part of the input *folds* into
+# first axes of space, and a query has $n$ free numbers after $d-n$ zeros. We *fold* the constant part of the input into
 # the bias. A network with $n$ inputs and $(n+1)m+(m+1)d_\mathrm{out}$ parameters remains. If there are more labels than
 # parameters, almost no labels can be met.
 #
@@ -157,9 +157,9 @@ show.figure(
 
 
 # %% [markdown]
-# On the hard data the rank never passes the bound. It is even smaller by $m$, because scaling a hidden unit up and its
-# output down changes nothing. On generic data it mostly passes the bound. Now we compare both kinds of layer at equal
-# numbers of parameters.
+# We see that the rank never passes the bound on the hard data. It is even smaller by $m$, because scaling a hidden unit
+# up and its output down changes nothing. On generic data it mostly passes the bound. Now we compare both kinds of layer
+# at equal numbers of parameters.
 
 
 # %%

@@ -6,9 +6,9 @@
 # as possible. But the second layer receives what the first one has returned. Even the simplest attention, which only
 # averages, makes the class tokens as different as the images are.
 #
-# **In numbers.** Two images have the class token $(1,1)$. The mean tokens of the images are $(1,0)$ and $(0,2)$. A
-# layer that attends evenly, with a skip connection, adds the mean to the class token. It returns $(2,1)$ and $(1,3)$,
-# and these are independent.
+# **In numbers.** Two images have the class token $(1,1)$. The mean tokens of the images are $(1,0)$ and $(0,2)$. If we
+# let a layer attend evenly, with a skip connection, it adds the mean to the class token. It returns $(2,1)$ and
+# $(1,3)$, and these are independent.
 #
 # ## The paper states
 # The *Kruskal rank* of a set of vectors is the largest $k$ for which every $k$ of them are independent. Assumption 1

@@ -57,7 +57,7 @@
 #
 # ## Why it is true
 # In every row of $Z$, the entries of each head sum to $C$. The difference of two such sums is 0, and $H$ heads give
-# $H-1$ relations. If $C=0$, the sum of each head is itself 0, which is one relation more. The second claim fails
+# $H-1$ relations. If $C=0$, the sum of each head is itself 0, and we get one relation more. The second claim fails
 # because a family of data with a lower rank does not restrict other data.
 #
 # <details><summary>Proof of Text after Proposition 5, as corrected</summary>
@@ -134,8 +134,8 @@ show.figure(
 )
 
 # %% [markdown]
-# With tokens of one sum the singular values end at the dashed line, and with sum 0 one earlier. Those of free tokens
-# continue to $Hd$: random tokens have full rank, although they are in general position as well.
+# We see the singular values end at the dashed line if tokens have one sum, and one earlier if it is 0. Those of free
+# tokens continue to $Hd$: random tokens have full rank, although they are in general position as well.
 #
 # ## How we checked
 # We try all subsets of twelve whole tokens for general position. Tokens of sum 0 are the control: no $d$ of them are

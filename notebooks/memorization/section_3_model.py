@@ -206,8 +206,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Each head mixes the tokens with different weights, which sum to 1. The mean with these weights is the head's part of
-# the row of $Z$. We now count the parameters in the paper's three settings.
+# We see each head mix the tokens with different weights, which sum to 1. The mean with these weights is the head's part
+# of the row of $Z$. We now count the parameters in the paper's three settings.
 
 # %%
 counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))

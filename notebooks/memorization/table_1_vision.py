@@ -233,7 +233,7 @@ show.figure(
 )
 
 # %% [markdown]
-# In float32 the fraction falls between $n$ and $d$. In float64 it does not.
+# We see the float32 curves fall between $n$ and $d$. In float64 nothing falls.
 
 # %%
 rows = [("here, small size", n, d, small_k, small_k / n, small_k / d)]
