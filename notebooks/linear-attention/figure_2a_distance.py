@@ -438,8 +438,8 @@ show.figure(
 #
 # ## How we checked
 # ### The task
-# Least squares must fit the corrected labels on Gaussian tables, and the labels of Eq. 27 on orthogonal tables only. A
-# certificate settles the corrected form for all tables at $d=4$.
+# We require that least squares fits the corrected labels on Gaussian tables, and the labels of Eq. 27 on orthogonal
+# tables only. A certificate settles the corrected form for all tables at $d=4$.
 
 # %%
 claim = Claim("linear-attention/task-6-2")
@@ -485,9 +485,9 @@ claim.verdict()
 
 # %% [markdown]
 # ### The figure
-# For each solver of the normal equations, the logarithm of the distance must fall with that of $\lambda_{\min}$. It
-# must be below 0.5 at the right end, and above 0.5 on orthogonal tables for all solvers except least norm. On Gaussian
-# tables alone no solver should end that far away.
+# For each solver of the normal equations, we require that the logarithm of the distance falls with that of
+# $\lambda_{\min}$. It must be below 0.5 at the right end, and above 0.5 on orthogonal tables for all solvers except
+# least norm. On Gaussian tables alone no solver should end that far away.
 
 # %%
 certified = [share for share in shares if min(run["λ_min"] for run in runs[share]) > 0]

@@ -408,8 +408,8 @@ attained_with_noise = largest_ratio(*ends, single, edge_bound)
 
 # %% [markdown]
 # ## How we checked
-# Each bound must be attained for $d=n=1$, where the paper's version must fail. A solver settles the factor 4 for all
-# models and labels at $d=2$.
+# We require that each bound is attained for $d=n=1$, where the paper's version fails. A solver settles the factor 4 for
+# all models and labels at $d=2$.
 #
 # ### Lemma 4.4
 
