@@ -593,5 +593,5 @@ claim.verdict()
 #    </details>
 #
 # Next: [Figure 1(a)](figure_1a_heads.ipynb), because the regression uses more heads than the task needs, and we want to
-# know whether they also help ordinary training. How long the regression takes is [the running
-# time](theorem_2_1_running_time.ipynb).
+# know whether they also help ordinary training. The [running
+# time](theorem_2_1_running_time.ipynb) has a separate page.
