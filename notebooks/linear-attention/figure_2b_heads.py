@@ -33,8 +33,8 @@
 # four heads this depends on the start and on the length.
 #
 # **What changed.** The paper gives neither steps nor start, and the high bars of one, two and four heads depend on
-# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. A run that ends
-# elsewhere is stuck or unfinished, and does not show that the data leave the function open.
+# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. A one-head run that ends
+# far from it is stuck or unfinished, and does not show that the data leave the function open.
 #
 # </blockquote>
 # <!-- /claim -->
