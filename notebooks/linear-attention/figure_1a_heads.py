@@ -76,8 +76,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the difference between fitting heads and fitting their products. With enough heads the products can take all
-# values, and descent has a way around the origin.
+# We see the difference between fitting a head and fitting its product. A second head gives descent a way around the
+# origin.
 #
 # ## The paper states
 # A *teacher* with one head labels random sequences. *Students* with 1 to 16 heads train on its labels; $d$ is the
