@@ -58,7 +58,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see one rank and three Kruskal ranks: a single bad subset lowers the latter.
+# We see one rank and three Kruskal ranks: one bad subset is enough.
 #
 # ## The paper states
 # <!-- claim memorization/definition-1 -->
