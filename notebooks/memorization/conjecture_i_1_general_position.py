@@ -3,8 +3,8 @@
 # *Mahdavi, Liao, Thrampoulidis: the conjecture of Appendix I.1, and the caption of Figure 4.*
 #
 # With one shared context, the length of the context limits what all heads together can store. What if every example has
-# a context, and no tokens of the whole data set are dependent without need? The paper conjectures that the width of the
-# tokens then takes the place of the length. We prove it, with the best constant.
+# a context, and the tokens of the whole data set are as independent as their width allows? The paper conjectures that
+# the width of the tokens then takes the place of the length. We prove it, with the best constant.
 #
 # **In numbers.** Take $H=2$ heads, contexts of $n=2$ tokens, and tokens of $d=4$ numbers. Theorem 1 is certain of
 # $H(n-1)+1=3$ examples. Each example adds a row of $Hd=8$ numbers to the feature matrix $Z$, so there can be at most 8.

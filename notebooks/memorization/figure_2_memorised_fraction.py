@@ -419,7 +419,7 @@ claim.verdict()
 #
 # ## What to remember
 #
-# - Trained models memorise in proportion to the number of heads.
+# - The memorised fraction grows nearly in a straight line with the number of heads.
 # - Every further token of a shared context helps.
 # - Keys wider than $n$ do not help.
 #

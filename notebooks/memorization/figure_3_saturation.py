@@ -300,8 +300,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Trained models have every number of saturated heads. Would independent heads leave fewer free examples? We saturate
-# each head as often as it does, at random:
+# Trained models have every number of saturated heads. Do they leave more examples with a free head than heads that
+# saturate as often, but independently?
 
 # %%
 free = {point: [one.share_with_a_free_head for one in models] for point, models in at_points.items()}
