@@ -103,14 +103,14 @@ show.figure(
 # **Figure 3(c) (The largest softmax weights)** *Appendix H*
 #
 # **The paper states.** (c) and (f) show the histogram of the maximum softmax coefficient for each head and example
-# across all the datasets ($H\times T$ in total). All the figures suggest that with perfect memorization, the majority
-# of heads become saturated across the examples.
+# across all the datasets ($H\times T$ in total).
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper's $T$ is four to five times $H(n-1)+1$.
+# **Beyond the paper.** In the figure most of these coefficients are near 1, which we read as above 0.9. The paper's $T$
+# is four to five times $H(n-1)+1$.
 #
 # </blockquote>
 # <!-- /claim -->
