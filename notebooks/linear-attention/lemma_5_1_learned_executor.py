@@ -12,8 +12,8 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.1 and Corollary 3, Section 5 and Appendix C.2.*
 #
 # Lemma 2.2 writes down a layer that runs every program. Could we find this layer without writing it down, by looking at
-# runs of some machines? And would it then run machines that it has never seen? Regression learns single tokens, whereas
-# a run is a chain of tokens in which one mistake can spoil everything after it.
+# runs of some machines? And would it then run machines that it has never seen? We learn single tokens, but a run is a
+# chain of tokens, in which one mistake can spoil everything after it.
 
 # %%
 import math
@@ -33,9 +33,9 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# A machine with two states and a word of two cells gives a prompt of five tokens: two for its rules, one constant token
-# #, and two cells. For one step of the machine the layer writes nine tokens: six tokens of work, and three cells of the
-# new tape. Each of the nine gives us one training example.
+# A machine with two states and a word of two cells gives a prompt of five tokens: two for its rules, the constant
+# token #, and two cells. For one step of the machine the layer writes nine tokens: six tokens of work, and three cells
+# of the new tape. Each of the nine gives us one training example.
 
 # %%
 fig, axis = schematic.canvas(width=7.0, height=3.2)
@@ -64,8 +64,8 @@ show.figure(
 # %% [markdown]
 # We see one example: the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a
 # mean squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if an
-# entry is off by $\frac12$ or more, so that its square is at least $\frac14$. At one token this happens in at most 0.4
-# % of the runs, and in at most $9\cdot0.4=3.6$ % at any of the nine.
+# entry is off by $\frac12$ or more, so that its square is at least $\frac14$. At one token this happens in at most
+# 0.4 % of the runs, and in at most $9\cdot0.4=3.6$ % at any of the nine.
 #
 # ## The paper states
 #
@@ -238,8 +238,8 @@ require(draws=(draws, 20, 200), long_counts=(Each(long_counts), 2, 300), seed=(s
 # %% [markdown]
 # ### Machines that the layer has never seen
 #
-# Each run is one step of a random machine on a random word. We learn from the first machines, and test on machines
-# whose tables did not occur among them. A run is wrong if any of its nine rounded tokens is.
+# Each run is one step of a random machine on a random word. We learn from some machines, and test on others, whose
+# tables did not occur in training. A run is wrong if any of its nine rounded tokens is.
 
 
 # %%
@@ -443,7 +443,7 @@ inside_runs = sum(int((~outside).sum()) for _, outside, *_ in unrounded.values()
 
 # %% [markdown]
 # Up to 160 machines, every new run is outside the span, and none is exact. With 320, all runs are inside and exact. The
-# data thus suffice long before our bound $q$ does, which is below 1 only from $N=3.2\,r$ on.
+# data thus suffice long before our bound $q$ says so, because it is below 1 only from $N=3.2\,r$ on.
 #
 # ### How many machines
 #
