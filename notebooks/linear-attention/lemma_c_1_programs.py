@@ -39,12 +39,13 @@ from bookpress.claims import schematic
 
 # %%
 fig, axis = schematic.canvas(height=1.9)
-tops = schematic.tokens(axis, ["a: 2", "b: 5", "c: 3", "b ?", "5"], (1.2, 0.7), lit=[4], step=2.4)
+tops = schematic.tokens(axis, ["a: 2", "b: 5", "c: 3", "b ?"], (0.7, 0.7), step=2.4)
 for number, weight in enumerate((0, 1, 0)):
     colour = schematic.BLUE if weight else schematic.QUIET
     schematic.arrow(axis, tops[3], tops[number], bend=-0.35, colour=colour)
     schematic.text(axis, (tops[number][0] - 0.45, tops[number][1] + 0.3), str(weight), colour, 9)
-schematic.arrow(axis, (tops[3][0] + 1.1, 1.15), (tops[4][0] - 1.1, 1.15))
+schematic.tokens(axis, ["5"], (11.3, 0.7), lit=[0], step=2.4)
+schematic.arrow(axis, (10.1, 1.15), (11.2, 1.15))
 show.figure(
     fig,
     name="look-up",
