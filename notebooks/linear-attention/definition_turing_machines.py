@@ -12,7 +12,7 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix C.1, Eqs. 59-61.*
 #
 # Can a sequence of tokens contain a computer, not only its data? The chapter's universal machine reads a program and an
-# input from its prompt, and we write both as tokens here. We first fix what a program is, and when a run accepts.
+# input from its prompt, and we write both as tokens here. We first fix what a program is and when it accepts.
 
 # %%
 from attention_theory.linear_attention.machines.turing import (
@@ -144,7 +144,7 @@ show.figure(
 #
 # ## Why it is true
 #
-# We read $\Sigma$ as all letters of the machine, including the blank,. If $\Sigma$ contained only the letters of the
+# We read $\Sigma$ as all letters of the machine, including the blank. If $\Sigma$ contained only the letters of the
 # word, *even* would have no rule for the blank behind it.
 #
 # The word "polynomial" needs a polynomial. The time of one run is a number, and each number is below some polynomial.
@@ -253,8 +253,8 @@ show.table(
 )
 
 # %% [markdown]
-# The counter halts on every word, but from five digits on it needs more than $p$ steps. We also write random machines
-# into prompts and read them back.
+# It always halts, but from five digits on needs more than $p$ steps. We also write random machines into prompts and
+# read them back.
 
 # %%
 right = {2: 0, 3: 0}

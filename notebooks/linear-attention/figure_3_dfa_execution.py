@@ -118,10 +118,10 @@ show.figure(
 #
 # ## Why it is hard to tell
 #
-# On a logarithmic axis an exponential is a straight line, while a power law bends downwards. We fit a parabola to the
-# logarithms of each training. Its *bend* is the growth rate at the largest size minus the rate at the smallest. The
-# bend of an exponential is zero on average, and that of a power law is negative. A few trainings at three sizes leave
-# the bend so uncertain that its interval contains both.
+# On a logarithmic axis an exponential is a straight line, while a power law bends downwards. Through the logarithms of
+# the tokens of one training we draw a parabola. Its *bend* is the growth rate at the largest size minus the rate at the
+# smallest. The bend of an exponential is zero on average, and that of a power law is negative. A few trainings at three
+# sizes leave the bend so uncertain that its interval contains both.
 #
 # ## See it run
 #
@@ -502,5 +502,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Section 6.3](task_6_3_strings.ipynb), because we have not yet seen what the paper itself trains, and how long
-# it would take.
+# Next: [Section 6.3](task_6_3_strings.ipynb), because we have not yet seen what the paper itself trains.

@@ -229,7 +229,10 @@ show.figure(fig, name="placement", caption=caption, alt=alt)
 #
 # We take the program of two lines
 #
-# ``` NextToken.value = Lookup(T, Token.one) NextToken.value = Lookup(T, Token.two) ```
+# ```
+# NextToken.value = Lookup(T, Token.one)
+# NextToken.value = Lookup(T, Token.two)
+# ```
 #
 # and four prompts: each of the two keys is there or not. We compare what the program writes with the closest output of
 # any number of heads, which is a problem of [least squares](theorem_2_1_regression.ipynb).

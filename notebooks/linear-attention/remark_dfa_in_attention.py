@@ -196,8 +196,8 @@ for left_out in range(len(small.heads)):
 print("share of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
 
 # %% [markdown]
-# Every run is exact. Without any one head, at most one in eight is. Next, Algorithm 1 learns from runs of some
-# automata, and we test on others.
+# Every run is exact. If any one head is missing, at most one run in eight is. Next, Algorithm 1 learns from runs of
+# some automata, and we test others.
 
 # %%
 task = AutomatonExecutor(states, letters, word)
@@ -229,7 +229,7 @@ show.table(
 # %% [markdown]
 # With 200 automata, the data determine all outputs of the new runs, and no run is wrong.
 #
-# Finally, we double each size. A linear width at most doubles.
+# We double each size. A linear width at most doubles.
 
 # %%
 of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
@@ -249,12 +249,11 @@ show.table(
 by_letters = grown["Turing machines"].pop("letters")
 
 # %% [markdown]
-# The width of the Turing machines grows 2.7-fold with the letters, because each letter has a rule that contains a
-# letter.
+# The width for Turing machines grows 2.7-fold with the letters, because each letter has a rule that contains a letter.
 #
 # ## How we checked
 #
-# We compare every run with a loop over the word. As controls, we leave out a head, and learn from only ten automata.
+# We compare every run with a loop over the word. As controls, we leave out a head, and learn from ten automata.
 
 # %%
 most, least = counts[-1], counts[0]
