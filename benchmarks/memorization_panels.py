@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="models at each point")
     parser.add_argument("--hours", type=float, default=float("inf"), help="begin no panel after so many hours")
-    chosen = parser.parse_args()
+    chosen = parser.parse_intermixed_args()
     begun = time.monotonic()
     # Figure 3 looks inside its models: benchmarks/memorization_figure_3.py trains it.
     known = {panel.name: panel for panel in printed_panels() if panel.name != "Figure 3"}
