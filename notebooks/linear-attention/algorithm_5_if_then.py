@@ -168,11 +168,11 @@ alt += "lower one the rows s0 and s1 are used by both blocks and the last token 
 show.figure(fig, name="tables", caption=caption, alt=alt)
 
 # %% [markdown]
-# With shared rows, no input is right.
+# We see that with shared rows no input is right.
 #
 # ## How we checked
 #
-# The program and the heads must agree on every input. As controls, two cases have one letter, and two if-thens share
+# We require that program and heads agree on every input. As controls, two cases have one letter, and two if-thens share
 # rows. We also run the paper's Algorithm 5.
 
 # %%

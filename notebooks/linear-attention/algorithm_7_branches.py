@@ -161,8 +161,8 @@ for number in range(configurations):
 show.table(["Algorithm 7", f"configurations right, of {configurations}"], right.items())
 
 # %% [markdown]
-# The corrected branches are always right. Without the fourth one, nothing is. Our machines can also stay in place, so
-# we try this move.
+# We see that the corrected branches are always right. Without the fourth one, nothing is. Our machines can also stay in
+# place, so we try this move.
 
 # %%
 staying = tables.clone()
@@ -210,7 +210,7 @@ show.figure(
 #
 # ## How we checked
 #
-# The corrected form must be right everywhere. The paper's form, and each of its errors alone, must fail.
+# We require that the corrected form is right everywhere. The paper's form, and each error alone, must fail.
 
 # %%
 claim = Claim("linear-attention/algorithm-7")

@@ -331,9 +331,9 @@ show.table(
 )
 
 # %% [markdown]
-# A few hundred machines are enough at all three sizes. How new is a new machine? One step reads only one of its rules.
-# In about 80 % of the test runs, this rule has occurred in training with the same word and the same place of the head.
-# The rest of the table is new, and the layer must leave it alone.
+# We need only a few hundred machines at each of the three sizes. How new is a new machine? One step reads only one of
+# its rules. In about 80 % of the test runs, this rule has occurred in training with the same word and the same place of
+# the head. The rest of the table is new, and the layer must leave it alone.
 #
 # Must the layer have seen a rule in order to obey it? We choose some rules, remove all machines that read one of them,
 # and test on runs that read one.
@@ -442,8 +442,8 @@ outside_exact = [bool(one) for _, outside, exact, *_ in unrounded.values() for o
 inside_runs = sum(int((~outside).sum()) for _, outside, *_ in unrounded.values())
 
 # %% [markdown]
-# Up to 160 machines, every new run is outside the span, and none is exact. With 320, all runs are inside and exact. The
-# data thus suffice long before our bound $q$ says so, because it is below 1 only from $N=3.2\,r$ on.
+# We see that up to 160 machines, every new run is outside the span, and none is exact. With 320, all runs are inside
+# and exact. The data thus suffice long before our bound $q$ says so, because it is below 1 only from $N=3.2\,r$ on.
 #
 # ### How many machines
 #
@@ -477,8 +477,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The fraction of sets that fail drops from 1 to 0 between 120 and 160 machines, and $\varepsilon$ falls much faster
-# than $1/N$.
+# We see the fraction of sets that fail drop from 1 to 0 between 120 and 160 machines, and $\varepsilon$ falls much
+# faster than $1/N$.
 #
 # ## How we checked
 #
@@ -762,8 +762,8 @@ show.table(
 )
 
 # %% [markdown]
-# With 240 machines, every tape is right. As a control, 60 machines are too few. For the paper's slice, we count pairs
-# of runs that have the same token $[-k_t]$ and different tapes.
+# With 240 machines, every tape is right. Our control has too few machines, 60. For the paper's slice, we count pairs of
+# runs that have the same token $[-k_t]$ and different tapes.
 
 # %%
 cells = truth[:, first + two.tokens_until(1, word) - word - 1 : first + two.tokens_until(1, word)]
@@ -818,5 +818,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 5.2](lemma_5_2_certified_executor.ipynb), because we would like a guarantee for every machine, and not
-# only for most of them.
+# Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper also trains a deep network to run machines. [Lemma
+# 5.2](lemma_5_2_certified_executor.ipynb) has a guarantee for every machine, and not only for most of them.
