@@ -67,7 +67,7 @@ def test_vit(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("old_names", [False, True])
 def test_bert(tmp_path: Path, separator: int, in_config: dict[str, int], old_names: bool) -> None:
     model = replace(random_language_model("bert", 120, 6, 8, 2, seed=0), separator=separator, sentences=2)
-    names = layer_weights(model.layer, "attention.self", ("attention.output.LayerNorm", "output.LayerNorm"), 8)
+    names = layer_weights(model.layers[0], "attention.self", ("attention.output.LayerNorm", "output.LayerNorm"), 8)
     assert model.segments is not None
     names |= {
         "embeddings.word_embeddings.weight": model.words,
@@ -88,7 +88,7 @@ def test_bert(tmp_path: Path, separator: int, in_config: dict[str, int], old_nam
 
 def test_gpt2(tmp_path: Path) -> None:
     model = random_language_model("gpt2", 20, 6, 8, 2, seed=0)
-    layer = model.layer
+    (layer,) = model.layers
     assert layer.up is not None
     assert layer.down is not None
     names = {
