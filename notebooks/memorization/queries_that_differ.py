@@ -250,6 +250,7 @@ def rate(rows):
     return above + sum(-s * (x - ENTRIES[-1]) for s, x in zip(down, ENTRIES[-2::-1], strict=False))
 
 
+# %%
 with mpmath.workdps(400):
     rates = {rows: rate(rows) for rows in combinations(STEPS, len(ENTRIES) - 1)}
     off = max(abs(float(mpmath.log(abs(minor(rows)))) / GROWTH + ell) for rows, ell in rates.items())

@@ -87,7 +87,7 @@ show.figure(
 # $n\le d$ rows that is 0 is a polynomial of degree below $n$ with $d$ roots, so it is 0. With words added, a
 # determinant of the tokens is a polynomial in the entries of the words. It is not 0 if the words are 0, and therefore
 # almost never. How *far* from dependent the tokens are is another question. Most frequencies are so low that their
-# waves hardly change over a few hundred places.
+# waves change little over a few hundred places.
 #
 # <details><summary>Proof of Section 4.4, positions, as corrected</summary>
 #
