@@ -88,9 +88,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Theorem 1 promises $H(\min(n,d_h)-1)+1$ examples if every $n$ queries are independent, and Remark 1 promises $H+1$ if
-# only every two are. Both numbers grow to $H(n-1)+1$. We do not know whether opposite queries do harm for $n\ge3$, and
-# we do not treat examples with separate contexts.
+# {claim:ref}`Bridge 3.2 <bridges/bridge-3-2>` has the same rank for queries of which no two sets have the same sum,
+# which excludes 1, 2 and 3. Theorem 1 promises $H(\min(n,d_h)-1)+1$ examples if every $n$ queries are independent, and
+# Remark 1 promises $H+1$ if only every two are. Both numbers grow to $H(n-1)+1$. We do not know whether opposite
+# queries do harm for $n\ge3$, and we do not treat examples with separate contexts.
 #
 # ## Why it is true
 # With keys of width one, a head multiplies the number $s_t$ of query $t$ by a vector $u$ that we may choose, and takes
