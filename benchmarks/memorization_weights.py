@@ -73,7 +73,8 @@ def main() -> None:
 
 def certified(model: LanguageModel, source: str, encode: Encoding) -> list[dict[str, object]]:
     """Certificates for trained and random positions after each layer, and for long texts after one."""
-    models, rows = kinds_of_positions(model, 3), []
+    models = kinds_of_positions(model, 3)
+    rows: list[dict[str, object]] = []
     texts = texts_of(source, encode, CERTIFIED_TOKENS, CERTIFIED_TEXTS)
     for kind in ("trained", "random"):
         for depth, certificate in certify_independent(models[kind], texts, range(1, 7)).items():

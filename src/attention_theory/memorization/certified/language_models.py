@@ -226,4 +226,5 @@ def _gelu_by_tanh(entry: Ball) -> Ball:
 
 def _matrix(numbers: Tensor) -> _Matrix:
     """Floats as balls of radius 0."""
-    return flint.arb_mat(*numbers.shape, numbers.double().flatten().tolist())
+    rows, columns = numbers.shape
+    return flint.arb_mat(rows, columns, numbers.double().flatten().tolist())
