@@ -164,11 +164,11 @@ show.figure(
 # signs.
 
 # %% tags=["parameters"]
-heads = 4  # H, from 1 to 8
+heads = 4  # H, from 3 to 8
 seed = 0  # seed of every draw, at least 0
 
 # %%
-require(heads=(heads, 1, 8), seed=(seed, 0, None))
+require(heads=(heads, 3, 8), seed=(seed, 0, None))
 source = generator(seed)
 
 
