@@ -77,7 +77,9 @@ show.figure(
 #
 # **Beyond the paper.** Arithmetic must be exact. In float64 the rank of 512 encodings of width 1024 is 171. With words
 # of the usual small size that occur again, 512 places and a vocabulary of 256, the context has rank 398 in float64 and
-# 387 in float32, the precision of the authors' code.
+# 387 in float32, the precision of the authors' code. Learned positions need not have full rank: those of
+# all-MiniLM-L6-v2, cut to rank 8, leave 1 of 60 texts with independent tokens before the first layer, and all 60 after
+# it (float64).
 #
 # </blockquote>
 # <!-- /claim -->

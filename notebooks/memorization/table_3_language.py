@@ -106,6 +106,13 @@ show.figure(
 # trained GPT-2 has Assumption 2 only at the embedding and Assumption 1 only after one layer.
 #
 # </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It depends on the length of the texts: in float32, the trained all-MiniLM-L6-v2 has both
+# assumptions after one layer for texts of 64 tokens, and not for 128.
+#
+# </blockquote>
 # <!-- /claim -->
 #
 # <!-- claim memorization/remark-appendix-j-explanation -->
