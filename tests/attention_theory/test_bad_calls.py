@@ -127,10 +127,12 @@ from attention_theory.memorization.attention import (
     random_readout,
 )
 from attention_theory.memorization.averaging import cancelling_examples
+from attention_theory.memorization.certified.language_models import certify_independent
 from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.depths import predicted_rank
 from attention_theory.memorization.examples import integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
-from attention_theory.memorization.language import sample_texts
+from attention_theory.memorization.language import random_language_model, sample_texts
 from attention_theory.memorization.memorizing_attention import MemorizingAttention, memorize
 from attention_theory.memorization.positions import smallest_singular_ratio
 from attention_theory.memorization.rank_certificate import rank_certificate
@@ -169,6 +171,7 @@ TABLE, WORD, PLACE = (torch.zeros(1, *shape, dtype=torch.int64) for shape in ((2
 TOKENS, COURSE = Tokens([np.zeros(9, dtype=np.uint16)], 3), Course([0], [1.0], [1.0])
 CORPUS, TRAINING = Corpus(TOKENS, TOKENS, "nine tokens"), Training(1, 2, 3, 1e-2, 0, 2, 1, 1)
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
+BERT = random_language_model("bert", 9, 14, 12, 3, 0)
 
 #: The name that is refused, and a call that has to refuse it.
 CALLS: list[tuple[str, Callable[[], Any]]] = [
@@ -184,6 +187,10 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("examples", lambda: build_heads(Examples(ones(2, 3), ones(3, 3)), 2, 2)),
     ("prefixes", lambda: largest_satisfied(torch.tensor([], dtype=torch.int64))),
     ("width", lambda: smallest_singular_ratio(2, 3)),
+    ("texts", lambda: certify_independent(BERT, torch.zeros(13, 4, dtype=torch.int64))),
+    ("texts", lambda: certify_independent(BERT, torch.zeros(2, 13, dtype=torch.int64))),
+    ("depths", lambda: certify_independent(BERT, torch.zeros(2, 4, dtype=torch.int64), (2,))),
+    ("spectrum", lambda: predicted_rank(torch.zeros(0), torch.float32)),
     ("examples", lambda: cancelling_examples(sample_examples(1, 2, 6))),
     ("examples", lambda: cancelling_examples(sample_examples(2, 1, 6))),
     ("settings", lambda: saturation_by_model(filled(1 / 3, 3, 6, 3), [Setting(2, 3, 4, 5)])),
