@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attention_theory import nn
+    from attention_theory.compiler.program import compile
     from attention_theory.linear_attention.learning.certificate import certificate
     from attention_theory.linear_attention.learning.regression import fit_linear_attention
     from attention_theory.memorization.attention import capacity
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["__version__", "capacity", "certificate", "fit_linear_attention", "memorize", "nn"]
+__all__ = ["__version__", "capacity", "certificate", "compile", "fit_linear_attention", "memorize", "nn"]
 
 _ROOMS = {
     "capacity": "memorization.attention",
+    "compile": "compiler.program",
     "certificate": "linear_attention.learning.certificate",
     "fit_linear_attention": "linear_attention.learning.regression",
     "memorize": "memorization.memorizing_attention",
