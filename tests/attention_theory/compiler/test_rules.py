@@ -28,7 +28,7 @@ BITS, VALUES = 4, range(-8, 8)
 
 
 def check(instructions: list[Instruction], **free: int) -> None:
-    """The lowered instructions leave in a, b, d and xs what the interpreter leaves, for all values of the free cells."""
+    """The lowered code leaves in a, b, d and xs what the interpreter leaves, for all values of the free cells."""
     cells = {"a": 0, "b": 0, "d": 0}
     code = Code(
         (*instructions, Stop(None, 0)), cells, {"xs": (5, -8, 7)}, tuple(free), "d", {name: name for name in cells}
@@ -84,17 +84,17 @@ def test_branches(relation: Relation) -> None:
 
 @pytest.mark.parametrize("relation", ["<=", "<"])
 def test_branches_on_what_is_known_to_lie_near(relation: Relation) -> None:
-    known = [Branch("a", "<", -3, "end", 1), Branch(3, "<", "a", "end", 1), Branch("b", "<", 0, "end", 1)]
-    tested = [Branch("a", relation, "b", "end", 1), Copy("d", 1, 1), Label("end", 0)]
-    check([*known, Branch(4, "<", "b", "end", 1), *tested], a=0, b=0)
+    known = [Branch("a", "<", -3, "out", 1), Branch(3, "<", "a", "out", 1), Branch("b", "<", 0, "out", 1)]
+    tested = [Branch("a", relation, "b", "out", 1), Copy("d", 1, 1), Label("out", 0)]
+    check([*known, Branch(4, "<", "b", "out", 1), *tested], a=0, b=0)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 2), (1, 2), (0, 7)])
 def test_items(low: int, high: int) -> None:
-    known = [Branch("a", "<", low, "end", 1), Branch(high, "<", "a", "end", 1)]
-    check([*known, Load("d", "xs", "a", 1), Label("end", 0)], a=0)
-    check([*known, Load("a", "xs", "a", 1), Label("end", 0)], a=0)
-    check([*known, Store("xs", "a", "b", 1), Label("end", 0)], a=0, b=0)
-    check([*known, Store("xs", "a", "a", 1), Label("end", 0)], a=0)
-    check([*known, Store("xs", "a", -8, 1), Label("end", 0)], a=0)
+    known = [Branch("a", "<", low, "out", 1), Branch(high, "<", "a", "out", 1)]
+    check([*known, Load("d", "xs", "a", 1), Label("out", 0)], a=0)
+    check([*known, Load("a", "xs", "a", 1), Label("out", 0)], a=0)
+    check([*known, Store("xs", "a", "b", 1), Label("out", 0)], a=0, b=0)
+    check([*known, Store("xs", "a", "a", 1), Label("out", 0)], a=0)
+    check([*known, Store("xs", "a", -8, 1), Label("out", 0)], a=0)
     check([Load("d", "xs", 1, 1), Store("xs", 2, "a", 1), Store("xs", 0, 0, 1)], a=0)
