@@ -24,11 +24,12 @@ class _Wrapping(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         read = ast.parse(ast.unparse(node.target), mode="eval").body
-        return self.visit(ast.Assign([node.target], ast.BinOp(read, node.op, node.value)))
+        new = ast.Assign([node.target], ast.copy_location(ast.BinOp(read, node.op, node.value), node))
+        return self.visit(ast.copy_location(new, node))
 
     @staticmethod
     def wrapped(node: ast.expr) -> ast.expr:
-        return ast.Call(ast.Name("_wrap", ast.Load()), [node], [])
+        return ast.copy_location(ast.Call(ast.Name("_wrap", ast.Load()), [node], []), node)
 
 
 @dataclass
