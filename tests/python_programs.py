@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from attention_theory.compiler.code import wrap
+from attention_theory.looped_transformers.compiler.code import wrap
 
 
 class _Wrapping(ast.NodeTransformer):

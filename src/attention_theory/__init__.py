@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attention_theory import nn
-    from attention_theory.compiler.program import compile
     from attention_theory.linear_attention.learning.certificate import certificate
     from attention_theory.linear_attention.learning.regression import fit_linear_attention
+    from attention_theory.looped_transformers.compiler.program import compile
     from attention_theory.memorization.attention import capacity
     from attention_theory.memorization.memorizing_attention import memorize
 
@@ -25,7 +25,7 @@ __all__ = ["__version__", "capacity", "certificate", "compile", "fit_linear_atte
 
 _ROOMS = {
     "capacity": "memorization.attention",
-    "compile": "compiler.program",
+    "compile": "looped_transformers.compiler.program",
     "certificate": "linear_attention.learning.certificate",
     "fit_linear_attention": "linear_attention.learning.regression",
     "memorize": "memorization.memorizing_attention",

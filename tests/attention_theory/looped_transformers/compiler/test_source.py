@@ -3,8 +3,8 @@
 import pytest
 
 import attention_theory as at
-from attention_theory.compiler.program import NotEnded
-from attention_theory.compiler.source import CompileError
+from attention_theory.looped_transformers.compiler.program import NotEnded
+from attention_theory.looped_transformers.compiler.source import CompileError
 from attention_theory.validation import ParameterError
 
 

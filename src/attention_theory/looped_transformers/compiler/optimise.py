@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attention_theory.compiler.code import (
+from attention_theory.looped_transformers.compiler.code import (
     OPERATORS,
     Branch,
     Code,
@@ -25,7 +25,7 @@ from attention_theory.compiler.code import (
     with_operands,
     wrap,
 )
-from attention_theory.compiler.intervals import settle
+from attention_theory.looped_transformers.compiler.intervals import settle
 
 
 def optimise(code: Code, bits: int) -> Code:

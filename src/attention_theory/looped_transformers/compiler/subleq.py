@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from attention_theory.compiler.code import (
+from attention_theory.looped_transformers.compiler.code import (
     Branch,
     Code,
     Compute,
@@ -24,7 +24,7 @@ from attention_theory.compiler.code import (
     Store,
     wrap,
 )
-from attention_theory.compiler.intervals import Interval, at_each, interval
+from attention_theory.looped_transformers.compiler.intervals import Interval, at_each, interval
 from attention_theory.looped_transformers.subleq.assembler import assemble
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.validation import ParameterError, require

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import python_programs as python
-from attention_theory.compiler.code import interpret
-from attention_theory.compiler.program import CompiledProgram
-from attention_theory.compiler.program import compile as compiled
+from attention_theory.looped_transformers.compiler.code import interpret
+from attention_theory.looped_transformers.compiler.program import CompiledProgram
+from attention_theory.looped_transformers.compiler.program import compile as compiled
 
 BITS, STEPS = 8, 30_000
 

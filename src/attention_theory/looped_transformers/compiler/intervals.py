@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from attention_theory.compiler.code import (
+from attention_theory.looped_transformers.compiler.code import (
     Branch,
     Code,
     Compute,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from attention_theory.compiler.code import (
+from attention_theory.looped_transformers.compiler.code import (
     OPERATORS,
     RELATIONS,
     Branch,
@@ -22,7 +22,7 @@ from attention_theory.compiler.code import (
     Store,
     interpret,
 )
-from attention_theory.compiler.subleq import lower
+from attention_theory.looped_transformers.compiler.subleq import lower
 
 BITS, VALUES = 4, range(-8, 8)
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from attention_theory.compiler.code import Code
-from attention_theory.compiler.optimise import optimise as shorten
-from attention_theory.compiler.source import read
-from attention_theory.compiler.subleq import Lowered, lower
+from attention_theory.looped_transformers.compiler.code import Code
+from attention_theory.looped_transformers.compiler.optimise import optimise as shorten
+from attention_theory.looped_transformers.compiler.source import read
+from attention_theory.looped_transformers.compiler.subleq import Lowered, lower
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import Depth
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
@@ -38,7 +38,7 @@ def compile(
 ) -> "CompiledProgram":
     """Compile a function, or the text of a program, for a SUBLEQ transformer.
 
-    The subset of Python is said in :mod:`attention_theory.compiler.source`. Integers have N bits: what they overflow
+    The subset of Python is said in :mod:`attention_theory.looped_transformers.compiler.source`. Integers have N bits: what they overflow
     wraps around, and all else is as in Python.
 
     >>> import attention_theory as at

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from attention_theory.compiler.code import (
+from attention_theory.looped_transformers.compiler.code import (
     Branch,
     Code,
     Compute,
