@@ -1,8 +1,9 @@
 """Compile a Python function, and run it on the transformer that its program is for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 from attention_theory.looped_transformers.compiler.code import Code
@@ -16,6 +17,8 @@ from attention_theory.looped_transformers.subleq.transformer import SubleqTransf
 from attention_theory.validation import refuse_unless, require
 
 Argument = int | list[int]
+#: The program counter, and a function that gives the memory by names.
+_State = tuple[int, Callable[[], dict[str, list[int]]]]
 
 #: The exceptions that a program can end with, as in Python.
 _ERRORS: dict[str, type[Exception]] = {
@@ -38,8 +41,8 @@ def compile(
 ) -> "CompiledProgram":
     """Compile a function, or the text of a program, for a SUBLEQ transformer.
 
-    The subset of Python is said in :mod:`attention_theory.looped_transformers.compiler.source`. Integers have N bits: what they overflow
-    wraps around, and all else is as in Python.
+    The module :mod:`.compiler.source` says which subset of Python. Integers have N bits: what they overflow wraps
+    around, and all else is as in Python.
 
     >>> import attention_theory as at
     >>> def gcd(a, b):
@@ -151,31 +154,58 @@ class CompiledProgram:
             NotEnded: the program is not done after so many passes.
             ParameterError: arguments that do not fit, or steps below 1.
         """
+        return self._ended(inputs, self._passes(inputs, literal), steps)[0]
+
+    def interpret(self, *inputs: Argument, steps: int = 1_000_000) -> Any:
+        """Run the program by the rule of its language, without a transformer; as :meth:`run` otherwise."""
+        return self._ended(inputs, self._steps(inputs), steps)[0]
+
+    def steps(self, *inputs: Argument, steps: int = 1_000_000) -> int:
+        """How many instructions a run executes: one for each pass through the transformer."""
+        given = [list(value) if isinstance(value, list) else value for value in inputs]
+        return self._ended(given, self._steps(given), steps)[1]
+
+    def _ended(self, inputs: Sequence[Argument], run: Iterator[_State], steps: int) -> tuple[Any, int]:
+        """What a run gives, and after how many steps."""
         require(steps=(steps, 1, None))
-        program = self.loaded(*inputs) if inputs else self.program
-        memory = self._literally(program, steps) if literal else self._quickly(program, steps)
-        for name, value in zip(self.code.inputs, inputs, strict=False):
-            if isinstance(value, list):
-                value[:] = memory[name]
-        return self._answer(memory)
-
-    def _quickly(self, program: SubleqProgram, steps: int) -> dict[str, list[int]]:
-        runner = SubleqRunner(self.transformer.machine, [program], self.transformer.inverse_temperature)
-        for _ in range(steps):
-            if int(runner.counters()) == program.end:
-                memory = runner.memories()[0].tolist()
-                return {name: memory[cells.start : cells.stop] for name, cells in program.blocks.items()}
-            runner.cycle()
+        for taken, (counter, memory) in enumerate(islice(run, steps + 1)):
+            if counter == self.program.end:
+                named = memory()
+                for name, value in zip(self.code.inputs, inputs, strict=False):
+                    if isinstance(value, list):
+                        value[:] = named[name]
+                return self._answer(named), taken
         raise NotEnded(f"the program did not end within {steps} passes")
 
-    def _literally(self, program: SubleqProgram, steps: int) -> dict[str, list[int]]:
-        machine, state = self.transformer.machine, self.transformer.load(program)
-        for _ in range(steps):
-            if int(machine.counter(state, program)) == program.end:
+    def _given(self, inputs: Sequence[Argument]) -> SubleqProgram:
+        return self.loaded(*inputs) if inputs else self.program
+
+    def _named(self, memory: Sequence[int]) -> dict[str, list[int]]:
+        return {name: list(memory[cells.start : cells.stop]) for name, cells in self.program.blocks.items()}
+
+    def _passes(self, inputs: Sequence[Argument], literal: bool) -> Iterator[_State]:
+        """The counter, and what gives the memory, before each pass."""
+        program, transformer = self._given(inputs), self.transformer
+        machine = transformer.machine
+        if literal:
+            state = transformer.load(program)
+            while True:
                 memory = machine.memory(state, program).tolist()
-                return {name: memory[cells.start : cells.stop] for name, cells in program.blocks.items()}
-            state = self.transformer(state)
-        raise NotEnded(f"the program did not end within {steps} passes")
+                yield int(machine.counter(state, program)), partial(self._named, memory)
+                state = transformer(state)
+        runner = SubleqRunner(machine, [program], transformer.inverse_temperature)
+        while True:
+            yield int(runner.counters()), lambda: self._named(runner.memories()[0].tolist())
+            runner.cycle()
+
+    def _steps(self, inputs: Sequence[Argument]) -> Iterator[_State]:
+        program = self._given(inputs)
+        memory, counter, half = list(program.memory), 0, 1 << (self.bits - 1)
+        while True:
+            yield counter, partial(self._named, memory)
+            a, b, c = program.code[counter]
+            memory[b] = (memory[b] - memory[a] + half) % (2 * half) - half
+            counter = c if memory[b] <= 0 else counter + 1
 
     def _answer(self, memory: Mapping[str, list[int]]) -> Any:
         if number := memory.get("error", [0])[0]:

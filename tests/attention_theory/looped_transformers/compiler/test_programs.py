@@ -24,33 +24,18 @@ def by_code(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
     return python.Ended(None if error else ended.cells[str(program.code.result)], arguments, error)
 
 
-def by_subleq(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
-    """The run of the SUBLEQ program, by the rule of the language."""
-    loaded, half, place = program.loaded(*inputs), 1 << (program.bits - 1), 0
-    memory = list(loaded.memory)
-    for _ in range(STEPS):
-        if place == loaded.end:
-            break
-        a, b, c = loaded.code[place]
-        memory[b] = (memory[b] - memory[a] + half) % (2 * half) - half
-        place = c if memory[b] <= 0 else place + 1
-    assert place == loaded.end
-    named = {name: memory[cells.start : cells.stop] for name, cells in loaded.blocks.items()}
-    arguments = [named[n] if isinstance(v, list) else v for n, v in zip(program.code.inputs, inputs, strict=True)]
-    if number := named.get("error", [0])[0]:
-        line, error = program.lowered.errors[number - 1]
-        return python.Ended(None, arguments, f"{error}: line {line}")
-    return python.Ended(named[str(program.code.result)][0], arguments)
+def by_method(name: str) -> Any:
+    """The run of the SUBLEQ program, on its interpreter or its transformer."""
 
+    def run(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
+        given = [list(one) if isinstance(one, list) else one for one in inputs]
+        try:
+            value = getattr(program, name)(*given, steps=STEPS)
+        except (AssertionError, IndexError, ZeroDivisionError) as error:
+            return python.Ended(None, given, f"{type(error).__name__}: {error}")
+        return python.Ended(value, given)
 
-def by_transformer(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
-    """The run of the transformer."""
-    given = [list(one) if isinstance(one, list) else one for one in inputs]
-    try:
-        value = program.run(*given, steps=STEPS)
-    except (AssertionError, IndexError, ZeroDivisionError) as error:
-        return python.Ended(None, given, f"{type(error).__name__}: {error}")
-    return python.Ended(value, given)
+    return run
 
 
 def agree(source: str, inputs: list[Any], ways: list[Any], bits: int = BITS) -> None:
@@ -73,20 +58,20 @@ inputs = st.tuples(
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
-    agree(source, inputs, [by_code, by_subleq])
+    agree(source, inputs, [by_code, by_method("interpret")])
 
 
 @pytest.mark.slow
 @settings(max_examples=5000, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_five_thousand_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
-    agree(source, inputs, [by_code, by_subleq])
+    agree(source, inputs, [by_code, by_method("interpret")])
 
 
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_transformers_run_what_python_means(source: str, inputs: list[Any]) -> None:
-    agree(source, inputs, [by_transformer])
+    agree(source, inputs, [by_method("run")])
 
 
 @pytest.mark.parametrize("num_layers", [4, 6, 10])

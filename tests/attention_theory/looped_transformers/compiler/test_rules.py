@@ -1,5 +1,6 @@
 """Every rule that makes SUBLEQ of an instruction, for all values of four bits, and with one cell in two places."""
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -27,7 +28,7 @@ from attention_theory.looped_transformers.compiler.subleq import lower
 BITS, VALUES = 4, range(-8, 8)
 
 
-def check(instructions: list[Instruction], **free: int) -> None:
+def check(instructions: Sequence[Instruction], **free: int) -> None:
     """The lowered code leaves in a, b, d and xs what the interpreter leaves, for all values of the free cells."""
     cells = {"a": 0, "b": 0, "d": 0}
     code = Code(
@@ -55,7 +56,9 @@ def check(instructions: list[Instruction], **free: int) -> None:
 @pytest.mark.parametrize("cells", [("d", "a", "b"), ("a", "a", "b"), ("b", "a", "b"), ("d", "a", "a"), ("a", "a", "a")])
 def test_two_cells(operator: Operator, cells: tuple[str, str, str]) -> None:
     target, left, right = cells
-    guard = [Branch(right, "!=", 0, "fine", 1), Stop(None, 0), Label("fine", 0)] if operator in ("//", "%") else []
+    guard: list[Instruction] = (
+        [Branch(right, "!=", 0, "fine", 1), Stop(None, 0), Label("fine", 0)] if operator in ("//", "%") else []
+    )
     check([*guard, Compute(target, left, operator, right, 1)], a=0, b=0)
 
 
@@ -65,14 +68,14 @@ def test_a_cell_and_a_number(operator: Operator, target: str) -> None:
     for number in VALUES:
         if number or operator not in ("//", "%"):
             check([Compute(target, "a", operator, number, 1)], a=0)
-        guard = [Branch("a", "!=", 0, "fine", 1), Stop(None, 0), Label("fine", 0)]
+        guard: list[Instruction] = [Branch("a", "!=", 0, "fine", 1), Stop(None, 0), Label("fine", 0)]
         check([*guard, Compute(target, number, operator, "a", 1)], a=0)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_branches(relation: Relation) -> None:
     def both(left: Operand, right: Operand) -> list[Instruction]:
-        yes = [Label("yes", 0), Copy("d", 2, 1)]
+        yes: list[Instruction] = [Label("yes", 0), Copy("d", 2, 1)]
         return [Branch(left, relation, right, "yes", 1), Copy("d", 1, 1), Stop(None, 0), *yes]
 
     check(both("a", "b"), a=0, b=0)
@@ -84,14 +87,18 @@ def test_branches(relation: Relation) -> None:
 
 @pytest.mark.parametrize("relation", ["<=", "<"])
 def test_branches_on_what_is_known_to_lie_near(relation: Relation) -> None:
-    known = [Branch("a", "<", -3, "out", 1), Branch(3, "<", "a", "out", 1), Branch("b", "<", 0, "out", 1)]
-    tested = [Branch("a", relation, "b", "out", 1), Copy("d", 1, 1), Label("out", 0)]
+    known: list[Instruction] = [
+        Branch("a", "<", -3, "out", 1),
+        Branch(3, "<", "a", "out", 1),
+        Branch("b", "<", 0, "out", 1),
+    ]
+    tested: list[Instruction] = [Branch("a", relation, "b", "out", 1), Copy("d", 1, 1), Label("out", 0)]
     check([*known, Branch(4, "<", "b", "out", 1), *tested], a=0, b=0)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 2), (1, 2), (0, 7)])
 def test_items(low: int, high: int) -> None:
-    known = [Branch("a", "<", low, "out", 1), Branch(high, "<", "a", "out", 1)]
+    known: list[Instruction] = [Branch("a", "<", low, "out", 1), Branch(high, "<", "a", "out", 1)]
     check([*known, Load("d", "xs", "a", 1), Label("out", 0)], a=0)
     check([*known, Load("a", "xs", "a", 1), Label("out", 0)], a=0)
     check([*known, Store("xs", "a", "b", 1), Label("out", 0)], a=0, b=0)
