@@ -127,7 +127,10 @@ def _text_of(function: Callable[..., Any]) -> str:
     found: dict[str, str] = {}
 
     def add(one: Callable[..., Any]) -> None:
-        text = textwrap.dedent(inspect.getsource(one))
+        try:
+            text = textwrap.dedent(inspect.getsource(one))
+        except (OSError, TypeError):
+            raise CompileError(f"line 1: the source of {one!r} cannot be found; give it as text") from None
         for node in ast.walk(_parse(text)):
             called = getattr(one, "__globals__", {}).get(_called(node))
             if inspect.isfunction(called) and called is not one and called.__name__ not in found:

@@ -311,7 +311,7 @@ class _Writer:
             case Jump(label):
                 self.put(f"goto {label}")
             case Stop(None):
-                self.put("goto end")
+                self.put("goto _end")
             case Stop(str(error)):
                 self.stop(error)
             case Copy(target, source):
@@ -368,7 +368,7 @@ class _Writer:
         if number >= 1 << (self.bits - 1):
             raise ParameterError(f"bits must suffice to number the places that may stop the program, got {self.bits}")
         self.put(f"error -= {self.constant(-number)}")
-        self.put("goto end")
+        self.put("goto _end")
 
     def clear(self, cell: str) -> None:
         self.put(f"{cell} -= {cell}")
@@ -532,7 +532,7 @@ class _Writer:
 
     def finish(self) -> Lowered:
         self.line = 0
-        self.labels.append("end")
+        self.labels.append("_end")
         self.put("halt")
         body = "\n".join(self.statements)
         used = set(re.findall(r"[a-z]\w*", body))
