@@ -64,7 +64,7 @@ class SubleqTransformer(LoopedModule):
         machine = SubleqMachine(max(2, address_bits(num_tokens)), bits, num_layers, real=real)
         super().__init__((layer.module() for layer in machine.dense), inverse_temperature, rule)
         self.program, self.num_tokens, self.embed_dim = program, num_tokens, machine.rows.size
-        self._machine = machine
+        self.machine = machine
         self.to(device=device, dtype=dtype)
 
     @classmethod
@@ -86,7 +86,7 @@ class SubleqTransformer(LoopedModule):
         Raises:
             ParameterError: a program that does not fit, or programs of different shapes.
         """
-        return self.like_weights(self._machine.load(self.program if program is None else program))
+        return self.like_weights(self.machine.load(self.program if program is None else program))
 
     def run(
         self,
@@ -107,7 +107,7 @@ class SubleqTransformer(LoopedModule):
         source = (self.program if program is None else program).with_inputs(inputs or {})
 
         def read(state: Tensor) -> tuple[int, Tensor]:
-            return int(self._machine.counter(state, source)), self._machine.memory(state, source)
+            return int(self.machine.counter(state, source)), self.machine.memory(state, source)
 
         def name(memory: Tensor) -> dict[str, Any]:
             named = {key: memory[cells.start : cells.stop].tolist() for key, cells in source.blocks.items()}
@@ -118,6 +118,6 @@ class SubleqTransformer(LoopedModule):
 
     def extra_repr(self) -> str:
         return (
-            f"num_tokens={self.num_tokens}, embed_dim={self.embed_dim}, bits={self._machine.bits}, "
+            f"num_tokens={self.num_tokens}, embed_dim={self.embed_dim}, bits={self.machine.bits}, "
             f"num_layers={len(self.layers)}, {super().extra_repr()}"
         )
