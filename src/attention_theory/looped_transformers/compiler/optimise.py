@@ -4,7 +4,7 @@ Constants and copies are carried forward within a stretch of code without labels
 goes; a result is computed where it is wanted; and temporaries that are never needed at once share a cell.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ def optimise(code: Code, bits: int) -> Code:
     while instructions != before:
         before = instructions
         instructions = settle(replace(code, instructions=instructions), bits).instructions
-        instructions = _propagate(instructions, bits)
+        instructions = _propagate(instructions, bits, code.blocks)
         instructions = _follow_jumps(instructions)
         instructions = _reachable(instructions)
         instructions = _without_dead(instructions, _wanted(code))
@@ -71,8 +71,10 @@ def writes(instruction: Instruction) -> str | None:
     return instruction.target if isinstance(instruction, Copy | Compute | Load) else None
 
 
-def _propagate(instructions: Sequence[Instruction], bits: int) -> tuple[Instruction, ...]:
-    """Constants and copies forward, to the next label."""
+def _propagate(
+    instructions: Sequence[Instruction], bits: int, blocks: Mapping[str, Sequence[int]]
+) -> tuple[Instruction, ...]:
+    """Constants and copies forward, to the next label; an index that is known to be wrong ends the program."""
     values: dict[str, Operand] = {}
     out: list[Instruction] = []
 
@@ -86,6 +88,8 @@ def _propagate(instructions: Sequence[Instruction], bits: int) -> tuple[Instruct
                 values.clear()
             case Compute(target, left, operator, right, line):
                 new = _simpler(target, left, operator, right, line, bits)
+            case Load(_, block, int(index), line) | Store(block, int(index), _, line) if index >= len(blocks[block]):
+                new = Stop("IndexError", line)
             case Branch(left, relation, right, label, line) if left == right:
                 new = Jump(label, line) if relation in ("<=", "==") else None
         if new is None or (isinstance(new, Copy) and new.target == new.source):

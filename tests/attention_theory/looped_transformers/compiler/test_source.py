@@ -152,6 +152,8 @@ def test_a_list_is_returned() -> None:
         ("def f(a):\n    assert a > 1\n    return a", [1], AssertionError, "line 2"),
         ("def f(a):\n    xs = [1, 2]\n    return xs[a]", [2], IndexError, "line 3"),
         ("def f(a):\n    xs = [1, 2]\n    xs[a] = 1\n    return 0", [-3], IndexError, "line 3"),
+        ("def f(a):\n    xs = [1, 2]\n    return xs[2]", [0], IndexError, "line 3"),
+        ("def f(a):\n    xs = [1, 2]\n    b = xs[--11]\n    return a", [0], IndexError, "line 3"),
     ],
 )
 def test_errors_are_those_of_python(source: str, inputs: list[int], error: type[Exception], line: str) -> None:
