@@ -37,7 +37,8 @@
 # instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a jump to $p$ if the integer
 # $\mathrm{mem}[\mathit{flag}]$ is at most 0. The error of reads, writes and jumps vanishes as the temperature grows.
 # That of a block does so where $f_m$ is affine near almost every input, like a sum or a transpose. A layer has at most
-# as many heads as the blocks active in it have together.
+# as many heads as the blocks active in it have together. Of the sizes $d_h$ and $d_w$ the machine of this book reads
+# $d_w$ only (see steps 2 to 5).
 #
 # **What changed.** The temperature alone cannot drive the error of a product to 0. Whatever the weights of a
 # transformer of the form (1), if they are fixed, its output tends to $A^\top B$ as $\lambda$ grows for a null set of
@@ -66,6 +67,7 @@ from itertools import pairwise
 
 import torch
 
+from attention_theory.layers import attention_weights
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.product import ProductBlock, product_error
 from attention_theory.looped_transformers.blocks.sigmoid import RowSigmoidBlock
@@ -532,6 +534,72 @@ in_jumps = torch.stack(half_run.memories).diff(dim=0).abs().max()  # the second 
 claim.at_most("dummy operands, as printed: largest change of memory in a jump", in_jumps, 1e-11, of="proof")
 claim.equal("a flag cell of 1, as printed: next instruction", half_run.counters[0], 1, of="proof")
 claim.control.equal("flag cell 0 in place of 1: next instruction", flagged.counters[0], 1)
+claim.verdict()
+
+# %% [markdown]
+# ## What has to be looked at
+# <!-- claim looped-transformers/remark-full-attention -->
+# <blockquote>
+#
+# **App. C.2 (Only the scratchpad looks everywhere)** *Appendix C.2*
+#
+# **The paper states.** In our specific construction, only the columns within the scratchpad require global attention.
+# By focusing only on these columns, we can reduce the computational complexity of the attention mechanism from
+# $O(n^2d)$ to $O(nd)$, where $n$ is the number of input sequences, $d$ is the dimension of the embedding vectors.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The other columns need themselves and the scratchpad, for the write. With $s$ scratchpad columns
+# these are $sn+(n-s)(s+1)$ scores of $n^2$. The number $s$ is a constant of the machine, and for matrices of size $d$
+# it is at least $3d$.
+#
+# </blockquote>
+# <!-- /claim -->
+# In the layers above every column attends to every column. Now a column outside of the scratchpad sees itself and the
+# scratchpad alone. What it fetched from elsewhere was cleared or gated anyway.
+
+
+# %%
+def seeing(layer, state, mask):
+    """A layer in which a column attends only where the mask allows it."""
+    added = torch.zeros_like(state)
+    for head in layer.heads:
+        scores = inverse_temperature * (state @ head.query.mT) @ (state @ head.key.mT).mT
+        added += attention_weights(scores, mask=mask) @ (state @ head.value.mT)
+    return layer.feed_forward(state + added)
+
+
+def follow(mask, cycles):
+    """The counters and memories of the program's first cycles under a mask."""
+    one, counters, memories = layout.pack(program), [], []
+    for _ in range(cycles):
+        for layer in machine.transformer.dense:
+            one = seeing(layer, one, mask)
+        counters.append(layout.counter(one))
+        memories.append(layout.memory(one))
+    return counters, torch.stack(memories)
+
+
+# %%
+near = torch.eye(layout.columns, dtype=torch.bool)
+near[:, : layout.scratch] = True
+everywhere = near.clone()
+everywhere[: layout.scratch] = True
+first_cycles = min(12, len(reference.counters))
+some_counters, some_memories = follow(everywhere, first_cycles)
+blind_counters, _ = follow(near, first_cycles)
+around = (layout.columns - layout.scratch) * (layout.scratch + 1)
+apart_by_mask = (some_memories - torch.stack(whole_run.memories[:first_cycles])).abs().max()
+
+# %%
+claim = Claim("looped-transformers/remark-full-attention")
+claim.true("counter right in every cycle", some_counters == reference.counters[:first_cycles])
+claim.at_most("memory with and without the mask, largest difference", apart_by_mask, 1e-6)
+claim.equal("scores that are needed", int(everywhere.sum()), layout.scratch * layout.columns + around)
+claim.control.true("the scratchpad sees itself only: the same", blind_counters == reference.counters[:first_cycles])
+claim.number("scores that are needed, fraction", everywhere.double().mean())
 claim.verdict()
 
 # %% [markdown]
