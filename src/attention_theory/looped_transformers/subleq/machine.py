@@ -44,8 +44,9 @@ class SubleqMachine(LoopedTransformer):
         gate: the constant C of reads and write; below 2 it is too small (for a control).
         rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
             memory without its staircase, at depth 4.
-        rounded_reads: the two reads correct errors too, at depths 10 and 6 with bits in rows: then nothing noisy
-            reaches an adder, and the inverse temperature need not grow with N.
+        rounded_reads: the two reads correct errors too, as they do at depths 10 and 6 with bits in rows unless
+            ``rounded`` is off: nothing noisy reaches an adder, and the inverse temperature need not grow with N.
+            ``False`` is the paper's order, with Step 6 in the last layer alone.
         dtype: float64 unless an experiment says otherwise.
         device: of matrices and states.
 
@@ -63,7 +64,7 @@ class SubleqMachine(LoopedTransformer):
         gate: float = GATE,
         rounded: bool = True,
         real: bool = False,
-        rounded_reads: bool = False,
+        rounded_reads: bool | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ) -> None:
@@ -78,6 +79,8 @@ class SubleqMachine(LoopedTransformer):
                 "form, gate, rounded and idle scratchpad columns are for bits in rows and depth 10 only"
             )
         require(depth=(depth, ({4, 5, 6, 7, 8, 9, 10} if rounded else {4}) if real else {10, 6, 4}))
+        if rounded_reads is None:
+            rounded_reads = rounded and not real and depth != 4
         refuse_unless(
             not rounded_reads or (not real and depth != 4),
             f"rounded_reads must be False with real rows and at depth 4, got real={real}, depth={depth}",
