@@ -159,7 +159,8 @@ claim.verdict()
 # ## What to remember
 # - Fixing the feed-forward matrix alone separates the layers, at every noise level.
 # - Fixing $V$ alone does not.
-# - Separated layers do not generalise: the loss on unseen words is far above that of a model that does not know the output.
+# - Separated layers do not generalise: the loss on unseen words is far above that of a model that does not know the
+#   output.
 #
 # ## Exercises
 #
