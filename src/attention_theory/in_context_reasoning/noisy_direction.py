@@ -79,7 +79,11 @@ class NoisyInstance:
         return (divergence + torch.nn.functional.softplus(missed - both)).mean(dim=-1)
 
     def descend(self, rate: float, steps: int) -> Float[Tensor, "times codes"]:
-        """w at t = 0, ..., T by gradient descent on the expected loss of trained outputs, from 0."""
+        """w at t = 0, ..., T by gradient descent on the expected loss of trained outputs, from 0.
+
+        Raises:
+            ParameterError: a negative rate, or no step.
+        """
         require(rate=(rate, 0.0, None), steps=(steps, 1, None))
         noise, others = (rows[0] for rows in self.margins())
         path = [torch.zeros(2 * self.tokens, dtype=torch.float64)]
