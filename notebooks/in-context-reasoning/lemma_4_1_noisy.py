@@ -308,6 +308,8 @@ p_y_gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
 
 wrong_gamma = excess_at(0.8, 30.0, 0.0)
 without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
+
+# %%
 built, gamma = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), odds(0.2)), odds(0.2)
 by_value = replace(
     built,
