@@ -334,8 +334,8 @@ show.figure(
 asked, size = 0.5, 1e4
 codes_of_three = torch.tensor([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
 keys = torch.cat([codes_of_three[2:], codes_of_three])  # the first is the scratchpad's pointer
-weights = torch.softmax(math.log(4**3 / asked) * keys @ keys[0], 0)
-read_large = 2 * weights @ (size * torch.tensor([0.0, -1.0, -1.0, 1.0], dtype=torch.float64))
+of_four = torch.softmax(math.log(4**3 / asked) * keys @ keys[0], 0)
+read_large = 2 * of_four @ (size * torch.tensor([0.0, -1.0, -1.0, 1.0], dtype=torch.float64))
 large_error = (read_large - size).abs()
 
 # %% [markdown]
