@@ -504,7 +504,7 @@ show.table(
 )
 
 # %% [markdown]
-# Every program runs correctly with the layer at $\lambda\ge10$. Without it, errors accumulate and programs fail.
+# With the layer, all 20 programs are right at all four temperatures. Without it, between 6 and 17 are wrong.
 #
 # ### The pointers of FLEQ
 # The FLEQ machine ([Theorem 2](theorem_2_fleq.ipynb)) adds to its pointers in the layer that reads them, so its error
