@@ -81,7 +81,7 @@ class OneLayerMachine(SubleqMachine):
         codes = position_codes(source.columns(), self.address_bits, self.device).to(self.dtype)
         state = torch.zeros(self.columns(source), rows.size, dtype=self.dtype, device=self.device)
         own = rows.of(state, "encoding").unflatten(-1, (len(ROLES) + 1, self.address_bits))
-        integers = to_bits(torch.tensor((0, *source.memory), device=self.device), self.bits, self.dtype)
+        integers = to_bits(torch.tensor((source.memory[0], *source.memory), device=self.device), self.bits, self.dtype)
         for role, (operand, jumps) in enumerate(ROLES):
             columns = self.cells(role, cells)
             own[columns, role] = codes[1 : 1 + cells]
@@ -96,8 +96,9 @@ class OneLayerMachine(SubleqMachine):
         rows.of(state, "branch")[first:] = torch.tensor([[-1.0]] * (1 + end) + [[1.0]] * end)
         rows.of(state, "following")[first:] = codes[torch.tensor(self.commands(source))].flatten(1)
         rows.of(state, "instruction")[first:] = 1
-        operands = [1 + cell for cell in source.code[0][:2] for _ in range(2)]
-        rows.of(state, "command")[: self.scratch] = codes[[PENDING, *operands, PENDING], :].flatten()
+        # At the start the content of cell 0 is pending.
+        operands = [_address(cell, 0) for cell in source.code[0][:2] for _ in range(2)]
+        rows.of(state, "command")[: self.scratch] = codes[[1, *operands, PENDING], :].flatten()
         rows.of(state, "flag")[: self.scratch] = -1
         return state
 
@@ -136,8 +137,12 @@ def _command(source: SubleqProgram, place: int) -> list[int]:
     """The addresses of a command. What the next instruction reads of this one's result is the pending result."""
     _, written, target = source.code[place]
     after, jumped = (source.code[following] for following in (min(place + 1, source.end), target))
-    operands = [PENDING if cell == written else 1 + cell for pair in zip(after, jumped, strict=True) for cell in pair]
+    operands = [_address(cell, written) for pair in zip(after, jumped, strict=True) for cell in pair]
     return [1 + written, *operands[: len(ROLES)], 1 + len(source.memory) + place]
+
+
+def _address(cell: int, written: int) -> int:
+    return PENDING if cell == written else 1 + cell
 
 
 def _sign(positive: bool) -> float:
