@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from attention_theory.certificates import Certificate, Control, certify
+from attention_theory.certificates import Answer, Certificate, Control, certify
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import z3
 from attention_theory.looped_transformers.certified.columns import Column
-from attention_theory.looped_transformers.certified.subleq_cycle import OTHERS, Scene, ask_scene, state_of
+from attention_theory.looped_transformers.certified.softmax_cycle import ask_softmax
+from attention_theory.looped_transformers.certified.subleq_cycle import OTHERS, Scene, Stage, ask_scene, state_of
 from attention_theory.looped_transformers.certified.words import ONE, AtMostZero, Linear, Row, Words
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
 from attention_theory.looped_transformers.subleq.one_layer import PENDING, ROLES, OneLayerMachine
+from attention_theory.validation import require
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,32 @@ def _columns(machine: OneLayerMachine, words: Words, case: Case, forwarded: bool
     return columns
 
 
-def certify_one_layer(machine: OneLayerMachine) -> Certificate:
+def ask_case(machine: OneLayerMachine, case: Case, inverse_temperature: float | None = None) -> Answer:
+    """Whether a cycle is right in a case: with a hard maximum, and with a softmax where a temperature is given."""
+    followed: list[Stage] = []
+    exact = ask_scene(machine, scene(machine, case), followed)
+    if inverse_temperature is None:
+        return exact
+    columns = (len(ROLES) + 2) * 2**machine.address_bits
+    return ask_softmax(machine, inverse_temperature, exact, followed, columns)
+
+
+def certify_one_layer(machine: OneLayerMachine, inverse_temperature: float | None = None) -> Certificate:
     """Beyond Lemma 1: a pass of one layer executes an instruction, for all instructions, memories and earlier results.
+
+    Args:
+        machine: with at least 3 address bits.
+        inverse_temperature: of a softmax, which the certificate then covers too.
 
     Returns:
         The certificate. Its control reads the first operand from its cell although its value is still pending.
+
+    Raises:
+        ParameterError: fewer address bits, or a negative inverse temperature.
     """
+    require(address_bits=(machine.address_bits, 3, None))
+    if inverse_temperature is not None:
+        require(inverse_temperature=(inverse_temperature, 0.0, None))
     stale = Case(jumps=False, first=True)
 
     def run(values: Counterexample) -> tuple[str, bool]:
@@ -158,15 +180,16 @@ def certify_one_layer(machine: OneLayerMachine) -> Certificate:
         )
         return f"the pending result is {seen} and should be {wanted}", seen != wanted
 
+    rule = "a hard maximum" if inverse_temperature is None else f"a softmax at λ = {inverse_temperature}"
     return certify(
-        "One layer with one head and a hard maximum executes one SUBLEQ instruction: it writes the result of the "
+        f"One layer with one head and {rule} executes one SUBLEQ instruction: it writes the result of the "
         "instruction before, subtracts, sets the flag, keeps the new result, and fetches what follows, whatever the "
         "program, its memory and the earlier results; and it leaves a state of the same form. So every run from such a "
         "state is right; that loading a program writes such a state is tested, and not part of this certificate.",
         f"integers of {machine.bits} bits, any number of cells below {2**machine.address_bits} and of instructions up "
         f"to {2**machine.address_bits}; operands in two cells or one, either or both of them pending, with and without "
         "a jump before",
-        [ask_scene(machine, scene(machine, case)) for case in CASES],
+        [ask_case(machine, case, inverse_temperature) for case in CASES],
         Control.of(
             "the first operand is read from its cell, while its value is pending",
             ask_scene(machine, scene(machine, stale, forwarded=False)),
