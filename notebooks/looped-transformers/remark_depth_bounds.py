@@ -260,7 +260,7 @@ claim.verdict()
 # **Introduction and body claims (Layers and heads, claimed and built)** *Sections 1 and 3; Lemmas 7-9*
 #
 # SUBLEQ runs in ten layers; FLEQ in nine and those of its deepest block; a block has at most four, and every program of
-# the paper at most thirteen. (SUBLEQ runs in four as well.)
+# the paper at most thirteen. (SUBLEQ runs in four as well, and in one on an input of another form.)
 #
 # </blockquote>
 # <!-- /claim -->
