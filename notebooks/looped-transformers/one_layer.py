@@ -97,11 +97,11 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# We remove the paper's layers by three delays. *Writing waits:* a result stays in the scratchpad for a pass, and
-# whoever reads it then reads the scratchpad. We know two instructions in a row in advance, so we let their addresses
-# say so. *Choosing waits:* the scratchpad keeps the operands' addresses for both cases, and a flag. Columns come in two
-# copies, "without a jump" and "after a jump", and the flag adds 1 to the scores of one kind. So attention makes the
-# choice. *Fetching comes early:* the column that is read now holds all addresses of the next pass.
+# We remove the paper's layers by three delays. *Writing waits:* a result stays in the scratchpad for a pass, and an
+# instruction that needs it earlier reads the scratchpad. We know two instructions in a row in advance, so we let their
+# addresses say so. *Choosing waits:* the scratchpad keeps the operands' addresses for both cases, and a flag. Columns
+# come in two copies, "without a jump" and "after a jump", and the flag adds 1 to the scores of one kind. So attention
+# makes the choice. *Fetching comes early:* the column that is read now holds all addresses of the next pass.
 #
 # What we leave to the ReLU layer depends on one number, $s=b-a$. A bit of the result, and the flag, are sums of steps
 # in $s$. The steps are flat around every integer, and so they round. Everything else that is kept is a sign.
@@ -399,4 +399,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Sections 1 and 3](remark_depth_bounds.ipynb), because there the depths of all other machines are counted.
+# Next: [Sections 1 and 3](remark_depth_bounds.ipynb), because there we count the depths of all other machines.

@@ -360,6 +360,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
     ("source", lambda: SubleqTransformer.compile("x = 7\nhalt").run({"x": 1000})),
     ("steps", lambda: SubleqTransformer(program([1], [])).run(steps=-1)),
+    ("real", lambda: SubleqTransformer(program([1], []), num_layers=1, real=True)),
     ("functions", lambda: FleqTransformer.compile("halt", {}, 3, functions=("add", "cube"))),
     ("letters", lambda: UniversalTransformer.compile("a 0 -> a 1 L\na _ -> a _ L", letters=2)),
     ("words", lambda: UniversalTransformer.compile("a _ -> a _ L", 2).run("____")),
