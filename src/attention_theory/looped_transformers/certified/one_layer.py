@@ -20,7 +20,7 @@ from attention_theory.looped_transformers.certified.subleq_cycle import OTHERS, 
 from attention_theory.looped_transformers.certified.words import ONE, AtMostZero, Linear, Row, Words
 from attention_theory.looped_transformers.machine.codes import from_bits, to_bits
 from attention_theory.looped_transformers.subleq.one_layer import PENDING, ROLES, OneLayerMachine
-from attention_theory.validation import require
+from attention_theory.validation import refuse_unless, require
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def certify_one_layer(machine: OneLayerMachine, inverse_temperature: float | Non
     Raises:
         ParameterError: fewer address bits, or a negative inverse temperature.
     """
-    require(address_bits=(machine.address_bits, 3, None))
+    refuse_unless(machine.address_bits >= 3, f"machine must have at least 3 address bits, got {machine.address_bits}")
     if inverse_temperature is not None:
         require(inverse_temperature=(inverse_temperature, 0.0, None))
     stale = Case(jumps=False, first=True)

@@ -16,6 +16,9 @@ from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMac
 from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachine
 from attention_theory.validation import refuse_unless, require
 
+#: The numbers of layers that machines have.
+Layers = Depth | Literal[1]
+
 
 class SubleqTransformer(LoopedModule):
     r"""A looped transformer that executes one SUBLEQ instruction in each pass (Lemma 1, Appendix G).
@@ -52,7 +55,7 @@ class SubleqTransformer(LoopedModule):
         self,
         program: SubleqProgram,
         bits: int = 8,
-        num_layers: Depth | Literal[1] = 10,
+        num_layers: Layers = 10,
         *,
         real: bool = False,
         num_tokens: int | None = None,
@@ -75,9 +78,7 @@ class SubleqTransformer(LoopedModule):
         self.to(device=device, dtype=dtype)
 
     @classmethod
-    def compile(
-        cls, program: str | SubleqProgram, bits: int = 8, num_layers: Depth | Literal[1] = 10, **options: Any
-    ) -> Self:  # type: ignore[override]
+    def compile(cls, program: str | SubleqProgram, bits: int = 8, num_layers: Layers = 10, **options: Any) -> Self:  # type: ignore[override]
         """Make the transformer of a program, or of its text, in the language of :func:`.subleq.assembler.assemble`.
 
         It takes the place of ``Module.compile``; ``torch.compile`` works as for every module.
