@@ -34,8 +34,9 @@ from bookpress.claims import schematic
 #   5 still is. For this case the program says "the pending result" in place of "$y$", so the scratchpad reads its own
 #   2.
 #
-# The scratchpad sees three columns with the weight $\frac13$ each: $-3$ in a column for first operands, 2 in a column
-# for second operands, and the column that says what comes next. Times three, the sum of the first two is $2-3=-1$.
+# The scratchpad sees three columns with the weight $\frac13$ each: $-3$ in a column for first operands (the bits of 3
+# with the other sign), 2 in a column for second operands, and the column that says what comes next. Times three, the
+# sum of the first two is $2-3=-1$.
 
 # %%
 fig, axis = schematic.canvas(height=2.5)
@@ -386,7 +387,7 @@ claim.verdict()
 #    operands in the third pass, what do they hold, and what becomes pending?
 #    <details><summary>Solution</summary>
 #
-#    The first operand is $y$, the pending result $-1$: the scratchpad of that role, which holds $+1$, its bits with the
+#    The first operand is $y$, the pending result $-1$: the scratchpad of that role, which holds its bits with the
 #    other sign. The second operand is the column of $x$ for second operands, with 3. Pending becomes $3-(-1)=4$, for
 #    $x$. In this pass the columns of $y$ take over $-1$.
 #
