@@ -110,8 +110,9 @@ show.figure(
 #
 # **Algorithm 12 (Power iteration as a program)** *Appendix N*
 #
-# **The paper states.** Require $b=1$, $t_1=t_2=-T+1$. 2: $b=f_{\mathrm{mul}}(a,b)$. 3: $t=f_{\mathrm{add}}(t_1,q)$. 4: if $t_1\le0$ goto
-# 2. 5: $\|b_T\|^2$. 6 to 12: Alg. 11, back while $t_2\le0$. 13: $b=f_{\mathrm{mul}}(b,\mathrm{inv\_norm})$.
+# **The paper states.** Require $b=1$, $t_1=t_2=-T+1$. Line 2: $b=f_{\mathrm{mul}}(a,b)$. Line 3:
+# $t=f_{\mathrm{add}}(t_1,q)$. Line 4: if $t_1\le0$ goto line 2, else calculate $\|b_T\|^2$. Lines 6 to 12: Algorithm
+# 11, back while $t_2\le0$. Line 13: $b=f_{\mathrm{mul}}(b,\mathrm{inv\_norm})$.
 #
 # **What is true.** The first loop has $T$ rounds, of $A/\|A\|$ from $b_0=1/\sqrt d$ in each entry, and gives $b_T$. The
 # second has a separate count: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a relative error $\epsilon$,
