@@ -3,9 +3,8 @@
 # *Nguyen, Nguyen-Tang: Section 4.1, Lemma 4.1 and Remark 4.2; Lemma B.1, Appendix B.1.*
 #
 # A sentence ends in a word that occurred before, and the word that followed it there comes next again. Sometimes,
-# however, a fixed noise word comes instead, and nobody can know when. The best that a model can do is to give both
-# words their true probabilities. Which part of a transformer with one layer can know the output, and which part the
-# noise?
+# however, a fixed noise word comes instead, and nobody can know when. The best we can do is to give both words their
+# true probabilities. Which part of a transformer with one layer can know the output, and which part the noise?
 
 # %%
 import math

@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Section 3.2, before Theorem 3.2; Eq. (3).*
 #
 # Why does the paper not simply train both matrices of attention at once? It says that the loss may not be convex in the
-# pair. One line of thought shows that it is not.
+# pair. We need one line of thought to see that it is not.
 
 # %%
 import math
@@ -62,8 +62,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The logits of linear attention are bilinear in $V$ and $W$, so $(V,W)$ and $(-V,-W)$ have the same loss. In the middle
-# is $(0,0)$, with the loss $\ln N$ of a blind guess. If $(V,W)$ is better than a guess, the middle lies above both
+# The logits of linear attention are bilinear in $V$ and $W$, so we can change both signs and keep the loss. Half-way we
+# pass $(0,0)$, with the loss $\ln N$ of a blind guess. If $(V,W)$ is better than a guess, the middle lies above both
 # ends, which no convex function allows. In one matrix alone the logits are linear, and the loss is a log-sum-exp minus
 # a linear function, hence convex.
 #
@@ -126,8 +126,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the hill between $(I,W)$ and $(-I,-W)$ on the left. On the right, the loss depends on the product $ab$ only, so
-# its valleys are in opposite corners.
+# On the left, we see the hill between $(I,W)$ and $(-I,-W)$. On the right, we see valleys in opposite corners, because
+# the loss depends on $ab$ only.
 #
 # ## How we checked
 # We also try random segments: in one matrix alone, none rises above its chord; in both, some do. A solver proves the

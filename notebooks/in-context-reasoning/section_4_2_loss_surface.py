@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Section 4.2; Lemma C.1, Appendix C.*
 #
 # Two numbers solve the noisy task, one that grows without bound and one that does not. What does the loss look like as
-# a function of both, and how steep may a descent expect it to be?
+# a function of both, and how sharply can it bend when we descend?
 
 # %%
 import math
@@ -80,8 +80,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The loss is a log-sum-exp of linear functions minus a linear function, so it is convex. Its gradient in $\lambda$ is
-# $-C$ times the probability of the other words, which is never 0. Its curvature is a variance and grows like $C^2$.
+# We can write the loss as a log-sum-exp of linear functions minus a linear function, so it is convex. Its gradient in
+# $\lambda$ is $-C$ times the probability of the other words, which is never 0. Its curvature is a variance and grows
+# like $C^2$.
 #
 # <details><summary>Proof of Section 4.2 claim on f_C, as corrected</summary>
 #
@@ -227,7 +228,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* By how much may the curvature grow if the output occurs three times instead of once?
+# 1. *By hand.* By which factor does the largest curvature grow if the output occurs three times instead of once?
 #    <details><summary>Solution</summary>
 #
 #    From $\frac{1+1}4=\frac12$ to $\frac{9+1}4=\frac52$, a factor of five.

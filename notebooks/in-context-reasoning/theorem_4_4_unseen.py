@@ -75,9 +75,10 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Nothing depends on which word follows the trigger. The probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order
-# $Ne^{-\eta t}$. It deviates by the error of $\hat\alpha$ and by about $x$. Between (33) and (34), the proof drops the
-# first-order term of $1/(1+x)$ and keeps the second. For small $M$ the error of $\hat\alpha$ hides this.
+# We argue as in [Theorem 3.3](theorem_3_3_unseen.ipynb): nothing depends on which word follows the trigger. The
+# probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order $Ne^{-\eta t}$. It deviates by the error of $\hat\alpha$ and
+# by about $x$. Between (33) and (34), the proof drops the first-order term of $1/(1+x)$ and keeps the second. For small
+# $M$ the error of $\hat\alpha$ hides this.
 #
 # <details><summary>Proof of Theorem 4.4, as corrected, and why the printed rate fails</summary>
 #
