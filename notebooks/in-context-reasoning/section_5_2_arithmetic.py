@@ -253,7 +253,8 @@ show.figure(
 
 # %% [markdown]
 # We see that the loss on trained words comes near the Bayes risk at the smaller rate and stays above it at the larger
-# one. The loss on unseen words stays far above at both rates.
+# one. On unseen words more than the whole gap remains at both rates: the model does worse than one that does not know
+# the output.
 #
 # ## How we checked
 # Population losses must come near their targets. The unseen loss must remain at least a tenth of the gap above the
