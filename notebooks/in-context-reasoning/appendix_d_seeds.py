@@ -40,9 +40,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see two sentences and the same arrow, from the final *door* to the word after its earlier occurrence. A model that
-# trains one number $\lambda$ takes a step of fixed length for both, so with one trigger its path does not depend on the
-# seed. A model that trains whole matrices remembers *seven* or *four*.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow, here in two sentences, from the final *door*
+# to the word after its earlier occurrence. A model that trains one number $\lambda$ takes a step of fixed length for
+# both, so with one trigger its path does not depend on the seed. A model that trains whole matrices remembers *seven*
+# or *four*.
 #
 # ## What decides the experiments
 # 1. **Fillers.** Our fillers are never outputs, as in the text of Section 5. If they may be outputs, the row

@@ -79,9 +79,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Suppose that the conditions hold on the whole sentence $z_{1:H}$. Follow the arrow from the final trigger to any
-# earlier occurrence. By (III), the next word there is $y$ or $\tau$, and by (I) it is $y$ at least once. Therefore the
-# context determines $y$, whatever the fillers are.
+# Suppose that the conditions hold on the whole sentence $z_{1:H}$. Look at any earlier occurrence of the final trigger.
+# By (III), the next word there is $y$ or $\tau$, and by (I) it is $y$ at least once. Therefore the context determines
+# $y$, whatever the fillers are.
 #
 # The certificate below tries every sentence of six words and finds no exception.
 #

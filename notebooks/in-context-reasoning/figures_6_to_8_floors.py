@@ -34,10 +34,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *seven*, the word after the earlier *door*. *Seven* gets the logit
-# $\lambda$, $\tau$ the fixed logit $\gamma$. Let half of the labels be $\tau$, so $\gamma=0$, and let 58 other words
-# have the logit 0. The loss is $-\frac12\lambda+\ln(e^\lambda+59)$. It is lowest at $e^\lambda=59$, where it is 2.73,
-# four times the Bayes risk $\ln2=0.69$. A larger $\lambda$ serves *seven* and starves $\tau$.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. *Seven* gets the logit $\lambda$, $\tau$ the fixed logit $\gamma$. Let half of the labels be
+# $\tau$, so $\gamma=0$, and let 58 other words have the logit 0. The loss is $-\frac12\lambda+\ln(e^\lambda+59)$. It is
+# lowest at $e^\lambda=59$, where it is 2.73, four times the Bayes risk $\ln2=0.69$. A larger $\lambda$ serves *seven*
+# and starves $\tau$.
 #
 # ## The paper states
 #
@@ -99,8 +100,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# With linear or ReLU attention, we minimise the expected loss
-# $-(1-\alpha)\lambda-\alpha\gamma+\ln(e^\lambda+e^\gamma+N-1)$. Its minimum is at
+# Take one bigram per sentence and $N$ words besides $\tau$. With linear or ReLU attention, we minimise the expected
+# loss $-(1-\alpha)\lambda-\alpha\gamma+\ln(e^\lambda+e^\gamma+N-1)$. Its minimum is at
 # $e^\lambda=\frac{1-\alpha}\alpha(e^\gamma+N-1)$, and with $\gamma=\ln\frac\alpha{1-\alpha}$ it is
 #
 # $$L_{\text{Bayes}}+\alpha\ln\big(1+(N-1)e^{-\gamma}\big).$$

@@ -37,9 +37,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *seven*. The matrix $W$ gives it the score $\lambda$, and $V$ turns the
-# score into a logit. With $-W$ and $-V$ the logit is the same, and so is the loss: 0.07 for $\lambda=5$ and 12 words.
-# Half-way between the two pairs both matrices are 0, and the loss is $\ln12\approx2.48$.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*. The matrix
+# $W$ gives it the score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and
+# so is the loss: 0.07 for $\lambda=5$ and 12 words. Half-way between the two pairs both matrices are 0, and the loss is
+# $\ln12\approx2.48$.
 #
 # ## The paper states
 #
@@ -63,9 +64,9 @@ show.figure(
 #
 # ## Why it is true
 # The logits of linear attention are bilinear in $V$ and $W$, so we can change both signs and keep the loss. Half-way we
-# pass $(0,0)$, with the loss $\ln N$ of a blind guess. If $(V,W)$ is better than a guess, the middle lies above both
-# ends, which no convex function allows. In one matrix alone the logits are linear, and the loss is a log-sum-exp minus
-# a linear function, hence convex.
+# pass $(0,0)$, with the loss $\ln N$ of a blind guess among $N$ words. If $(V,W)$ is better than a guess, the middle
+# lies above both ends, which no convex function allows. In one matrix alone the logits are linear, and the loss is a
+# log-sum-exp minus a linear function, hence convex.
 #
 # ## See it run
 

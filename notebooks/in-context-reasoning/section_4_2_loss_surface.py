@@ -37,10 +37,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *seven*, the word after the earlier *door*. Let $N=12$. *Seven* has the
-# logit $\lambda$, $\tau$ has $\lambda+\gamma$, and 11 words have 0. At $\gamma=0$ and labels that are $\tau$ half of
-# the time, the loss is $\ln(2+11e^{-\lambda})$. It falls from $\ln13\approx2.56$ towards $\ln2\approx0.69$ and never
-# arrives.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. Let $N=12$. *Seven* has the logit $\lambda$, $\tau$ has $\lambda+\gamma$, and 11 words have
+# 0. At $\gamma=0$ and labels that are $\tau$ half of the time, the loss is $\ln(2+11e^{-\lambda})$. It falls from
+# $\ln13\approx2.56$ towards $\ln2\approx0.69$ and never arrives.
 #
 # ## The paper states
 #
@@ -80,9 +80,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# We can write the loss as a log-sum-exp of linear functions minus a linear function, so it is convex. Its gradient in
-# $\lambda$ is $-C$ times the probability of the other words, which is never 0. Its curvature is a variance and grows
-# like $C^2$.
+# We can write the loss as a log-sum-exp of linear functions minus a linear function, so it is convex. Let the output
+# follow the trigger $C$ times. The gradient in $\lambda$ is then $-C$ times the probability of the other words, which
+# is never 0. Its curvature is a variance and grows like $C^2$.
 #
 # <details><summary>Proof of Section 4.2 claim on f_C, as corrected</summary>
 #

@@ -43,9 +43,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see an arrow from the final *door* to *seven*, the word after an earlier *door*. In the second sentence, each
-# earlier *door* is followed by $\tau$. With four outputs, the best prediction is to guess among the four. The weights
-# of [Lemma 4.1](lemma_4_1_noisy.ipynb) spread their guess over all words.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see an arrow from the final *door* to *seven*, the word
+# after an earlier *door*. In the second sentence, each earlier *door* is followed by $\tau$. With four outputs, the
+# best prediction is to guess among the four. The weights of [Lemma 4.1](lemma_4_1_noisy.ipynb) spread their guess over
+# all words.
 #
 # ## The paper states
 #

@@ -40,9 +40,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *seven*, the word after the earlier *door*. Suppose the model gives *seven*
-# the probability $p=1-10^{-8}$. The gradient of the loss in its logit is $p-1=-10^{-8}$, but the float32 number nearest
-# to $p$ is 1, and the difference is 0. The gradients of the other words, about $10^{-10}$ each, do not round to zero.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. Suppose the model gives *seven* the probability $p=1-10^{-8}$. The gradient of the loss in
+# its logit is $p-1=-10^{-8}$, but the float32 number nearest to $p$ is 1, and the difference is 0. The gradients of the
+# other words, about $10^{-10}$ each, do not round to zero.
 #
 # A normalised step has the length $\eta$ however small the gradient is. From here on it follows only what rounding has
 # left. Trained words are far from any decision boundary and do not notice. Unseen words are pushed across it.
@@ -81,7 +82,8 @@ show.figure(
 # ## See it run
 # We train Reparam-Linear-W-FA, whose $V$ and $F$ are those of [Lemma 4.1](lemma_4_1_noisy.ipynb) and whose $W$ is free.
 # First, we train without noise in five ways. The *population loss* is on fresh sentences with trained outputs, the
-# *unseen loss* on sentences with other words in their place.
+# *unseen loss* on sentences with other words in their place. The table calls fillers that are never outputs `fillers as
+# in the text`.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15

@@ -36,10 +36,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *zebra*, the word after the earlier *door*. *Zebra* was never an output, yet
-# gets the logit $\lambda$ like any output. Among 60 words its probability is $e^\lambda/(e^\lambda+59)$, which is one
-# half at $\lambda=\ln59\approx4.08$. One trigger with steps of $0.1$ is there after 41 steps. Five triggers share each
-# step, so that each scale grows by $0.1/\sqrt5$, and we wait for 92.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
+# after the earlier *door*. *Zebra* was never an output, yet gets the logit $\lambda$ like any output. Among 60 words
+# its probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. One trigger with steps
+# of $0.1$ is there after 41 steps. Five triggers share each step, so that each scale grows by $0.1/\sqrt5$, and we wait
+# for 92.
 #
 # ## The paper states
 #

@@ -36,9 +36,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *seven*, the word after the earlier *door*: training sharpens it. Suppose
-# the noise word comes with probability 20 %, but we count 23 %. Then even endless training leaves
-# $0.2\ln\frac{0.2}{0.23}+0.8\ln\frac{0.8}{0.77}\approx0.0026$ above the Bayes risk.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*: training sharpens it. Suppose the noise word comes with probability 20 %, but we count 23 %.
+# Then even endless training leaves $0.2\ln\frac{0.2}{0.23}+0.8\ln\frac{0.8}{0.77}\approx0.0026$ above the Bayes risk.
 #
 # ## The paper states
 #
@@ -99,8 +99,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The excess is a sum. One part is the divergence $\mathrm{KL}(\alpha\Vert\hat\alpha)$ of two coins, which no step
-# changes. The other is at most $(N-1)e^{-\eta t}$. Lemma C.2 bounds the first part by about $\frac1M$.
+# The excess is a sum. One part is the divergence $\mathrm{KL}(\alpha\Vert\hat\alpha)$ of two coins, the true $\alpha$
+# and the fraction $\hat\alpha$ that we count among $M$ labels. No step changes it. The other is at most $(N-1)e^{-\eta
+# t}$. Lemma C.2 bounds the first part by about $\frac1M$.
 #
 # <details><summary>Proof of Theorem 4.3, as corrected</summary>
 #

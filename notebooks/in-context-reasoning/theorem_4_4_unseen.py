@@ -39,9 +39,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the arrow from the final *door* to *zebra*, the word after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$
-# and 59 other words. *Zebra* gets $0.8/(1+x)$ with $x=59\cdot0.8\,e^{-10}\approx0.0021$. It misses $0.8$ by about
-# $0.8x=0.0017$, which is of first order in $x$. The paper keeps $x^2$ only.
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
+# after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$ and 59 other words. *Zebra* gets $0.8/(1+x)$ with
+# $x=59\cdot0.8\,e^{-10}\approx0.0021$. It misses $0.8$ by about $0.8x=0.0017$, which is of first order in $x$. The
+# paper keeps $x^2$ only.
 #
 # ## The paper states
 #
@@ -76,9 +77,9 @@ show.figure(
 #
 # ## Why it is true
 # We argue as in [Theorem 3.3](theorem_3_3_unseen.ipynb): nothing depends on which word follows the trigger. The
-# probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order $Ne^{-\eta t}$. It deviates by the error of $\hat\alpha$ and
-# by about $x$. Between (33) and (34), the proof drops the first-order term of $1/(1+x)$ and keeps the second. For small
-# $M$ the error of $\hat\alpha$ hides this.
+# probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order $Ne^{-\eta t}$. It deviates by the error of the counted
+# fraction $\hat\alpha$ and by about $x$. Between (33) and (34), the proof drops the first-order term of $1/(1+x)$ and
+# keeps the second. For small $M$ the error of $\hat\alpha$ hides this.
 #
 # <details><summary>Proof of Theorem 4.4, as corrected, and why the printed rate fails</summary>
 #

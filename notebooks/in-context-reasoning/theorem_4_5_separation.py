@@ -96,8 +96,9 @@ show.figure(
 #
 # ## Why it is true
 # Attention's only nonzero logit is $C\lambda_t$ at $y$; that of the feed-forward layer is $C\lambda_t+\hat\gamma$ at
-# $\tau$. We wait until the second is positive. The estimate $\hat\alpha$ is off by less than $\varepsilon$ with
-# probability $1-\delta$, which bounds the wait.
+# $\tau$, where $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ and $\hat\alpha$ is counted. We wait until the second is
+# positive. The estimate $\hat\alpha$ is off by less than $\varepsilon$ with probability $1-\delta$, which bounds the
+# wait.
 #
 # <details><summary>Proof of Theorem 4.5, as corrected</summary>
 #
@@ -236,7 +237,7 @@ claim.certified("M = 2048, α = 1/5: separated, over all label sequences", exact
 claim.verdict()
 
 # %% [markdown]
-# For condition (8), we build logits with ties, which must not count as separated.
+# For condition (8), ties must not count.
 
 # %%
 picked, rows = test.pick(slice(4)), torch.arange(4)
