@@ -222,7 +222,8 @@ show.figure(
 #
 # ## How we checked
 # We compare the logits of both layers and the loss with their closed forms. Five changes break the construction, for
-# example hiding from the feed-forward layer what attention collected, or removing $(q,y)$ from the sentence.
+# example hiding from the feed-forward layer what attention collected, or removing $(q,y)$ from the sentence. With
+# another $V$, a feed-forward layer that does not see it can give the same logits.
 
 # %%
 gamma = odds(0.3)
