@@ -47,8 +47,8 @@ show.figure(
 #
 # ## What decides the experiments
 # 1. **Fillers.** Our fillers are never outputs, as in the text of Section 5. If they may be outputs, the row
-#    Origin-Softmax-F of [Table 1](table_1_in_one_picture.ipynb) appears, and two other models end too high. Figures 2
-#    and 10 to 12 change as well, and we show both.
+#    Origin-Softmax-F of [Table 1](table_1_in_one_picture.ipynb) appears, and two other models end too high. Figures 1,
+#    2 and 10 to 12 change in places, and we show both.
 # 2. **Arithmetic.** We compute gradients by subtraction in float32, as an ordinary loop does. Exact gradients rescue
 #    unseen words without noise ([Figure 9](section_5_2_arithmetic.ipynb)) and calm the loss of Figure 5.
 # 3. **Margin.** A loss is *near* its target if at most a tenth of the gap remains. With another batch than 512, we
@@ -56,7 +56,7 @@ show.figure(
 # 4. **Start.** All weights start at zero. From small random weights, Origin-Linear-F learns ([Section
 #    5](section_5_variants.ipynb)).
 # 5. **Size.** Pages run fewer steps, smaller batches and sometimes shorter sentences than the paper. At $\alpha=0.8$,
-#    losses are then not at rest.
+#    short runs leave some questions open.
 # 6. **Record.** We ran some experiments at the paper's size and stored the results with the book. For Figure 10, only
 #    these show how often each outcome occurs.
 # 7. **Processor.** Processors round sums differently. This decides one cell of Table 1: unseen words without noise for
@@ -104,7 +104,7 @@ show.figure(
 # reparameterised models depend on the seed through the triggers alone, and the loss does not determine what each layer
 # predicts.
 #
-# <details><summary>Proof of Remark on seeds (Appendix D.1): two things beside it</summary>
+# <details><summary>Proof of Remark on seeds (Appendix D.1): two related facts</summary>
 #
 # *The loss does not determine what the layers predict.* In an FA model with linear attention the logits of a sentence
 # are $Vs+F(s+x_H)$, where $s$ is the attended sum. An input is $E$ of its word plus $\tilde E$ of the word before, and

@@ -52,8 +52,8 @@ show.figure(
 # - The final word is the *trigger* $q$. The set of triggers is $\mathcal Q$.
 # - The word to copy is the *output* $y$, from the set $\mathcal O$ of outputs. The *bigram* $(q,y)$, two adjacent
 #   words, occurs $C\ge1$ times.
-# - The *noise word* is $\tau$. The next word, called the *label*, is $\tau$ with probability $\alpha$ and $y$
-#   otherwise. In the *noiseless* task $\alpha=0$, and $\tau$ never occurs.
+# - The *noise word* is $\tau$. Inside the sentence it occurs only after a trigger. The next word, called the *label*,
+#   is $\tau$ with probability $\alpha$ and $y$ otherwise. In the *noiseless* task $\alpha=0$, and $\tau$ never occurs.
 # - All other words are *fillers*. The sentence has $H$ words $z_1,\dots,z_H$, and there are $N$ words in all, without
 #   $\tau$.
 #
@@ -330,7 +330,8 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* Which condition does each sentence break? (a) *red door seven green lamp*; (b) *door seven $\tau$ lamp
-#    door*; (c) *door seven door green door*. <details><summary>Solution</summary>
+#    door*; (c) *door seven door green door*.
+#    <details><summary>Solution</summary>
 #
 #    (a) The last word is not the trigger. (b) Condition (II), because $\tau$ follows *seven*. (c) Condition (III),
 #    because the trigger is followed by *green*.

@@ -275,7 +275,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* What is the floor of softmax attention without noise for 60 words? <details><summary>Solution</summary>
+# 1. *By hand.* What is the floor of softmax attention without noise for 60 words?
+#    <details><summary>Solution</summary>
 #
 #    $\ln(1+59/e)=\ln22.7\approx3.12$, compared with $\ln60\approx4.09$ for a blind guess.
 #

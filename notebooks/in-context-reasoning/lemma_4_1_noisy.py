@@ -404,7 +404,8 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* Let $\alpha=\frac12$ and $N=12$. How large must $\lambda$ be for $C=1$ so that the other words together
-#    have a probability of at most $0.01$? <details><summary>Solution</summary>
+#    have a probability of at most $0.01$?
+#    <details><summary>Solution</summary>
 #
 #    Here $\gamma=0$, so $y$ and $\tau$ have the logit $\lambda$, and the other words have the probability
 #    $11/(2e^\lambda+11)$. This is at most $0.01$ when $e^\lambda\ge 99\cdot11/2=544.5$, that is $\lambda\ge6.30$.

@@ -333,7 +333,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Which logits does $W$ above give for *lamp door seven door*? <details><summary>Solution</summary>
+# 1. *By hand.* Which logits does $W$ above give for *lamp door seven door*?
+#    <details><summary>Solution</summary>
 #
 #    The word before position 3 is *door*, so $x_3$ has the score $\lambda$. Attention collects $\lambda x_3$, *seven*
 #    gets the logit $\lambda$, and the others get 0.

@@ -186,7 +186,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Is $(a,b)\mapsto\ln(1+11e^{-ab})$ convex on the line $a=b$? <details><summary>Solution</summary>
+# 1. *By hand.* Is $(a,b)\mapsto\ln(1+11e^{-ab})$ convex on the line $a=b$?
+#    <details><summary>Solution</summary>
 #
 #    No. At $a=\pm\sqrt5$ it is 0.07, and at the middle, $a=0$, it is 2.48.
 #

@@ -227,7 +227,8 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* With four outputs and $\alpha=\frac12$, how much larger is the smallest possible loss on a sentence
-#    without $(q,y)$? <details><summary>Solution</summary>
+#    without $(q,y)$?
+#    <details><summary>Solution</summary>
 #
 #    By $(1-\alpha)\ln|\mathcal O|=\frac12\ln4\approx0.69$.
 #

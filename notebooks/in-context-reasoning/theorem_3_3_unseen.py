@@ -230,7 +230,8 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* Let *door zebra* occur twice, with one trigger, 60 words and steps of $0.1$. When is the probability one
-#    half? <details><summary>Solution</summary>
+#    half?
+#    <details><summary>Solution</summary>
 #
 #    When $2\lambda\ge\ln59$, that is $\lambda\ge2.04$, after 21 steps.
 #

@@ -306,7 +306,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* From which step on is $59e^{-0.1t}$ below the divergence $0.0026$? <details><summary>Solution</summary>
+# 1. *By hand.* From which step on is $59e^{-0.1t}$ below the divergence $0.0026$?
+#    <details><summary>Solution</summary>
 #
 #    $t>10\ln(59/0.0026)\approx100.3$, so from step 101 on.
 #

@@ -244,7 +244,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* In the example, what is $x$ if *door zebra* occurs twice? <details><summary>Solution</summary>
+# 1. *By hand.* In the example, what is $x$ if *door zebra* occurs twice?
+#    <details><summary>Solution</summary>
 #
 #    The exponent doubles, so $x=59\cdot0.8\,e^{-20}\approx9.7\cdot10^{-8}$.
 #

@@ -237,7 +237,7 @@ claim.certified("M = 2048, α = 1/5: separated, over all label sequences", exact
 claim.verdict()
 
 # %% [markdown]
-# For condition (8), ties must not count.
+# In condition (8), ties do not count.
 
 # %%
 picked, rows = test.pick(slice(4)), torch.arange(4)
