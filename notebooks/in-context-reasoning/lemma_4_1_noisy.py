@@ -261,7 +261,7 @@ wrong_gamma = excess_at(0.8, 30.0, 0.0)
 without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
 
 # %%
-built, gamma = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), odds(0.2)), odds(0.2)
+built = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma)
 by_value = replace(
     built,
     value=built.value + torch.outer(codes.word[tau], codes.previous[0]),
