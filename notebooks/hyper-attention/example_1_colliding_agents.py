@@ -103,7 +103,7 @@ show.figure(
 # agents we obtain $V_i$ with the scores $C_{mn}-\frac1L$.
 #
 # ## See it run
-# We play many random starts to the end, and record who touches whom.
+# We play random starts to the end, and record who touches whom.
 
 # %%
 draw = generator(seed)
@@ -204,7 +204,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* What does the layer return for the ants at heights 4 and 1 in the picture?
+# 1. *By hand.* What does the layer return for the ants at heights 4 and 1?
 #    <details><summary>Solution</summary>
 #
 #    The ant at height 4 touches nobody and gets $-1$, for itself. The ant at height 1 gets $-2$, for itself and for the
