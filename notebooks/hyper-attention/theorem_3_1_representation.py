@@ -131,7 +131,7 @@ show.figure(
 # same weights are right at every length, because both sides add up over pairs.
 #
 # **Needed.** If $d<|\mathcal S|$, the table $BCB^\top$ has rank at most $d$, and the values only rescale its columns.
-# The identity has full rank, so it keeps a squared distance of at least $|\mathcal S|-d$.
+# The identity has full rank, so every narrow layer misses it by a squared distance of at least $|\mathcal S|-d$.
 #
 # <details><summary>Proof of Theorem 3.1, repaired</summary>
 #
