@@ -120,8 +120,8 @@ show.figure(
 # $1/m$ we get the fraction of the activators that are present. A row of $1/L$ gives an always active allele its 1 at
 # length $L$, and $C_{\mu\mu}=1$ gives it at every length.
 #
-# Without repeats, we cannot distinguish the two at one length ([Theorem 4.8](theorem_4_8_lengths.ipynb)). Descent from
-# $C=0$ contains none of the invisible direction and ends at a layer without it, which is not the diagonal one.
+# Without repeats, we cannot distinguish the two at one length ([Theorem 4.8](theorem_4_8_lengths.ipynb)). Descent
+# starts from $C=0$ with none of the invisible direction and ends with none of it, which is not the diagonal layer.
 #
 # **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the first lengths, which should all become
 # 1, while 0 should stay 0. No $\mathrm{relu}(az+c)$ does this. If we add a read-out,

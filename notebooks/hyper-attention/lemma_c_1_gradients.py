@@ -176,8 +176,8 @@ show.figure(
 # **Lemma C.4.** We have $\frac{d}{dt}\|x\|^2=-2\eta\,x^\top A(t)\,x\le-2\eta\psi\|x\|^2$, so $\|x(t)\|^2e^{2\eta\psi
 # t}$ does not grow.
 #
-# **Equation 21.** If $C$ and $w$ move against their gradients, the residuals move by $MM^\top+M_2M_2^\top$. Here vec
-# stacks columns, and $\otimes$ puts one block per entry of its first factor.
+# **Equation 21.** If $C$ and $w$ move against their gradients, then $\dot D=-\frac2B(MM^\top+M_2M_2^\top)D$ by the
+# chain rule. Here vec stacks columns, and $\otimes$ puts one block per entry of its first factor.
 #
 # ## See it run
 # We draw random data, and a layer away from its target.
