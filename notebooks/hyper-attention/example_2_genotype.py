@@ -20,6 +20,7 @@ from itertools import permutations, product
 import torch
 
 from attention_theory.encodings import one_hot
+from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
@@ -73,10 +74,10 @@ show.figure(
 #
 # **Example 2 (Genotype and phenotype)** *Section 3; Appendix B.2*
 #
-# **The paper states.** Each allele appears at most once in the sequence. For every dictionary entry $i : [j_1, \dots,
-# j_m]$, set $C_{i, j_k} = 1/m$, and all other entries in row $i$ to zero. For entries $i : []$ (always active), assign
-# each entry in row $i$ to $\frac1L$. Set every entry of $W^V$ to 1. A single-layer linear self-attention can replicate
-# these interactions exactly.
+# **The paper states.** Each allele appears at most once in the sequence. To model these activation patterns via a
+# single-layer linear self-attention: for every dictionary entry $i : [j_1, \dots, j_m]$, set $C_{i, j_k} = 1/m$, and
+# set all other entries in row $i$ to zero. For entries $i : []$ (always active), assign each entry in row $i$ to
+# $\frac1L$. Set every entry of $W^V$ to 1.
 #
 # </blockquote>
 #
@@ -84,6 +85,32 @@ show.figure(
 #
 # **Beyond the paper.** With $C_{\mu\mu} = 1$ in place of the row of $1/L$ the layer is right at all lengths. For longer
 # lists it returns the fraction of the activators that are present.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/example-2-formula -->
+# <blockquote>
+#
+# **Example 2 (Activeness as a pairwise interaction)** *Section 3*
+#
+# **The paper states.** $P_{\mathcal X(i)} = \mathbb I\{\mathcal X(i)$ is always active$\} + \sum_{j\in[L]} \mathbb
+# I\{\mathcal X(i)$ is activated by $\mathcal X(j)\}\, w_{\mathcal X(j)}$. By orthogonally embedding each allele,
+# Theorem 3.1 again ensures that a single-layer linear self-attention can replicate these interactions exactly.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The indicator in front of the sum is no part of an aggregate pairwise interaction (Eq. 2), and Theorem 3.1 does not
+#   cover it.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** One layer does so at a given length, and at all lengths if no allele repeats. With repeats no
+# layer does so at two lengths, if some allele is always active and has no activator.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -122,6 +149,9 @@ show.figure(
 #
 # Without repeats, we cannot distinguish the two at one length ([Theorem 4.8](theorem_4_8_lengths.ipynb)). Descent
 # starts from $C=0$ with none of the invisible direction and ends with none of it, which is not the diagonal layer.
+#
+# **With repeats.** Section 3 does not exclude them. Take the strands that hold a single, always active allele $\mu$
+# alone. A layer returns $L\,T_{\mu\mu}$ on them, score times value, and this is 1 at one $L$ only.
 #
 # **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the first lengths, which should all become
 # 1, while 0 should stay 0. No $\mathrm{relu}(az+c)$ does this. If we add a read-out,
@@ -234,6 +264,31 @@ elsewhere = {f"L = {length}": error for length, error in by_length.items() if le
 on_diagonal = {f"L = {n}": error for n, error in zip(lengths, errors["1 on the diagonal"], strict=True)}
 
 # %% [markdown]
+# The formula of Section 3 has weights and does not exclude repeats. We run it at each length, and fit the best layer to
+# two lengths together.
+
+# %%
+weight = 0.5 + torch.rand(size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+active, always = torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)
+for allele, activators in dictionary.items():
+    active[allele, activators] = 1.0
+    always[allele] = float(not activators)
+every = {length: torch.tensor(list(product(range(size), repeat=length))) for length in (2, 3)}
+
+
+def formula(symbols):
+    """P of Example 2, token by token."""
+    return always[symbols] + (active * weight)[symbols[:, :, None], symbols[:, None]].sum(dim=-1)
+
+
+even_row = {f"L = {n}": (outputs(x, active * weight + always[:, None] / n) - formula(x)) for n, x in every.items()}
+even_off = {name: off.abs().max().item() for name, off in even_row.items()}
+on_itself = active * weight + torch.diag(always)
+without = {f"L = {n}": (outputs(x, on_itself) - formula(x)).abs().max().item() for n, x in strands.items()}
+pairs = [torch.einsum("nia,njb->niab", *[one_hot(size)[x]] * 2).flatten(2).flatten(0, 1) for x in every.values()]
+both = relative_residual(torch.cat(pairs), torch.cat([formula(x).flatten() for x in every.values()])[:, None])
+
+# %% [markdown]
 # Finally we train: on all strands of one length, and on all strands of two, three and four alleles together.
 
 # %%
@@ -271,9 +326,9 @@ along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=T
 # cannot see. If we train on several lengths, it is right at all.
 #
 # ## How we checked
-# We test every length. As controls we take the row of $1/L$ at other lengths, $\min(1,z)$ without the factor, repeats
-# without a ReLU, and the fraction of the activators after it. The diagonal layer, not trained, shows that some linear
-# layer is right everywhere.
+# We test every length. As controls we take the row of $1/L$ at other lengths, two lengths with repeats, $\min(1,z)$
+# without the factor, repeats without a ReLU, and the fraction of the activators after it. The diagonal layer, not
+# trained, shows that some linear layer is right everywhere.
 
 # %%
 claim = Claim("hyper-attention/example-2")
@@ -287,6 +342,13 @@ claim.control.at_most(
 )
 claim.at_most("with repeats and a ReLU layer: largest error", with_relu, 1e-12)
 claim.control.at_most("with repeats: largest error", plain, 1e-12)
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/example-2-formula")
+claim.at_most("repeats, a layer for each length: largest error", even_off, 1e-12)
+claim.at_most("no repeats, one layer for all lengths: largest error", without, 1e-12)
+claim.control.at_most("repeats, lengths 2 and 3 at once: missed by the best layer", both, 1e-12)
 claim.verdict()
 
 # %%

@@ -8,19 +8,55 @@
 
 # %% [markdown]
 # # Algorithms 4 and 5 · If-then is a lookup too
+#
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 4 and 5, Appendix C.*
 #
-# A token holds a letter $x$ and $k$ cases $(a_i, b_i)$. If $x = a_i$, the next token shall hold $x' = b_i$. A layer has
-# no conditions, but it has lookups. So the cases are set out as a table, one case a token: the key $a_i$ in the rows
-# $s_0$, the value $b_i$ in the rows $s_1$. After $k$ tokens $x$ is looked up in this table.
+# How does a layer without conditions compute an *if*? We write all cases into a table first, and then look up the case
+# that applies.
+
+# %%
+from itertools import product
+
+from attention_theory.linear_attention.machines.example_programs import if_then, if_then_program, if_then_prompt
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+#
+# A token holds the letter $x=b$ and two cases: if $x$ is $a$, answer 1, and if $x$ is $b$, answer 2. The layer writes
+# one token per case, and then looks up $b$.
+
+# %%
+fig, axis = schematic.canvas(height=2.0)
+words = ["x = b\na: 1, b: 2", "a: 1", "b: 2\nx = b", "x' = 2"]
+tops = schematic.tokens(axis, words, (0.7, 0.7), lit=[3], step=3.3)
+for copy in (1, 2):
+    schematic.arrow(axis, tops[copy], tops[0], bend=-0.35, colour=schematic.QUIET)
+schematic.arrow(axis, (10.3, 1.15), (10.7, 1.15))
+show.figure(
+    fig,
+    name="cases",
+    caption="The first token holds the letter and both cases. Two tokens copy one case each, and the last one is the "
+    "answer.",
+    alt="Four tokens: x = b with two cases, the case a: 1, the case b: 2 with x = b, and the answer 2. Arrows lead "
+    "from the two copies to the first token.",
+)
+
+# %% [markdown]
+# We see a table of two tokens, each with a key and a value.
+#
+# ## The paper states
 #
 # <!-- claim linear-attention/algorithm-4 -->
 # <blockquote>
 #
 # **Algorithm 4 (An if-then program)** *Appendix C*
 #
-# If the attribute $x$ of the last token equals its attribute $a_i$, the next token's attribute $x'$ is its attribute
-# $b_i$, for $i = 1, \dots, k$.
+# **The paper states.** If attribute $x$ is equal to any of $a_1,a_2,\dots,a_k$ then set attribute $x'$ to
+# $b_1,b_2,\dots,b_k$ respectively: if $\text{Token}.x == \text{Token}.a_1$ then $\text{NextToken}.x' =
+# \text{Token}.b_1$; …; if $\text{Token}.x == \text{Token}.a_k$ then $\text{NextToken}.x' = \text{Token}.b_k$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -30,23 +66,26 @@
 #
 # **Algorithm 5 (If-then by a table)** *Appendix C*
 #
-# **As printed.** The copies do not say which token makes them, and $x$, $a_i$, $b_i$ are read from tokens to which they
-# were never copied.
+# **The paper states.** $\text{token}[r+1].s_0=\text{token}[r].a_1$, $\text{token}[r+1].s_1=\text{token}[r].b_1$. NEXT
+# TOKEN $r=r+1$. … $\text{token}[r+1].s_0=\text{token}[r].a_k$, $\text{token}[r+1].s_1=\text{token}[r].b_k$. NEXT TOKEN
+# $r=r+1$. Table $T=\{\text{obj}[i].s_0:\text{obj}[i].s_1\}_{i\in[r,r-k+1]}$.
+# $\text{token}[r+1].x'=\text{Lookup}(T,\text{token}[r].x)$.
 #
-# **Corrected.** Over $k$ tokens the cases are copied into the rows $s_0$ (key $a_i$) and $s_1$ (value $b_i$), one case
-# a token, while $x$ is carried along; then $x$ is looked up in this table and the value found becomes $x'$. The rows
-# $s_0$ and $s_1$ belong to this one if-then.
+# **What is true.** Over $k$ tokens the cases are copied from the token that holds them into the rows $s_0$ (key $a_i$)
+# and $s_1$ (value $b_i$), one case per token, and $x$ is carried along. Then $x$ is looked up in this table, and the
+# value becomes $x'$. The rows $s_0$ and $s_1$ belong to this one if-then.
 #
-# Copies ask by position and read $a_i$, $b_i$ where they stand, and $x$ is copied to the token that asks.
+# **What changed.** In the paper, each copy reads from the token written just before, which holds neither $x$ nor the
+# cases, and no line says which token makes it. As stated, nothing is found.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Two things are left out in the paper and needed to run it. The copies must know which token they are at; here they ask
-# by position. And every copy as printed reads from the token just written, which holds neither $x$ nor the other cases:
-# $a_i$ and $b_i$ must be read where they stand, and $x$ must be carried along to the last of the $k$ tokens. The rows
-# $s_0$, $s_1$ belong to this if-then alone, as Appendix C asks of all blocks. A later one that used the same rows would
-# find both tables and return their sum.
+# ## Why it is true
+#
+# Each copy is a look-up by position, and [a look-up is a head](lemma_c_1_programs.ipynb). If the letters of the cases
+# differ, only one token of the table has the key $x$. A second if-then in the same rows would find both tables and
+# return their sum.
 #
 # <details><summary>Proof of Algorithm 5, as corrected</summary>
 #
@@ -61,13 +100,10 @@
 # Algorithm 4. (Lemma C.1 turns each lookup into a head.) $\square$
 #
 # </details>
-
-# %%
-from itertools import product
-
-from attention_theory.linear_attention.machines.example_programs import if_then, if_then_program, if_then_prompt
-from attention_theory.validation import require
-from bookpress import Claim, show
+#
+# ## See it run
+#
+# We try all letters $x$, one of them in no case, with all outcomes.
 
 # %% tags=["parameters"]
 most_cases = 3  # the largest k, from 2 to 5; the work grows with outcomes ** most_cases
@@ -75,10 +111,6 @@ outcomes = 3  # letters that a case can lead to, from 2 to 4
 
 # %%
 require(most_cases=(most_cases, 2, 5), outcomes=(outcomes, 2, 4))
-
-# %% [markdown]
-# ## Every input
-# For each $k$ all letters $x$ are tried, one of them in no case, with all outcomes $(b_1, \dots, b_k)$.
 
 
 # %%
@@ -101,25 +133,7 @@ listed = [one for one in found if one[0]]
 print(f"{len(found)} inputs: {len(listed)} with a case, {len(found) - len(listed)} without")
 
 # %% [markdown]
-# Algorithm 4 asks for cases of different letters. Where two cases have the same letter, the letter alone no longer
-# decides.
-
-# %%
-same_letter = list(product(range(2), range(2)))
-first_case = sum(if_then(if_then_prompt([], [0, 0], list(one)) | {"x": 0}, 2) == {"x'": one[0]} for one in same_letter)
-
-claim = Claim("linear-attention/algorithm-4")
-abstract_right = sum(abstract == outcome for _, outcome, abstract, _, _ in listed)
-claim.equal("inputs with a case that return its outcome", abstract_right, len(listed))
-silent = sum(abstract is None for with_case, _, abstract, _, _ in found if not with_case)
-claim.equal("inputs without a case that return nothing", silent, len(found) - len(listed))
-claim.control.equal("two cases of one letter: inputs that return the first outcome", first_case, len(same_letter))
-claim.verdict()
-
-# %% [markdown]
-# ## Two in a row
-# Now a second if-then follows the first, over the same cases. With rows of its own it is exact. With shared rows its
-# table lies on top of the first one, and the letter $x$ finds two entries.
+# Now we let a second if-then follow the first, with private or with shared rows.
 
 # %%
 pairs_tried, right = 0, {"private": 0, "shared": 0}
@@ -131,9 +145,6 @@ for x, second, *results in product(range(2), range(2), *[range(outcomes)] * 2):
         program = if_then_program(2, 2, 2, outcomes, rows=kept)
         right[kept] += program.run_heads([prompt], 6)[6, program.rows["x'.1"]].tolist() == expected
 print(f"of {pairs_tried} inputs: {right['private']} right with private rows, {right['shared']} with shared rows")
-
-# %% [markdown]
-# The token matrix of one such run, with rows of its own for each if-then and with shared ones:
 
 # %%
 fig, axes = show.axes(2, 1, width=5.2, height=7.4)
@@ -148,14 +159,34 @@ for axis, kept in zip(axes, ("private", "shared"), strict=True):
     axis.set(title=f"{kept} rows", xlabel="token")
     axis.grid(False)
 fig.colorbar(picture, ax=axes, ticks=[0, 1, 2], label="entry")
-caption = "Two if-thens, three tokens each, after one prompt token. With private rows the two tables stand apart. With "
-caption += "shared rows the second answer, `x'.1` in the last token, is a 2: it was found twice."
+caption = (
+    "Two if-thens, three tokens each, after one prompt token. With private rows the two tables are separate. With "
+)
+caption += "shared rows the second answer, `x'.1` in the last token, is a 2, because it was found twice."
 alt = "Two images of the token matrix. In the upper one all entries are 0 or 1 and each block has its own rows. In the "
 alt += "lower one the rows s0 and s1 are used by both blocks and the last token holds an entry 2."
 show.figure(fig, name="tables", caption=caption, alt=alt)
 
 # %% [markdown]
-# As printed, what a copy reads is not there, and no input with a case comes to its outcome.
+# We see that with shared rows no input is right.
+#
+# ## How we checked
+#
+# We require that program and heads agree on every input. As controls, two cases have one letter, and two if-thens share
+# rows. We also run the paper's Algorithm 5.
+
+# %%
+same_letter = list(product(range(2), range(2)))
+first_case = sum(if_then(if_then_prompt([], [0, 0], list(one)) | {"x": 0}, 2) == {"x'": one[0]} for one in same_letter)
+
+# %%
+claim = Claim("linear-attention/algorithm-4")
+abstract_right = sum(abstract == outcome for _, outcome, abstract, _, _ in listed)
+claim.equal("inputs with a case that return its outcome", abstract_right, len(listed))
+silent = sum(abstract is None for with_case, _, abstract, _, _ in found if not with_case)
+claim.equal("inputs without a case that return nothing", silent, len(found) - len(listed))
+claim.control.equal("two cases of one letter: inputs that return the first outcome", first_case, len(same_letter))
+claim.verdict()
 
 # %%
 claim = Claim("linear-attention/algorithm-5")
@@ -168,10 +199,29 @@ claim.control.equal("two in a row, rows not kept apart", right["shared"], pairs_
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A condition is a lookup in a table that is laid out first, one case a token. It works if every copy reads where the
-# thing stands and if each table has rows of its own. As printed, the copies read tokens that do not hold what is asked.
+# ## What to remember
 #
-# ## To try
-# - Set `most_cases = 4`: some five hundred inputs, all exact.
-# - Set `outcomes = 2`: the second answers with shared rows are 2 still where they should be 1.
+# - A condition is a look-up in a table of cases.
+# - Every table needs its own rows, because shared rows add up.
+#
+# ## Exercises
+#
+# 1. *By hand.* In the tiny example, let $x=c$. What does the last token hold?
+#
+#    <details><summary>Solution</summary>
+#
+#    Nothing. No token of the table has the key $c$, so the look-up returns zero, and $x'$ stays empty.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `most_cases = 4`. How many inputs are there with a case, and how many without?
+#
+#    <details><summary>Solution</summary>
+#
+#    There are $k$ letters with a case and $3^k$ outcomes. For $k=2,3,4$ this is $18+81+324=423$ with a case, and
+#    $9+27+81=117$ without. All are exact.
+#
+#    </details>
+#
+# Next: [Algorithms 6 and 7](algorithm_7_branches.ipynb), because if-thens are enough to write one step of a Turing
+# machine.

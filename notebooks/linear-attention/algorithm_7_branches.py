@@ -8,55 +8,104 @@
 
 # %% [markdown]
 # # Algorithms 6 and 7 · One step of a machine, cell by cell
+#
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 6 and 7, Appendix C.1.*
 #
-# To run a Turing machine, the layer writes the whole tape anew at every step. A cell of the new tape depends on three
-# cells of the old one: itself and its two neighbours. Algorithm 6 copies these three to the end of the sequence.
-# Algorithm 7 then decides, by where the head is:
+# A step changes only the cells around the head. Can we compute each cell of the new tape from three cells of the old
+# one? We can, if we do not forget the cells far away.
+
+# %%
+from attention_theory.linear_attention.machines.tape_program import (
+    BRANCH_FAULTS,
+    COPY_FAULTS,
+    cells_of,
+    new_tape,
+    run_blocks,
+)
+from attention_theory.linear_attention.machines.turing import RIGHT, STAY, random_inputs, random_tables, simulate
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
 #
-# * left of the head: keep the letter, and take the new state if the head moves left;
-# * at the head: write the new letter, and lose the state;
-# * right of the head: keep the letter, and take the new state if the head moves right;
-# * anywhere else: keep the letter. This case is missing in the paper, and so such cells come out empty.
+# The head is over a 1, in state *q*. The rule says: write 0, change to *p*, and go left.
+
+# %%
+fig, axis = schematic.canvas(height=2.5)
+schematic.tokens(axis, ["1", "0", "1, q", "1", "0"], (2.6, 3.2), lit=[2], step=2.1)
+tops = schematic.tokens(axis, ["1", "0, p", "0", "1", "0"], (2.6, 1.4), lit=[1, 2], step=2.1)
+for at, words in (((1.4, 3.65), "before"), ((1.4, 1.85), "after")):
+    schematic.text(axis, at, words, size=9)
+for (x, _), words in zip(tops, ("elsewhere", "left", "head", "right", "elsewhere"), strict=True):
+    schematic.text(axis, (x, 0.9), words, size=9)
+show.figure(
+    fig,
+    name="branches",
+    caption="Five cells before and after a step. The blue cells below have changed.",
+    alt="Five cells 1, 0, 1 with state q, 1, 0, and below them 1, 0 with state p, 0, 1, 0. The labels are elsewhere, "
+    "left, head, right, elsewhere.",
+)
+
+# %% [markdown]
+# We see four cases. The cell at the head takes the new letter. Its neighbours keep theirs, and the left one receives
+# the state. All other cells stay as they are.
 #
-# Two more things in Algorithm 7 cannot be as printed, and are slips: left of the head both conditions say $L$, and the
-# rule is picked by the letter of `s2`, which is a column of the table and holds *every* letter. The letter meant is the
-# one under the head.
-#
-# <!-- claim linear-attention/algorithm-7 -->
-# <blockquote>
-#
-# **Algorithm 7 (Left of the head, at the head, right of it, elsewhere)** *Appendix C.1*
-#
-# **As printed.** Both conditions left of the head ask for $L$ (a slip); the rule is picked by the letter of $s_2$, a
-# column that holds every letter (another); there is no branch for the other cells.
-#
-# **Corrected.** Let $\delta(q, a) = (q', w', m)$ for the state $q$ and the letter $a$ under the head. The cell left of
-# the head keeps its letter and takes $q'$ if $m = L$; the cell at the head takes the letter $w'$ and no state; the cell
-# right of the head keeps its letter and takes $q'$ if $m = R$; every other cell keeps its letter and has no state.
-#
-# The second condition asks for $R$; the rule is picked by the letter under the head; a fourth branch keeps the letter.
-#
-# </blockquote>
-# <!-- /claim -->
+# ## The paper states
 #
 # <!-- claim linear-attention/algorithm-6 -->
 # <blockquote>
 #
 # **Algorithm 6 (The cells a new cell is made from)** *Appendix C.1*
 #
-# **As printed.** The offsets count tokens, although a block has several; and the copies read $s_0$, which a block has
-# loaded, not returned.
+# **The paper states.** First copy letter/state from token $-N-1$ positions away: NextToken.s(-1) =
+# Copy(Token[-N-1].s0). Second … $-N$ positions away: NextToken.s0 = Copy(Token[-N].s0). Third … $-N+1$ positions away:
+# NextToken.s1 = Copy(Token[-N+1].s0). NEXT TOKEN $r=r+1$. Split into three branches to handle left, head, and right
+# positions relative to head. See algorithm 7.
 #
-# **Corrected.** For each cell of the new tape a block of tokens copies letter and state of the same cell and of its two
-# neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these are
-# the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window, and what is copied is what
-# they returned.
+# **What is true.** For each cell of the new tape, a block of tokens copies letter and state of the same cell and its
+# two neighbours from the tape one step before, and runs the branches of Algorithm 7. With a window of $N$ cells these
+# are the blocks at the offsets $-N-1$, $-N$ and $-N+1$, as far as they are inside the window.
 #
-# The offsets count blocks; the copies read the letter and state that a block returned.
+# **What changed.** The offsets must count blocks, not tokens, and the copies must read the letter and state that a
+# block *returned*. The paper's $s_0$ is what the block had loaded, so the tape stops changing after one step.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# <!-- claim linear-attention/algorithm-7 -->
+# <blockquote>
+#
+# **Algorithm 7 (Left of the head, at the head, right of it, elsewhere)** *Appendix C.1*
+#
+# **The paper states.** BRANCH 1 (Left of Head): if s2.letter == $a_0$ then s3 = $\delta(q,a_0)$. If s3.move == L then
+# return-letter = s0.letter, return-state = $q'$; if s3.move == L then …, return-state = None. BRANCH 2 (at Head):
+# return-letter = s3.next-letter, return-state = None. BRANCH 3 (Right of Head): … if s3.move == R then return-letter =
+# s0.letter, return-state = s3.next-state.
+#
+# **What is true.** Let $\delta(q,a)=(q',w',m)$ for the state $q$ and the letter $a$ under the head. The cell left of
+# the head keeps its letter and takes $q'$ if $m=L$; the cell at the head takes the letter $w'$ and no state; the cell
+# right of the head keeps its letter and takes $q'$ if $m=R$; every other cell keeps its letter and has no state.
+#
+# **What changed.** The paper has no branch for the other cells. Without it they lose their letters, and no
+# configuration is right.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - Left of the head, both conditions test for $L$. The second must test for $R$.
+# - The rule is selected by the letter of $s_2$, which is a column of the table and holds every letter. It must be the
+#   letter under the head.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# A cell sees itself and its neighbours. If one of the three holds the state, we know the rule and the move, and so the
+# new letter and state. Otherwise nothing changes. The four cases exclude each other.
 #
 # <details><summary>Proof of Algorithm 7, as corrected</summary>
 #
@@ -80,18 +129,10 @@
 # neighbour on one side, and a head that walks off it is in no cell.) $\square$
 #
 # </details>
-
-# %%
-from attention_theory.linear_attention.machines.tape_program import (
-    BRANCH_FAULTS,
-    COPY_FAULTS,
-    cells_of,
-    new_tape,
-    run_blocks,
-)
-from attention_theory.linear_attention.machines.turing import RIGHT, STAY, random_inputs, random_tables, simulate
-from attention_theory.validation import require
-from bookpress import Claim, show
+#
+# ## See it run
+#
+# We compare the branches with a simulator on random configurations. We also put back each error of the paper alone.
 
 # %% tags=["parameters"]
 configurations = 1000  # random one-step configurations, at least 100
@@ -104,11 +145,6 @@ seed = 0  # seed of every draw, at least 0
 # %%
 require(configurations=(configurations, 100, None), states=(states, 2, None), letters=(letters, 2, None))
 require(window=(window, 5, None), steps=(steps, 2, None), seed=(seed, 0, None))
-
-# %% [markdown]
-# ## Algorithm 7 on random configurations
-# Machines move left or right, as in the paper. A configuration counts as right if every letter and every state of the
-# new tape is what the simulator says. Each error is also brought back alone, to see what it does by itself.
 
 # %%
 tables = random_tables(configurations, states, letters, seed)
@@ -125,7 +161,8 @@ for number in range(configurations):
 show.table(["Algorithm 7", f"configurations right, of {configurations}"], right.items())
 
 # %% [markdown]
-# The same with the move that this book adds, a head that stays: every rule of the machines is made to stay.
+# We see that the corrected branches are always right. Without the fourth one, nothing is. Our machines can also stay in
+# place, so we try this move.
 
 # %%
 staying = tables.clone()
@@ -138,24 +175,7 @@ for number in range(configurations):
 print(f"{stays} of {configurations} configurations right")
 
 # %% [markdown]
-# Each of the three faults does harm alone.
-
-# %%
-claim = Claim("linear-attention/algorithm-7")
-claim.equal("corrected branches, heads that stay, configurations right", stays, configurations)
-claim.equal("corrected branches, configurations right", right["corrected"], configurations)
-claim.printed.equal("branches as printed, configurations right", right["as printed"], configurations)
-*slips, missing = BRANCH_FAULTS
-for fault in slips:
-    claim.misprint.equal(f"only this slip: {fault}, configurations right", right[fault], configurations)
-claim.printed.equal(f"only this: {missing}, configurations right", right[missing], configurations)
-claim.verdict()
-
-# %% [markdown]
-# ## Algorithm 6 over many steps
-# Each cell takes a block of tokens, not one token. So the offsets $-N-1$, $-N$, $-N+1$ of Algorithm 6 must count
-# blocks. And the copies must read what a block *returned*. As printed they read `s0`, which is what a block had itself
-# loaded: one step later this is still the letter of the prompt.
+# Next, we run many steps, with the corrected copies and with those of Algorithm 6.
 
 # %%
 ways = {"corrected": {}, **{fault: {"form": "printed", "faults": (fault,)} for fault in COPY_FAULTS}}
@@ -169,28 +189,39 @@ for number in range(machines):
         for t in range(steps + 1):
             exact[way][t] += written[t] == truth[t]
 
-# %% [markdown]
-# The picture has the share of machines whose whole tape is right, after each step.
-
 # %%
 fig, axis = show.axes(1, 1, width=5.2, height=3.7)
 for (way, counts), marker in zip(exact.items(), show.MARKERS, strict=False):
     axis.plot(range(steps + 1), [count / machines for count in counts], marker=marker, label=way)
 axis.set_xlabel("step of the machine")
-axis.set_ylabel("share of tapes that are right")
+axis.set_ylabel("fraction of tapes that are right")
 axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 show.figure(
     fig,
     name="steps",
-    caption="Tapes that are right after each step: with the corrected offsets and copies, all of them. Copies that "
-    "read `s0` survive the first step only and repeat it from then on; the share that remains is machines whose tape "
-    "is again as it was after one step. Offsets that count tokens fail at once.",
+    caption="Tapes that are right after each step: with the corrected offsets and copies, all of them. Copies of `s0` "
+    "survive the first step only. Offsets that count tokens fail at once.",
     alt="Three curves against the step. One stays at 1. One is 1 at steps 0 and 1 and then drops to a small share. "
     "One drops to 0 at step 1.",
 )
 
 # %% [markdown]
-# One step is too few to see the first fault; two are enough.
+# We see that copies of `s0` repeat the first step.
+#
+# ## How we checked
+#
+# We require that the corrected form is right everywhere. The paper's form, and each error alone, must fail.
+
+# %%
+claim = Claim("linear-attention/algorithm-7")
+claim.equal("corrected branches, heads that stay, configurations right", stays, configurations)
+claim.equal("corrected branches, configurations right", right["corrected"], configurations)
+claim.printed.equal("branches as printed, configurations right", right["as printed"], configurations)
+*slips, missing = BRANCH_FAULTS
+for fault in slips:
+    claim.misprint.equal(f"only this slip: {fault}, configurations right", right[fault], configurations)
+claim.printed.equal(f"only this: {missing}, configurations right", right[missing], configurations)
+claim.verdict()
 
 # %%
 claim = Claim("linear-attention/algorithm-6")
@@ -201,11 +232,29 @@ claim.printed.equal("offsets in tokens, tapes right after one step", exact["offs
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A step of a machine is local: a new cell is made from three old ones by four branches. Algorithm 7 prints three of
-# them, with two slips, and Algorithm 6 copies what a block had loaded in place of what it returned. With the mends,
-# every configuration that was tried is right.
+# ## What to remember
 #
-# ## To try
-# - Set `steps = 20`: the copies of `s0` go on repeating the first step.
-# - Set `letters = 4`: the corrected form is right everywhere still, and the slip in the letter does more harm.
+# - A step of a machine is local: three old cells and four branches give a new cell.
+# - The branch that the paper omits is the one for most cells.
+#
+# ## Exercises
+#
+# 1. *By hand.* In the tiny example, let the head go right. Write down the new tape.
+#
+#    <details><summary>Solution</summary>
+#
+#    1, 0, 0, then 1 with the state *p*, then 0.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `letters = 4`. On which fraction of the configurations is the slip in the letter harmless?
+#
+#    <details><summary>Solution</summary>
+#
+#    On 29 %, while with two letters it is 56 %. The more letters there are, the less often the wrong letter selects the
+#    right rule.
+#
+#    </details>
+#
+# Next: [Appendix C.1](appendix_c_1_construction.ipynb), because these branches, written as heads, are a universal
+# machine.

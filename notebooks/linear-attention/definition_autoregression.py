@@ -8,12 +8,12 @@
 
 # %% [markdown]
 # # Section 5 · Outputs that become tokens, and vectors that become letters
+#
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix D.*
 #
-# To compute for many steps, the layer's output is set behind its input and the layer is applied again. Letters are unit
-# vectors; an output is read by rounding it to the nearest one. Four definitions carry all of Section 5: the loop, its
-# history, the letters and the rounding. Two of them need a word. The loop as printed appends the output of the step
-# before, which is a slip, and rounding as printed cannot say "nothing here".
+# One layer computes one vector, so how can it compute for many steps? We append the vector to the input and apply the
+# layer again. This page makes the loop precise: how letters become vectors, how vectors become letters, and how much
+# error we can afford on the way.
 
 # %%
 import torch
@@ -27,6 +27,148 @@ from attention_theory.linear_attention.model.rounding import round_letter, round
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+#
+# Our layer has one head. It multiplies each token by its first entry, adds them up, exchanges the two entries of the
+# sum, and multiplies by the first entry of the last token. We start with the tokens $(1,0)$ and $(1,1)$. The sum is
+# $(2,1)$, so the first output is $(1,2)$. We append it and repeat.
+
+# %%
+fig, axis = schematic.canvas(height=1.9)
+tops = schematic.tokens(axis, ["(1, 0)", "(1, 1)", "(1, 2)", "(3, 3)", "(36, 36)"], (0.7, 0.7), lit=[2, 3, 4], step=2.6)
+for number in (1, 2, 3):
+    schematic.arrow(axis, tops[number], tops[number + 1], bend=0.35)
+schematic.text(axis, (3.1, 0.3), "prompt", size=9)
+schematic.text(axis, (9.5, 0.3), "outputs that became tokens", size=9)
+show.figure(
+    fig,
+    name="loop",
+    caption="The prompt and the first three outputs, each of which is appended before the next one is computed.",
+    alt="Five tokens: (1, 0) and (1, 1) of the prompt, then (1, 2), (3, 3) and (36, 36). Arrows lead from each last "
+    "token to the next output.",
+)
+
+# %% [markdown]
+# We see the input grow by one token per step.
+#
+# ## The paper states
+#
+# <!-- claim linear-attention/definition-autoregressive-mhla -->
+# <blockquote>
+#
+# **Definition (Outputs that become tokens)** *Section 5*
+#
+# **The paper states.** We define the iterative process of $\Phi$-step autoregressive MHLA as follows: starting from
+# $t=0$, let the next token $y^{t+1}\in\mathbb R^d$ be: $y^{t+1}=\mathrm{MHLA}_\Theta(Z^t)$ (21), and, for all
+# $t\in[\Phi]$, let $Z^{t+1}\in\mathbb R^{d\times(n+1)}$ be the concatenation: $Z^{t+1}=Z^t\circ y^t$ (22).
+#
+# **What is true.** Each step appends the new output: $Z^{t+1}=Z^t\circ y^{t+1}\in\mathbb R^{d\times(n+t+1)}$.
+#
+# **What changed.** Eq. 22 appends the output of the step before, and its size is that after one step.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-computation-history -->
+# <blockquote>
+#
+# **Definition (The history of a run)** *Section 5*
+#
+# **The paper states.** We refer to $\mathrm{CH}_\Theta(Z)=\{Z^t\}_{t\in[\Phi]}$ as the *computation history* of the
+# $\Phi$-step autoregressive MHLA. We denote the $t$-th step of the computation history as
+# $\mathrm{CH}^t_\Theta(Z)=Z^t$. We will often use the notation $Z_t[:-k]$ to denote the last $k\in\mathbb Z^+$ tokens
+# of $Z_t$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-orthogonal-embeddings -->
+# <blockquote>
+#
+# **Definition (Letters as unit vectors)** *Appendix D*
+#
+# **The paper states.** Let Embed be a function $\mathrm{Embed}:\Sigma\to\mathbb R^{|\Sigma|}$. Let $\Sigma$ be an
+# alphabet and let $e_1,\dots,e_{|\Sigma|}\in\mathbb R^{|\Sigma|}$ be a basis of orthogonal unit vectors. Then for each
+# letter $a$ in an alphabet $\Sigma$, we define $\mathrm{Embed}(a)=e_a$ where we associate a different unit vector to
+# each letter.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim linear-attention/definition-rounding -->
+# <blockquote>
+#
+# **Definition (Vectors back to letters)** *Appendix D*
+#
+# **The paper states.** For any vector $v$, let $\mathrm{Round}(v)=e_j$ for $j=\arg\max_{i\in[d]}\langle v,e_i\rangle$.
+# Since we use orthogonal unit vectors for token embeddings we will refer to $\mathrm{Round}(v)$ as a token. We will
+# often refer to a matrix $Z$ as being equivalent to a series of $n$ tokens $a_1,\dots,a_n$ to mean
+# $\mathrm{Round}(Z[:,i])=a_i$ for all $i\in[n]$.
+#
+# **What is true.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to
+# zero (no letter) if that entry is below $\frac12$. An error of squared norm below $\frac14$ is then always undone.
+#
+# **What changed.** A definition is not false, but this one does not fit its purpose. It never returns the empty value
+# that the construction of Appendix C needs, and of a token with several attributes it keeps only one.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Among letters alone, without the empty value, an error of squared norm below $\frac12$ is always
+# undone. The heads of Lemma 2.2 write tokens with $-1$ and with differences of letters. For them, in Lemmas 5.1 and
+# 5.2, each entry is rounded to the nearest integer.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# With a separate unit vector for each letter, the inner product of two tokens is 1 if they hold the same letter, and
+# otherwise 0. To read an output, we take its largest entry. The worst error takes from one entry and gives to another
+# in equal parts, and this is harmless up to a squared norm of $\frac12$.
+#
+# However, an attribute may also hold no letter, and the largest entry always returns one. We therefore return nothing
+# if no entry reaches $\frac12$. Now a single entry can do harm, and the limit is $\frac14$.
+#
+# <details><summary>Proof of Definition (Rounding), what it undoes, and what follows for runs</summary>
+#
+# *By attribute, with the empty value.* Let $v = u + e$ with $\|e\|^2 < \frac14$, where $u$ holds in the rows of each
+# attribute a unit vector or zero. Then $|e_i| < \frac12$ for every entry. In an attribute that holds letter $a$, $v_a =
+# 1 + e_a > \frac12$ and $v_b = e_b < \frac12$ for $b \ne a$: the largest entry is that of $a$, and it reaches
+# $\frac12$. In one that is empty all entries are below $\frac12$, and it is rounded to zero. The bound is sharp: $e =
+# \frac12 e_b$ turns an empty attribute into the letter $b$.
+#
+# *Letters alone.* Let $v = e_a + e$ with $\|e\|^2 < \frac12$. For $b \ne a$, $v_a - v_b = 1 + \langle e, e_a -
+# e_b\rangle \ge 1 - \sqrt2\,\|e\| > 0$, so the largest entry is that of $a$. With $e = \frac12(e_b - e_a)$, of squared
+# norm $\frac12$, the two are equal.
+#
+# *A run of $\Phi$ steps (Lemma 5.1).* Let $Z^0, y^1, y^2, \dots$ be the prompt and the tokens of the true run on a
+# random machine and word, and let the learned model be applied to the true history at every step, with the squared
+# error $r_t = \|\mathrm{MHLA}_{\hat\Theta}(Z^{t-1}) - y^t\|^2$ and $\varepsilon =
+# \frac1\Phi\sum_{t\le\Phi}\mathbb{E}\,r_t$. Suppose $r_t < \frac14$ for all $t \le \Phi$. Then the model that runs by
+# itself, and rounds each output before it becomes a token, makes the true run: by induction its tokens before step $t$
+# are the true ones, so that its output is off $y^t$ by a squared norm $r_t < \frac14$, which rounding undoes. By
+# Markov's inequality $\Pr[r_t \ge \frac14] \le 4\,\mathbb{E}\,r_t$, so that
+#
+# $$\begin{aligned}
+# & \Pr[\text{the run is not the true one}] \\
+# &\quad \le \textstyle\sum_{t\le\Phi}\Pr[r_t \ge \tfrac14] \\
+# &\quad \le 4\,\textstyle\sum_{t \le \Phi}\mathbb{E}\,r_t = 4\varepsilon\Phi .
+# \end{aligned}$$
+#
+# The errors at the steps need not be independent. Up to a step $t$ the sum runs over the steps so far. $\square$
+#
+# </details>
+#
+# ## See it run
+#
+# The head of the tiny example has $Q=\begin{pmatrix}1&0\\0&0\end{pmatrix}$ and
+# $V=\begin{pmatrix}0&1\\1&0\end{pmatrix}$. We run the loop with the new output, and with the output of the step before,
+# as in Eq. 22.
 
 # %% tags=["parameters"]
 steps = 5  # tokens appended, from 3 to 8; three of them are worked out by hand
@@ -36,41 +178,6 @@ seed = 0  # seed of the errors, at least 0
 
 # %%
 require(steps=(steps, 3, 8), letters=(letters, 2, None), errors=(errors, 100, None), seed=(seed, 0, None))
-
-# %% [markdown]
-# ## The loop, by hand
-# A layer computes one new column; set behind the others it becomes the last token of the next step. The sign $\circ$
-# sets a column behind a matrix.
-#
-# <!-- claim linear-attention/definition-autoregressive-mhla -->
-# <blockquote>
-#
-# **Definition (Outputs that become tokens)** *Section 5*
-#
-# **As printed.** What is appended is the output of the step before, and the size is that after one step:
-#
-# $$Z^{t+1} = Z^t \circ y^t \in \mathbb{R}^{d \times (n+1)} .$$
-#
-# **Corrected.** From $Z^0 \in \mathbb{R}^{d \times n}$ on, each step computes $y^{t+1} = \mathrm{MHLA}_\Theta(Z^t)$ and
-# sets it behind the input:
-#
-# $$Z^{t+1} = Z^t \circ y^{t+1} \in \mathbb{R}^{d \times (n+t+1)} .$$
-#
-# What is appended is the output of this step, and each step makes the input one token longer.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Take one head in two dimensions, with $Q = \begin{pmatrix}1&0\\0&0\end{pmatrix}$, $V =
-# \begin{pmatrix}0&1\\1&0\end{pmatrix}$ and the prompt $(1, 0), (1, 1)$. The query is the first entry of the last token,
-# so the output is $z_{n1} \sum_j z_{j1}\,(z_{j2}, z_{j1})$. By hand:
-#
-# $$\begin{aligned}
-# y^1 &= (0,1) + (1,1) = (1, 2) , \\
-# y^2 &= (0,1) + (1,1) + (2,1) = (3, 3) , \\
-# y^3 &= 3\,\big[(0,1) + (1,1) + (2,1) + 3\,(3,3)\big] \\
-# &= (36, 36) .
-# \end{aligned}$$
 
 # %%
 swap = Heads(
@@ -88,7 +195,76 @@ show.table(
 )
 
 # %% [markdown]
-# Appending $y^{t+1}$, as the rest of the paper does, gives the trace by hand; appending $y^t$ gives another.
+# The first loop agrees with our calculation by hand. Next, we add errors of every size to letters and to the empty
+# value, including the worst ones.
+
+# %%
+source = generator(seed)
+words = torch.randint(letters, (20, 30), generator=source)
+same_letter = (words[:, :, None] == words[:, None, :]).double()
+code = one_hot(letters)
+crowded = torch.randn(letters, letters - 1, generator=source, dtype=torch.float64)
+crowded /= crowded.norm(dim=1, keepdim=True)
+told = {name: codes[words] @ codes[words].mT for name, codes in (("unit vectors", code), ("crowded", crowded))}
+
+# %%
+tokens = torch.cat([code, torch.zeros(1, letters, dtype=torch.float64)])
+blocks = [torch.arange(letters)]
+sizes = torch.linspace(0.02, 1.0, 50, dtype=torch.float64)
+noise = torch.randn(len(sizes), errors, letters + 1, letters, generator=source, dtype=torch.float64)
+noise *= (sizes**0.5)[:, None, None, None] / noise.norm(dim=-1, keepdim=True)
+
+
+def worst_of(size):
+    """The worst error of a squared norm for each letter and for the empty value."""
+    holds = [*range(letters), None]
+    return torch.stack([worst_error(letters, size, held, (i + 1) % letters) for i, held in enumerate(holds)])
+
+
+worst = torch.stack([worst_of(float(size)) for size in sizes])
+noise = torch.cat([noise, worst[:, None]], dim=1)
+right_token = (round_token(tokens + noise, blocks) == tokens).all(dim=-1)  # (sizes, errors, letters and empty)
+right_letter = (round_letter(code + noise[:, :, :-1]) == code).all(dim=-1)
+plain_empty = (round_letter(noise[:, :, -1]) == 0).all(dim=-1)
+
+# %%
+fig, axis = show.axes(1, 1, width=5.2, height=3.9)
+axis.plot(sizes, right_token.double().mean(dim=(1, 2)), label="by attribute, with the empty value", marker="o")
+axis.plot(sizes, right_letter.double().mean(dim=(1, 2)), label="largest entry, letters only", marker="s")
+axis.plot(sizes, plain_empty.double().mean(dim=1), label="largest entry, on the empty value", marker="^")
+axis.axvline(0.25, linestyle="--", color="grey")
+axis.axvline(0.5, linestyle="--", color="grey")
+axis.set_xlabel("squared norm of the error")
+axis.set_ylabel("fraction rounded correctly")
+axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.17))
+show.figure(
+    fig,
+    name="rounding",
+    caption="Fraction of errors that rounding undoes. No error below 1/4 (first dashed line) harms rounding with the "
+    "empty value, none below 1/2 (second) harms rounding among letters. The largest entry never finds the empty value.",
+    alt="Three curves against the squared norm of the error. Two stay at 1 up to 0.25 and 0.5 and then fall slowly; "
+    "the third is 0 everywhere.",
+)
+
+# %% [markdown]
+# We see both limits. Each curve leaves 1 exactly at its dashed line. The rule of the paper never finds the empty value.
+#
+# ## How we checked
+#
+# We compare the loop with a calculation by hand, each entry of the history with a fresh run, and letters with their
+# inner products. The controls are Eq. 22, and random unit vectors in one row fewer. A solver settles both limits for
+# every alphabet and every error.
+
+# %%
+entries = [run[: 2 + t] for t in range(steps + 1)]
+afresh = [prompt]
+for _ in range(steps):
+    afresh.append(torch.cat([afresh[-1], mhla_by_sums(swap, afresh[-1])[None]]))
+same = sum(torch.equal(entry, one) for entry, one in zip(entries, afresh, strict=True))
+of_printed = [printed[: 2 + t] for t in range(steps + 1)]
+same_printed = sum(torch.equal(entry, one) for entry, one in zip(of_printed, afresh, strict=True))
+# What the last steps wrote, k tokens of it, by the slice.
+written = sum(torch.equal(run[-k:], run[2 + steps - k :]) for k in range(1, steps + 1))
 
 # %%
 claim = Claim("linear-attention/definition-autoregressive-mhla")
@@ -98,10 +274,39 @@ claim.equal("appending the output of the step: tokens as by hand", as_by_hand["y
 claim.misprint.equal("appending the output of the step before: tokens as by hand", as_by_hand["y before"], 3)
 claim.verdict()
 
+# %%
+claim = Claim("linear-attention/definition-computation-history")
+lengths = {f"t = {t}": len(one) for t, one in enumerate(entries)}
+claim.equal("tokens of entry t: n + t", lengths, {f"t = {t}": 2 + t for t in range(steps + 1)})
+claim.equal("entries that are the loop run afresh for t steps", same, steps + 1)
+claim.equal("k for which the slice is what the last k steps wrote", written, steps)
+claim.control.equal("entries of the loop that appends the output before", same_printed, steps + 1)
+claim.verdict()
+
+# %%
+claim = Claim("linear-attention/definition-orthogonal-embeddings")
+read_back = (code[words] @ code.T).argmax(dim=-1)
+claim.equal("letters of random words that come back", (read_back == words).sum(), words.numel())
+unlike = {name: (products - same_letter).abs().max() for name, products in told.items()}
+claim.equal("inner products of tokens less 'same letter', largest", unlike["unit vectors"], 0)
+claim.control.equal("the same with one row fewer than letters", unlike["crowded"], 0)
+claim.verdict()
+
+# %%
+below_quarter, below_half = sizes < 0.25, sizes < 0.5
+claim = Claim("linear-attention/definition-rounding")
+claim.equal("errors below 1/4 that are not undone", (~right_token[below_quarter]).sum(), 0)
+claim.equal("errors below 1/2 between letters that are not undone", (~right_letter[below_half]).sum(), 0)
+claim.control.equal("errors of 1/4 and more that are not undone", (~right_token[~below_quarter]).sum(), 0)
+claim.control.equal("errors of 1/2 and more between letters that are not undone", (~right_letter[~below_half]).sum(), 0)
+claim.printed.equal("share of empty tokens that the largest entry leaves empty", plain_empty.double().mean(), 1.0)
+claim.certified("all alphabets and errors: 1/4 with the empty value, 1/2 among letters", certify_rounding())
+claim.verdict()
+
 # %% [markdown]
-# ## A circuit for every length
-# The loop applies one layer to inputs of growing length. That is possible because the heads fix a circuit for each
-# length.
+# ## Also on this page
+#
+# ### A circuit for every length
 #
 # <!-- claim linear-attention/remark-uniform-circuits -->
 # <blockquote>
@@ -121,8 +326,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# We write the circuit down, gate by gate. A gate multiplies or adds two earlier wires, or multiplies a wire by a
-# weight. The first wires are the entries of the tokens.
+# We write the circuit gate by gate. A gate adds or multiplies two earlier wires, or multiplies a wire by a weight.
 
 
 # %%
@@ -176,83 +380,7 @@ claim.control.equal("lengths at which it does for an input of one token more", b
 claim.verdict()
 
 # %% [markdown]
-# ## The history
-# What a run has written is kept, step by step.
-#
-# <!-- claim linear-attention/definition-computation-history -->
-# <blockquote>
-#
-# **Definition (The history of a run)** *Section 5*
-#
-# The history of a run of $\Phi$ steps is $\mathrm{CH}_\Theta(Z) = \{Z^t\}_{t \in [\Phi]}$ with entries
-# $\mathrm{CH}^t_\Theta(Z) = Z^t$. Each entry begins with all earlier ones; $Z^t[:-k]$ stands for its last $k$ tokens.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The entry $CH^t(Z) = Z^t$ is the run up to step $t$. So every entry begins with all earlier ones, and the text's $Z[:
-# -k]$ means the last $k$ tokens. Below, the loop is run afresh for every $t$, with the output of each step computed by
-# single sums, and compared with the entries of one long run. In one place (Lemma 2.2 in Section 2) the colon is
-# missing; a plain index returns a single token.
-
-# %%
-entries = [run[: 2 + t] for t in range(steps + 1)]
-afresh = [prompt]
-for _ in range(steps):
-    afresh.append(torch.cat([afresh[-1], mhla_by_sums(swap, afresh[-1])[None]]))
-same = sum(torch.equal(entry, one) for entry, one in zip(entries, afresh, strict=True))
-of_printed = [printed[: 2 + t] for t in range(steps + 1)]
-same_printed = sum(torch.equal(entry, one) for entry, one in zip(of_printed, afresh, strict=True))
-# What the last steps wrote, k tokens of it, by the slice.
-written = sum(torch.equal(run[-k:], run[2 + steps - k :]) for k in range(1, steps + 1))
-
-claim = Claim("linear-attention/definition-computation-history")
-lengths = {f"t = {t}": len(one) for t, one in enumerate(entries)}
-claim.equal("tokens of entry t: n + t", lengths, {f"t = {t}": 2 + t for t in range(steps + 1)})
-claim.equal("entries that are the loop run afresh for t steps", same, steps + 1)
-claim.equal("k for which the slice is what the last k steps wrote", written, steps)
-claim.control.equal("entries of the loop that appends the output before", same_printed, steps + 1)
-claim.verdict()
-
-# %% [markdown]
-# ## Letters
-# With a unit vector of its own for each letter, the inner product of two tokens tells whether they hold the same
-# letter, and nothing else.
-#
-# <!-- claim linear-attention/definition-orthogonal-embeddings -->
-# <blockquote>
-#
-# **Definition (Letters as unit vectors)** *Appendix D*
-#
-# $\mathrm{Embed}: \Sigma \to \mathbb{R}^{|\Sigma|}$ gives every letter a unit vector of its own, $\mathrm{Embed}(a) =
-# e_a$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-#  For random words we compare every pair of places by inner product and check the result
-# against the words. With one row fewer than there are letters no choice of vectors can do it; random unit vectors are
-# tried.
-
-# %%
-source = generator(seed)
-words = torch.randint(letters, (20, 30), generator=source)
-same_letter = (words[:, :, None] == words[:, None, :]).double()
-code = one_hot(letters)
-crowded = torch.randn(letters, letters - 1, generator=source, dtype=torch.float64)
-crowded /= crowded.norm(dim=1, keepdim=True)
-told = {name: codes[words] @ codes[words].mT for name, codes in (("unit vectors", code), ("crowded", crowded))}
-
-claim = Claim("linear-attention/definition-orthogonal-embeddings")
-read_back = (code[words] @ code.T).argmax(dim=-1)
-claim.equal("letters of random words that come back", (read_back == words).sum(), words.numel())
-unlike = {name: (products - same_letter).abs().max() for name, products in told.items()}
-claim.equal("inner products of tokens less 'same letter', largest", unlike["unit vectors"], 0)
-claim.control.equal("the same with one row fewer than letters", unlike["crowded"], 0)
-claim.verdict()
-
-# %% [markdown]
-# Positions are unit vectors as well, and an embedding can hold what a circuit has computed.
+# ### What an embedding can hold
 #
 # <!-- claim linear-attention/remark-embeddings -->
 # <blockquote>
@@ -274,8 +402,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# As an example we take words of six letters 0 and 1, and ask whether the number of ones is odd. The embedding computes
-# it with one gate for each letter, and sets it into the last token. One head then has to copy it.
+# As an example, we ask whether a word of six letters has an odd number of ones. The embedding computes this with one
+# gate per letter and puts it into the last token, so one head has only to copy it.
 
 # %%
 every = torch.cartesian_prod(*[torch.tensor([0, 1])] * 6)
@@ -304,133 +432,31 @@ claim.control.equal("the same head without it", right["without"], len(every))
 claim.verdict()
 
 # %% [markdown]
-# ## Rounding
-# In the paper a vector is rounded to the unit vector of its largest entry. Between two letters this is right as long as
-# the error has squared norm below $1/2$: the worst error takes from one entry and gives to another in equal parts.
+# ## What to remember
 #
-# But the programs of Appendix C also use the *empty* value: rows of an attribute that hold no letter. Plain rounding
-# always returns a letter. So each attribute is rounded by itself, and to nothing if no entry reaches $1/2$. Now one
-# entry alone can do harm, and the squared norm must stay below $1/4$.
+# - A layer computes for many steps because its output becomes the next token.
+# - Letters are orthogonal unit vectors, so an inner product compares two letters.
+# - With the empty value, rounding undoes every squared error below $\frac14$. This is the origin of the 4 in [Lemma
+#   5.1](lemma_5_1_learned_executor.ipynb).
 #
-# <!-- claim linear-attention/definition-rounding -->
-# <blockquote>
+# ## Exercises
 #
-# **Definition (Vectors back to letters)** *Appendix D*
+# 1. *By hand.* Compute the second output of the tiny example.
 #
-# **As printed.** Over all rows,
+#    <details><summary>Solution</summary>
 #
-# $$\mathrm{Round}(v) = e_j , \quad j = \arg\max_i v_i .$$
+#    The tokens are $(1,0)$, $(1,1)$ and $(1,2)$, and all first entries are 1. The sum is $(3,3)$. Exchanged and
+#    multiplied by the first entry of the last token, 1, it is $(3,3)$.
 #
-# A definition is not false. This one does not fit what it is for: it never returns the empty value that the
-# construction of Appendix C needs, and of a token with several attributes it keeps one.
+#    </details>
 #
-# **Corrected.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to zero
-# (no letter) if that entry is below $1/2$. An error of squared norm below $1/4$ is then always undone; among letters
-# alone, without the zero, one below $1/2$ is. (The heads of Lemma 2.2 write tokens with $-1$ and with differences of
-# letters, for which the definition is not made: for Lemmas 5.1 and 5.2 each entry is rounded to the nearest whole
-# number.)
+# 2. *Predict, then run.* Set `letters = 12`. Do the curves leave 1 earlier, later or at the same place?
 #
-# Round attribute by attribute, to zero below the threshold $1/2$.
+#    <details><summary>Solution</summary>
 #
-# </blockquote>
-# <!-- /claim -->
+#    At the same place, because the worst errors are among those that we try. They then fall more slowly, since a random
+#    error in more rows seldom points at one letter.
 #
-# <details><summary>Proof of Definition (Rounding), what it undoes, and what follows for runs</summary>
+#    </details>
 #
-# *By attribute, with the empty value.* Let $v = u + e$ with $\|e\|^2 < \frac14$, where $u$ holds in the rows of each
-# attribute a unit vector or zero. Then $|e_i| < \frac12$ for every entry. In an attribute that holds letter $a$, $v_a =
-# 1 + e_a > \frac12$ and $v_b = e_b < \frac12$ for $b \ne a$: the largest entry is that of $a$, and it reaches
-# $\frac12$. In one that is empty all entries are below $\frac12$, and it is rounded to zero. The bound is sharp: $e =
-# \frac12 e_b$ turns an empty attribute into the letter $b$.
-#
-# *Letters alone.* Let $v = e_a + e$ with $\|e\|^2 < \frac12$. For $b \ne a$, $v_a - v_b = 1 + \langle e, e_a -
-# e_b\rangle \ge 1 - \sqrt2\,\|e\| > 0$, so the largest entry is that of $a$. With $e = \frac12(e_b - e_a)$, of squared
-# norm $\frac12$, the two are equal.
-#
-# *A run of $\Phi$ steps (Lemma 5.1).* Let $Z^0, y^1, y^2, \dots$ be the prompt and the tokens of the true run on a
-# random machine and word, and let the learned model be applied to the true history at every step, with the squared
-# error $r_t = \|\mathrm{MHLA}_{\hat\Theta}(Z^{t-1}) - y^t\|^2$ and $\varepsilon =
-# \frac1\Phi\sum_{t\le\Phi}\mathbb{E}\,r_t$. Suppose $r_t < \frac14$ for all $t \le \Phi$. Then the model that runs by
-# itself, and rounds each output before it becomes a token, makes the true run: by induction its tokens before step $t$
-# are the true ones, so that its output is off $y^t$ by a squared norm $r_t < \frac14$, which rounding undoes. By
-# Markov's inequality $\Pr[r_t \ge \frac14] \le 4\,\mathbb{E}\,r_t$, so that
-#
-# $$\begin{aligned}
-# & \Pr[\text{the run is not the true one}] \\
-# &\quad \le \textstyle\sum_{t\le\Phi}\Pr[r_t \ge \tfrac14] \\
-# &\quad \le 4\,\textstyle\sum_{t \le \Phi}\mathbb{E}\,r_t = 4\varepsilon\Phi .
-# \end{aligned}$$
-#
-# The errors at the steps need not be independent. Up to a step $t$ the sum runs over the steps so far. $\square$
-#
-# </details>
-
-# %%
-tokens = torch.cat([code, torch.zeros(1, letters, dtype=torch.float64)])
-blocks = [torch.arange(letters)]
-sizes = torch.linspace(0.02, 1.0, 50, dtype=torch.float64)
-noise = torch.randn(len(sizes), errors, letters + 1, letters, generator=source, dtype=torch.float64)
-noise *= (sizes**0.5)[:, None, None, None] / noise.norm(dim=-1, keepdim=True)
-
-
-def worst_of(size):
-    """The worst error of a squared norm for each letter and for the empty value."""
-    holds = [*range(letters), None]
-    return torch.stack([worst_error(letters, size, held, (i + 1) % letters) for i, held in enumerate(holds)])
-
-
-worst = torch.stack([worst_of(float(size)) for size in sizes])
-noise = torch.cat([noise, worst[:, None]], dim=1)
-right_token = (round_token(tokens + noise, blocks) == tokens).all(dim=-1)  # (sizes, errors, letters and empty)
-right_letter = (round_letter(code + noise[:, :, :-1]) == code).all(dim=-1)
-plain_empty = (round_letter(noise[:, :, -1]) == 0).all(dim=-1)
-
-# %% [markdown]
-# The worst errors are among those tried, so each curve leaves 1 exactly where the proof says.
-
-# %%
-fig, axis = show.axes(1, 1, width=5.2, height=3.9)
-axis.plot(sizes, right_token.double().mean(dim=(1, 2)), label="by attribute, with the empty value", marker="o")
-axis.plot(sizes, right_letter.double().mean(dim=(1, 2)), label="largest entry, letters only", marker="s")
-axis.plot(sizes, plain_empty.double().mean(dim=1), label="largest entry, on the empty value", marker="^")
-axis.axvline(0.25, linestyle="--", color="grey")
-axis.axvline(0.5, linestyle="--", color="grey")
-axis.set_xlabel("squared norm of the error")
-axis.set_ylabel("share rounded rightly")
-axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.17))
-show.figure(
-    fig,
-    name="rounding",
-    caption="Share of errors that rounding undoes. No error below 1/4 (first dashed line) harms rounding with the "
-    "empty value, none below 1/2 (second) harms rounding among letters. The largest entry never finds the empty value.",
-    alt="Three curves against the squared norm of the error. Two stay at 1 up to 0.25 and 0.5 and then fall slowly; "
-    "the third is 0 everywhere.",
-)
-
-# %% [markdown]
-# Below the two thresholds nothing goes wrong; from them on something does. The rule as printed never finds the empty
-# value.
-#
-# A solver settles both limits for every alphabet and every error.
-
-# %%
-below_quarter, below_half = sizes < 0.25, sizes < 0.5
-claim = Claim("linear-attention/definition-rounding")
-claim.equal("errors below 1/4 that are not undone", (~right_token[below_quarter]).sum(), 0)
-claim.equal("errors below 1/2 between letters that are not undone", (~right_letter[below_half]).sum(), 0)
-claim.control.equal("errors of 1/4 and more that are not undone", (~right_token[~below_quarter]).sum(), 0)
-claim.control.equal("errors of 1/2 and more between letters that are not undone", (~right_letter[~below_half]).sum(), 0)
-claim.printed.equal("share of empty tokens that the largest entry leaves empty", plain_empty.double().mean(), 1.0)
-claim.certified("all alphabets and errors: 1/4 with the empty value, 1/2 among letters", certify_rounding())
-claim.verdict()
-
-# %% [markdown]
-# ## What was learned
-# Section 5 rests on four small definitions. Two of them are right; the loop is misprinted by one step; and rounding has
-# to know the empty value, which halves the squared error that it can undo. A squared error below $1/4$ is undone for
-# certain, and from there comes the 4 in Lemma 5.1.
-#
-# ## To try
-# - Set `letters = 2`: random errors above the thresholds do more harm to rounding with the empty value, and less among
-#   letters; the thresholds stay.
-# - Set `letters = 12`: with more rows a random error seldom points at one letter, and the curves fall later.
+# Next: [Turing machines in a prompt](definition_turing_machines.ipynb), because the loop can now run a program.

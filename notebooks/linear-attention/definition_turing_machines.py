@@ -8,12 +8,65 @@
 
 # %% [markdown]
 # # Section 5 · Turing machines, and how a prompt holds one
+#
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: definitions of Section 5 and Appendix C.1, Eqs. 59-61.*
 #
-# A Turing machine is a table: in state $q$, reading letter $a$, go to state $q'$, write $a'$, move left or right. It
-# accepts a word if it reaches the state *accept*. This page runs the reference simulator on machines whose runs can be
-# followed by hand, and then looks at the prompt that hands a machine to the attention layer. One move is added to the
-# paper's two: `S` stays, so that a machine that has halted can remain as it is.
+# Can a sequence of tokens contain a computer, not only its data? The chapter's universal machine reads a program and an
+# input from its prompt, and we write both as tokens here. We first fix what a program is and when it accepts.
+
+# %%
+from attention_theory.linear_attention.machines.turing import (
+    parse_machine,
+    random_inputs,
+    random_tables,
+    simulate,
+    write_tape,
+)
+from attention_theory.linear_attention.machines.universal import UniversalMachine
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+#
+# A Turing machine is a table of rules. For a state and a letter, a rule gives the next state, the letter to write and a
+# move. Our machine *even* accepts words with an even number of ones:
+#
+# | state | over 1 | over the blank, _ |
+# | --- | --- | --- |
+# | even | become *odd*, write 1, go right | become *accept*, write _, stay |
+# | odd | become *even*, write 1, go right | become *reject*, write _, stay |
+#
+# We run it on the word 11. The prompt has one token per state and one per cell.
+
+# %%
+fig, axis = schematic.canvas(width=7.0, height=3.7)
+for step, state in enumerate(("even", "odd", "even", "accept")):
+    y = 6.2 - 1.15 * step
+    head = min(step, 2)
+    schematic.text(axis, (2.2, y + 0.45), f"after step {step}", size=9)
+    cells = schematic.tokens(axis, ["1", "1", "_"], (3.9, y), lit=[head])
+    schematic.text(axis, (9.0, y + 0.45), f"cell {head}, {state}", schematic.BLUE, 9, "left")
+schematic.tokens(axis, ["even", "odd", "accept", "reject"], (0.4, 0.7), step=1.8)
+schematic.tokens(axis, ["1, even", "1", "_"], (8.4, 0.7), lit=[0], step=1.8)
+for x, words in ((4.0, "prompt: the rules of each state"), (11.0, "the cells of the tape")):
+    schematic.text(axis, (x, 0.25), words, size=9)
+
+# %%
+show.figure(
+    fig,
+    name="even",
+    caption="The run of *even* on the word 11. The head is at the blue cell. Bottom: the prompt, one token per state "
+    "and one per cell.",
+    alt="Four rows of three cells 1, 1 and blank. The head moves from the first to the third cell, in the states "
+    "even, odd, even, accept. Below, the tokens even, odd, accept, reject, and three cells, the first with the state.",
+)
+
+# %% [markdown]
+# We see the head walk over both ones while the state alternates. The prompt adds the rules to the first row.
+#
+# ## The paper states
 #
 # <!-- claim linear-attention/definition-accept-tm -->
 # <blockquote>
@@ -27,100 +80,6 @@
 #
 # </blockquote>
 # <!-- /claim -->
-
-# %%
-from attention_theory.linear_attention.machines.turing import (
-    parse_machine,
-    random_inputs,
-    random_tables,
-    simulate,
-    write_tape,
-)
-from attention_theory.linear_attention.machines.universal import UniversalMachine
-from attention_theory.validation import require
-from bookpress import Claim, show
-
-# %% tags=["parameters"]
-machines = 50  # random machines embedded and read back for each alphabet, at least 1
-states = 3  # states of these machines, at least 1
-window = 6  # cells of their tapes, at least 1
-seed = 0  # seed of the draws, at least 0
-
-# %%
-require(machines=(machines, 1, None), states=(states, 1, None), window=(window, 1, None), seed=(seed, 0, None))
-
-# %% [markdown]
-# ## Two machines to follow by hand
-# The first accepts words with an even number of ones. The second accepts words of the form $0^n 1^n$: it crosses out
-# the first 0 and the last 1 in turn.
-
-# %%
-even = """
-even _ -> accept _ S
-even 1 -> odd 1 R
-odd  1 -> even 1 R
-odd  _ -> reject _ S
-"""
-matched = """
-start _ -> accept _ S   # nothing left
-start 0 -> right _ R    # cross out a 0 and look for the last 1
-right 0 -> right 0 R
-right 1 -> right 1 R
-right _ -> last _ L
-last  1 -> back _ L     # cross it out
-back  0 -> back 0 L
-back  1 -> back 1 L
-back  _ -> start _ R
-"""
-
-# %% [markdown]
-# Their verdicts on ten words, worked out by hand and by the simulator:
-
-# %%
-by_hand = {
-    even: {"": "accept", "1": "reject", "11": "accept", "111": "reject"},
-    matched: {"": "accept", "01": "accept", "0011": "accept", "10": "reject", "001": "reject", "011": "reject"},
-}
-rows = [
-    (name, word or "(empty)", verdict, parse_machine(text).decide(word, 8, 40, start=1))
-    for name, text in (("even", even), ("matched", matched))
-    for word, verdict in by_hand[text].items()
-]
-show.table(["machine", "word", "by hand", "simulator"], rows)
-
-# %% [markdown]
-# A run by hand: `even` on `11`. The head walks over both ones, the state goes even, odd, even, and the blank accepts.
-
-# %%
-machine = parse_machine(even)
-run = simulate(machine.table, write_tape(machine, "11", 4), 0, 3)
-followed = [[machine.states[s] if s < len(machine.states) else "" for s in step] for step in run.states.tolist()]
-expected = [["even", "", "", ""], ["", "odd", "", ""], ["", "", "even", ""], ["", "", "accept", ""]]
-changed = parse_machine(even.replace("odd  1 -> even 1 R", "odd  1 -> odd 1 R"))
-agreeing = sum(
-    one == other for row, due in zip(followed, expected, strict=True) for one, other in zip(row, due, strict=True)
-)
-show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
-
-# %% [markdown]
-# The changed machine, one transition of which stays odd, must come to another verdict on 11. The paper defines $\delta$
-# on $\mathcal{Q}\times\Sigma$, and lists a $\Gamma$ as well. We read $\Sigma$ as all letters of the machine, the blank
-# among them, as in Lemma 2.2, which has no $\Gamma$. If $\Sigma$ were the letters of the input alone, here 1, `even`
-# would have no rule for the blank that it reads behind its word.
-
-# %%
-heads_at = [row.index(next(filter(None, row))) for row in followed[:-1]]
-read = {machine.letters[run.letters[step, cell]] for step, cell in enumerate(heads_at)}
-claim = Claim("linear-attention/definition-accept-tm")
-claim.equal("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), len(rows))
-claim.equal("the run of 'even' on 11: cells with the state worked out", agreeing, 16)
-claim.equal("with too few steps the word is undecided", machine.decide("11", 4, 2), "undecided")
-claim.equal("letters that 'even' reads on 11 and that are not in Σ = {1, blank}", len(read - {"1", "_"}), 0)
-claim.control.equal("one transition changed: the verdict on 11", changed.decide("11", 4, 3), "accept")
-claim.verdict()
-
-# %% [markdown]
-# ## Polynomial time
 #
 # <!-- claim linear-attention/definition-bounded-utm -->
 # <blockquote>
@@ -147,6 +106,50 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
+# <!-- claim linear-attention/definition-tm-embedding -->
+# <blockquote>
+#
+# **Definition (A machine as a prompt)** *Appendix C.1*
+#
+# **The paper states.** Let $M$ be a TM over state space $Q$, alphabet $A$, transition function $\delta$. Then
+#
+# $$\mathrm{Embedding}(M)=\begin{bmatrix}q_0&q_1&\cdots&q_k&\#\\a_0&a_0&\cdots&a_0&\#\\
+# \delta(q_0,a_0)&\delta(q_1,a_0)&\cdots&\delta(q_k,a_0)&\#\\a_1&a_1&\cdots&a_1&\#\\
+# \delta(q_0,a_1)&\delta(q_1,a_1)&\cdots&\delta(q_k,a_1)&\#\end{bmatrix}\quad(59)$$
+#
+# Let $p_1,\dots,p_\delta$ be "positional encodings" that assign unique id's for every letter in the word $x$.
+#
+# $$\mathrm{Embedding}(x)=\begin{bmatrix}p_1&\cdots&p_i&p_{i+1}&\cdots&p_\delta&\#\\
+# x_1&\cdots&x_i&x_{i+1}&\cdots&x_\delta&\#\\0&\cdots&q&0&\cdots&0&\#\end{bmatrix}\quad(60)$$
+#
+# Then we define $\mathrm{Embedding}(M,x)$ to be
+# $\begin{bmatrix}\mathrm{Embedding}(M)&0\\0&\mathrm{Embedding}(x)\end{bmatrix}$ (61).
+#
+# **What is true.** The column of a state $q$ holds $q$ and, for each of the $|\Sigma|$ letters $a$, the letter and its
+# rule $\delta(q,a)$. Eqs. 60 and 61 are as stated.
+#
+# **What changed.** Eq. 59 has room for two letters only, so it cannot hold a machine with three. The dimension in Lemma
+# 2.2 counts $|\Sigma|$ blocks.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** In our prompt the columns of $\#$ are left out, because nothing in the construction of Appendix
+# C.1 reads them. A cell without the head holds a letter "no state" instead of the 0 of Eq. 60, because a head cannot
+# look up zero.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# We read $\Sigma$ as all letters of the machine, including the blank. If $\Sigma$ contained only the letters of the
+# word, *even* would have no rule for the blank behind it.
+#
+# The word "polynomial" needs a polynomial. The time of one run is a number, and each number is below some polynomial.
+# Without a fixed one, therefore, every halting run counts, and halting is undecidable.
+#
 # <details><summary>Proof of Definition (Polynomially Bounded Universal Turing Machine), as corrected</summary>
 #
 # *To the letter.* If $M$ halts on $x$ after $T$ steps, $T$ is at most the polynomial that is $T$ everywhere. So every
@@ -159,10 +162,66 @@ claim.verdict()
 #
 # </details>
 #
-# To see why a polynomial must be named, take a machine that counts in binary. Its word is a row of zeros, its lowest
-# digit first. It adds 1 until all digits are 1, and accepts. With each further digit it needs more than twice the
-# steps. It halts on every word, and its time on any one word is a number, which is below some polynomial. However, no
-# single polynomial bounds it on all words. We take $p=(|M|+|x|)^2$, where $|M|$ is the number of rules.
+# ## See it run
+
+# %% tags=["parameters"]
+machines = 50  # random machines embedded and read back for each alphabet, at least 1
+states = 3  # states of these machines, at least 1
+window = 6  # cells of their tapes, at least 1
+seed = 0  # seed of the draws, at least 0
+
+# %%
+require(machines=(machines, 1, None), states=(states, 1, None), window=(window, 1, None), seed=(seed, 0, None))
+
+# %% [markdown]
+# Our second machine accepts words of the form $0^n1^n$. It crosses out the first 0 and the last 1 in turn.
+
+# %%
+even = """
+even _ -> accept _ S
+even 1 -> odd 1 R
+odd  1 -> even 1 R
+odd  _ -> reject _ S
+"""
+matched = """
+start _ -> accept _ S   # nothing left
+start 0 -> right _ R    # cross out a 0 and look for the last 1
+right 0 -> right 0 R
+right 1 -> right 1 R
+right _ -> last _ L
+last  1 -> back _ L     # cross it out
+back  0 -> back 0 L
+back  1 -> back 1 L
+back  _ -> start _ R
+"""
+
+# %%
+by_hand = {
+    even: {"": "accept", "1": "reject", "11": "accept", "111": "reject"},
+    matched: {"": "accept", "01": "accept", "0011": "accept", "10": "reject", "001": "reject", "011": "reject"},
+}
+rows = [
+    (name, word or "(empty)", verdict, parse_machine(text).decide(word, 8, 40, start=1))
+    for name, text in (("even", even), ("matched", matched))
+    for word, verdict in by_hand[text].items()
+]
+show.table(["machine", "word", "by hand", "simulator"], rows)
+
+# %%
+machine = parse_machine(even)
+run = simulate(machine.table, write_tape(machine, "11", 4), 0, 3)
+followed = [[machine.states[s] if s < len(machine.states) else "" for s in step] for step in run.states.tolist()]
+expected = [["even", "", "", ""], ["", "odd", "", ""], ["", "", "even", ""], ["", "", "accept", ""]]
+changed = parse_machine(even.replace("odd  1 -> even 1 R", "odd  1 -> odd 1 R"))
+agreeing = sum(
+    one == other for row, due in zip(followed, expected, strict=True) for one, other in zip(row, due, strict=True)
+)
+show.table(["step", *[f"cell {cell}" for cell in range(4)]], [[t, *row] for t, row in enumerate(followed)])
+
+# %% [markdown]
+# The simulator agrees with our verdicts by hand. Next, a binary counter adds 1 until all digits are 1. Each digit more
+# than doubles its steps, so no polynomial bounds them. We allow $p=(|M|+|x|)^2$ steps, where $|M|$ is the number of
+# rules.
 
 # %%
 counter = """
@@ -193,46 +252,9 @@ show.table(
     [[len(word), p(counter, word), bounded[word], unbounded[word]] for word in words],
 )
 
-# %%
-decided = [verdict(text, word, p(text, word)) == due for text, known in by_hand.items() for word, due in known.items()]
-short = sum(bounded[word] == "accept" for word in words[:4])
-halting = [word for word in words if unbounded[word] == "accept"]
-left_out = sum(bounded[word] == "undecided" for word in halting)
-claim = Claim("linear-attention/definition-bounded-utm")
-claim.equal("two machines: words decided within p steps", sum(decided), len(decided))
-claim.equal("the counter: words of up to 4 digits decided within p steps", short, 4)
-claim.equal("the counter: words on which it halts", len(halting), len(words))
-claim.printed.equal("pairs that halt and are not decided within p steps", left_out, 0)
-claim.verdict()
-
 # %% [markdown]
-# ## The prompt
-# Eq. 59 gives a machine one column a state. The column holds the state and then, for each letter, the letter and the
-# rule for it. In the paper there are two letters, $a_0$ and $a_1$. An alphabet of $|\Sigma|$ letters needs $|\Sigma|$
-# such blocks, and the dimension that Lemma 2.2 gives counts as many. Here $\Sigma$ stands for all letters, the blank
-# among them. The tape is a column a cell: position, letter, and the state in the column of the head. Two things differ
-# here from Eqs. 59 and 60. The columns of $\#$ are left out, since nothing reads them. And a cell without the head
-# holds a letter of its own for "no state", where Eq. 60 has 0: zero cannot be looked up.
-#
-# <!-- claim linear-attention/definition-tm-embedding -->
-# <blockquote>
-#
-# **Definition (A machine as a prompt)** *Appendix C.1*
-#
-# **As printed.** The column of a state has blocks for two letters, $a_0$ and $a_1$, for an alphabet of any size.
-#
-# **Corrected.** A machine is embedded as one column a state: the state, then for each of the $|\Sigma|$ letters the
-# letter and its rule. A word is embedded as one column a cell: position, letter, and the state where the head is. The
-# two stand in rows and columns of their own. Here the columns of $\#$, which nothing in the construction of Appendix
-# C.1 reads, are left out, and a cell without the head holds a letter "no state" in place of the $0$ of Eq. 60, since
-# zero cannot be looked up.
-#
-# It has $|\Sigma|$ blocks, as the dimension in Lemma 2.2 counts them.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Embedded machines are read back from the token matrix and compared with what went in.
+# It always halts, but from five digits on needs more than $p$ steps. We also write random machines into prompts and
+# read them back.
 
 # %%
 right = {2: 0, 3: 0}
@@ -251,9 +273,6 @@ show.table(
     ["letters", f"table and tape read back, of {machines}", "tables that the printed columns hold"],
     [[letters, right[letters], held[letters]] for letters in right],
 )
-
-# %% [markdown]
-# One of these prompts. The rows that later tokens work in are empty here, and left out:
 
 # %%
 used = [(name, block) for name, block in universal.rows.blocks.items() if not name.startswith("block")]
@@ -276,7 +295,35 @@ show.figure(
 )
 
 # %% [markdown]
-# With two letters the printed columns are the right ones; with three they cannot hold the table.
+# We see the two blocks of Eq. 61. With three letters a state needs three blocks, while Eq. 59 has two.
+#
+# ## How we checked
+#
+# We compare the simulator with runs by hand, and what we read from prompts with what we wrote. As controls, we change
+# one rule of *even*, and we use Eq. 59 for three letters. Both should fail.
+
+# %%
+heads_at = [row.index(next(filter(None, row))) for row in followed[:-1]]
+read = {machine.letters[run.letters[step, cell]] for step, cell in enumerate(heads_at)}
+claim = Claim("linear-attention/definition-accept-tm")
+claim.equal("verdicts as worked out by hand", sum(row[2] == row[3] for row in rows), len(rows))
+claim.equal("the run of 'even' on 11: cells with the state worked out", agreeing, 16)
+claim.equal("with too few steps the word is undecided", machine.decide("11", 4, 2), "undecided")
+claim.equal("letters that 'even' reads on 11 and that are not in Σ = {1, blank}", len(read - {"1", "_"}), 0)
+claim.control.equal("one transition changed: the verdict on 11", changed.decide("11", 4, 3), "accept")
+claim.verdict()
+
+# %%
+decided = [verdict(text, word, p(text, word)) == due for text, known in by_hand.items() for word, due in known.items()]
+short = sum(bounded[word] == "accept" for word in words[:4])
+halting = [word for word in words if unbounded[word] == "accept"]
+left_out = sum(bounded[word] == "undecided" for word in halting)
+claim = Claim("linear-attention/definition-bounded-utm")
+claim.equal("two machines: words decided within p steps", sum(decided), len(decided))
+claim.equal("the counter: words of up to 4 digits decided within p steps", short, 4)
+claim.equal("the counter: words on which it halts", len(halting), len(words))
+claim.printed.equal("pairs that halt and are not decided within p steps", left_out, 0)
+claim.verdict()
 
 # %%
 claim = Claim("linear-attention/definition-tm-embedding")
@@ -287,12 +334,32 @@ claim.misprint.equal("with 3 letters the printed columns hold the table", held[3
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A prompt can hold a Turing machine as its table, a column a state, and its tape, a column a cell, and both can be read
-# back. The paper draws the columns for two letters; an alphabet of $|\Sigma|$ letters needs $|\Sigma|$ blocks, as its
-# own count of dimensions has it.
+# ## What to remember
 #
-# ## To try
-# - Set `states = 8`: the prompt has more columns for the machine, and everything is read back as before.
-# - Set `window = 1`: a tape of one cell, on which a head can only stay or be lost. The prompt has a single column for
-#   it, and all machines are read back as before.
+# - A Turing machine is a finite table, so a prompt can contain it, with one token per state.
+# - The tape is one token per cell, and the cell with the head also holds the state.
+# - "Polynomial time" is a definition only after a polynomial is fixed.
+#
+# ## Exercises
+#
+# 1. *By hand.* Run *even* on the word 1. In which state does it halt, and after how many steps?
+#
+#    <details><summary>Solution</summary>
+#
+#    It becomes *odd* over the 1 and moves right. Over the blank it becomes *reject*. It halts after two steps, and
+#    rejects.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `window = 1`. Can the machines still be read back from the prompt, and where can a head
+#    go?
+#
+#    <details><summary>Solution</summary>
+#
+#    The prompt has one token for the only cell, and all machines are read back as before. A head on this tape can stay.
+#    If it moves, it is lost.
+#
+#    </details>
+#
+# Next: [Lemma 2.2](lemma_2_2_universal_machine.ipynb), because a prompt that holds a machine needs a layer that runs
+# it.

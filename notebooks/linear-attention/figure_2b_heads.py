@@ -7,21 +7,16 @@
 # ---
 
 # %% [markdown]
-# # Figure 2(b) · Trained heads and the certificate
+# # Figure 2(b) · Does training get stuck, or do the data leave it open?
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Figure 2(b), Section 6.2.*
 #
-# A table of keys and values is given, and a query, which is one of the keys; one head of linear attention, the
-# *teacher*, looks up the value. Models with several heads are to learn this from examples. If the tables are Gaussian,
-# the examples leave only one function that fits them; if keys and values are orthonormal, they leave many. The
-# certificate of Lemma 4.1 tells the two apart, a number $\lambda_{\min}$ that is read off the data: if it is above
-# zero, all *minimisers*, models with the least error that there is on the data, are the same function. In a mixture, of
-# which 95% are orthogonal tables and the rest Gaussian, it is 0.06; on orthogonal tables alone it is 0.
+# If training ends far from the truth, there are two possible reasons: the data fit other models equally well, or
+# training has not found a best fit. The certificate speaks only about best fits, so we have to distinguish the two.
 #
-# The certificate speaks of minimisers, whoever finds them. So the paper lets gradients look for them: it trains 1, 2, 4
-# and 8 heads on this associative memory (the task of {doc}`/notebooks/linear-attention/figure_2a_distance`), once on
-# data that determine the function and once on data that do not, three runs each, and shows the mean distance from the
-# teacher: how far apart the two functions are, as a distance of their coefficients. On the first data the bars cannot
-# be seen; on the second they are high.
+# ## The paper states
+# A *teacher* with one head looks up values in a table, as in [Figure 2(a)](figure_2a_distance.ipynb). On the *mixture*,
+# 95% of the tables are orthogonal and the rest Gaussian. The smallest eigenvalue $\lambda_{\min}$ of the second moment
+# is 0.06 there and 0 on orthogonal tables alone. Distances are those of Eq. 28.
 #
 # <!-- claim linear-attention/figure-2b -->
 # <blockquote>
@@ -38,8 +33,8 @@
 # four heads this depends on the start and on the length.
 #
 # **What changed.** The paper gives neither steps nor start, and the high bars of one, two and four heads depend on
-# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. What is far from it is
-# stuck or on its way, and does not show that the data leave the function open.
+# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. A one-head run that ends
+# far from it is stuck or unfinished, and does not show that the data leave the function open.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -64,9 +59,52 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# We train many runs in place of three, from two starts and for two lengths, and ask three questions. Does the figure
-# come out whatever the start and the length? Have the runs in the high bars arrived at minimisers, of which the
-# certificate speaks? And could they?
+# ## Why it is true
+# Where $\lambda_{\min}>0$, the teacher is the only best fit ([Lemma 4.1](lemma_4_1_certificate.ipynb)). Where it is 0,
+# coefficients can move along the kernel of $\Lambda_D$, but a model needs heads to do so. One head cannot: on
+# orthogonal tables the teacher is its only minimiser.
+#
+# Two heads can. We add a head that returns $c\,(q_0q_1q_2-q_0q_2q_1)$ on orthogonal tables with query $q$. This is 0
+# for every $c$, but on other tables the head is not silent.
+#
+# <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
+#
+# Let $d \ge 2$, and let the features of the data span as much as those of all orthogonal tables. A minimiser has loss
+# 0, so that in every output $a$ its coefficients are the teacher's plus an element of the kernel. By the proof in
+# {doc}`/notebooks/linear-attention/figure_2a_distance` the kernel is zero in the blocks $b$ (a key row, a value row,
+# last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows, $q_\ell$); there the coefficients are
+# those of the teacher.
+#
+# Let $(u_a, w_a)$ be the key and value parts of row $a$ of $V$. Let $A$, $C$ be the key rows of $Q$ and $B$, $D$ its
+# value rows, with $A$, $B$ in the columns of $q$ and $C$, $D$ in those of $\zeta$; $A_\ell$ is column $\ell$ of $A$.
+# Output $a = d + m$ of the teacher is 1 in block $b$ at key row $\ell$, value row $m$, and otherwise zero. So for all
+# $a$ and $\ell$ ($[\cdot]$ is 1 if what it holds is true, else 0)
+#
+# $$u_aB_\ell^\top + A_\ell w_a^\top = [a = d+m]\,e_\ell e_m^\top, \qquad u_aD_\ell^\top + C_\ell w_a^\top = 0, \qquad
+# w_aB_\ell^\top + B_\ell w_a^\top = 0 .$$
+#
+# *$B = 0$.* Let $B_\ell \ne 0$ for some $\ell$. By the third equation $w_a = 0$ for all $a$, and by the first
+# $u_{d+m}B_k^\top = e_ke_m^\top$ for all $k$: $u_{d+m}$ is a multiple of $e_1$ and of $e_2$, and not zero. That cannot
+# be.
+#
+# *$A$ and $w$.* Now $A_\ell w_{d+m}^\top = e_\ell e_m^\top$ for all $\ell$ and $m$, so that $A = \alpha I$ and $w_{d+m}
+# = e_m/\alpha$ with one $\alpha \ne 0$; and $w_a = 0$ for $a \le d$.
+#
+# *$C = 0$.* Let $C_\ell \ne 0$. By the second equation $u_{d+m}D_\ell^\top = -C_\ell e_m^\top/\alpha$, so that $D_\ell$
+# is a multiple of $e_m$ for every $m$, and not zero. That cannot be. So $u_aD_\ell^\top = 0$ for all $a$ and $\ell$.
+#
+# *$u = 0$ and $D = 0$.* What is left of the output less the teacher's must vanish on all tables; terms with both $u_a$
+# and $D$ are zero already. Of degree 0 in $\zeta$ it is $u_a^\top(1 + qq^\top)\alpha q = 2\alpha\langle u_a, q\rangle$,
+# so $u_a = 0$. Of degree 1 and 3 it is, for $a = d+m$, $e_m^\top(1 + \zeta\zeta^\top)D\zeta/\alpha$. Its cubic part
+# gives $\zeta^\top D\zeta = 0$, and then its linear one $(D\zeta)_m = 0$ for all $m$.
+#
+# So $Q$ is $\alpha$ on the keys, $V$ is $1/\alpha$ on the values, and the function is the teacher's. $\square$
+#
+# </details>
+
+# %% [markdown]
+# ## See it run
+# You can change these parameters and run the page again.
 
 # %%
 from math import inf
@@ -109,14 +147,8 @@ teacher = memory_teacher(d)
 target = coefficients(teacher)
 
 # %% [markdown]
-# ## Training
-# The mean squared loss depends on the data through $\Lambda_D$ alone, so that a step costs the same for any number of
-# tables. All runs are trained side by side in float32, from the same starts on both data sets. The paper says SGD here
-# and Adam in Appendix D.1; this is Adam, on all tables in every step. For its teacher in Section 6.1 the paper writes
-# $\mathcal{N}(0, I/\sqrt d)$, and of the start it says nothing. We take that formula for the start, in both readings:
-# at 8 features a *small start* has the standard deviation $1/\sqrt8=0.35$, as on the page of {doc}`the random teacher
-# </notebooks/linear-attention/task_6_1_teacher>`, and a *large start* has the variance $1/\sqrt8$, a standard deviation
-# of 0.59. On orthogonal tables new runs from the same kinds of start go on four times as long.
+# We train with Adam on all tables at once, from two starts that the paper's $\mathcal N(0,I/\sqrt d)$ can mean, and on
+# orthogonal tables also four times as long.
 
 # %%
 gaussian, orthogonal = (sample_memories(samples, d, law, source) for law in ("gaussian", "orthogonal"))
@@ -147,9 +179,9 @@ for kind, spread in starts.items():
         ends["orthogonal", kind, longer] += train("orthogonal", some, longer, start)
 
 # %% [markdown]
-# The norm of the teacher's coefficients is 4. A run counts as *next to the teacher* up to a distance of 0.1, a fortieth
-# of that. It has *arrived* at a minimiser if its loss is below $10^{-5}$ of the power of the labels. It has *arrived
-# elsewhere* if it has arrived and is not next to the teacher.
+# The teacher's coefficients have norm 4. We call a run *next to the teacher* if its distance is at most 0.1, and
+# *arrived* if its loss is below $10^{-5}$ of the power of the labels. A run that has arrived and is not next to the
+# teacher has arrived *elsewhere*.
 
 
 # %%
@@ -171,9 +203,6 @@ def row(key, heads):
 
 columns = ["data", "start", "steps", "heads", "runs", "next to the teacher", "arrived", "elsewhere", "mean distance"]
 show.table(columns, [row(key, heads) for key in sorted(ends) for heads in head_counts])
-
-# %% [markdown]
-# The figure of the paper, with every run in it, for both starts:
 
 # %%
 fig, axes = show.axes(1, 2, width=7.2, height=3.4)
@@ -202,55 +231,13 @@ show.figure(
 )
 
 # %% [markdown]
-# On the mixture most runs are at the teacher. On orthogonal tables the large start gives the high bars of the paper
-# after the shorter training. From the small start, or after four times as many steps, about half of the runs with one,
-# two and four heads are at the teacher, or nearly all. Eight heads arrive last, and many arrive elsewhere.
-
-# %% [markdown]
-# ## What one head can be
-# On orthogonal tables the certificate is silent: $\Lambda_D$ has a kernel of 40 dimensions. But the kernel is of use
-# only to a model that can move along it, and *one head cannot*. The teacher is the only minimiser with one head, on
-# these data, too. So a single head that ends far from the teacher has not found a minimiser: it is stuck, or on its
-# way.
+# On the mixture most runs are at the teacher. On orthogonal tables the large start gives the paper's high bars after
+# the shorter training. From the small start, or after the longer training, about half of the runs with one, two and
+# four heads are at the teacher, or more. Eight heads arrive last, and many arrive elsewhere.
 #
-# <details><summary>Proof that on orthogonal tables one head has no minimiser but the teacher</summary>
-#
-# Let $d \ge 2$, and let the features of the data span as much as those of all orthogonal tables. A minimiser has loss
-# 0, so that in every output $a$ its coefficients are the teacher's plus an element of the kernel. By the proof in
-# {doc}`/notebooks/linear-attention/figure_2a_distance` the kernel is zero in the blocks $b$ (a key row, a value row,
-# last entry $q_\ell$), $b'$ (the same with $\zeta_\ell$) and $c$ (two value rows, $q_\ell$); there the coefficients are
-# those of the teacher.
-#
-# Let $(u_a, w_a)$ be the key and value parts of row $a$ of $V$. Let $A$, $C$ be the key rows of $Q$ and $B$, $D$ its
-# value rows, with $A$, $B$ in the columns of $q$ and $C$, $D$ in those of $\zeta$; $A_\ell$ is column $\ell$ of $A$.
-# Output $a = d + m$ of the teacher is 1 in block $b$ at key row $\ell$, value row $m$, and otherwise zero. So for all
-# $a$ and $\ell$ ($[\cdot]$ is 1 if what it holds is true, else 0)
-#
-# $$u_aB_\ell^\top + A_\ell w_a^\top = [a = d+m]\,e_\ell e_m^\top, \qquad u_aD_\ell^\top + C_\ell w_a^\top = 0, \qquad
-# w_aB_\ell^\top + B_\ell w_a^\top = 0 .$$
-#
-# *$B = 0$.* Let $B_\ell \ne 0$ for some $\ell$. By the third equation $w_a = 0$ for all $a$, and by the first
-# $u_{d+m}B_k^\top = e_ke_m^\top$ for all $k$: $u_{d+m}$ is a multiple of $e_1$ and of $e_2$, and not zero. That cannot
-# be.
-#
-# *$A$ and $w$.* Now $A_\ell w_{d+m}^\top = e_\ell e_m^\top$ for all $\ell$ and $m$, so that $A = \alpha I$ and $w_{d+m}
-# = e_m/\alpha$ with one $\alpha \ne 0$; and $w_a = 0$ for $a \le d$.
-#
-# *$C = 0$.* Let $C_\ell \ne 0$. By the second equation $u_{d+m}D_\ell^\top = -C_\ell e_m^\top/\alpha$, so that $D_\ell$
-# is a multiple of $e_m$ for every $m$, and not zero. That cannot be. So $u_aD_\ell^\top = 0$ for all $a$ and $\ell$.
-#
-# *$u = 0$ and $D = 0$.* What is left of the output less the teacher's must vanish on all tables; terms with both $u_a$
-# and $D$ are zero already. Of degree 0 in $\zeta$ it is $u_a^\top(1 + qq^\top)\alpha q = 2\alpha\langle u_a, q\rangle$,
-# so $u_a = 0$. Of degree 1 and 3 it is, for $a = d+m$, $e_m^\top(1 + \zeta\zeta^\top)D\zeta/\alpha$. Its cubic part
-# gives $\zeta^\top D\zeta = 0$, and then its linear one $(D\zeta)_m = 0$ for all $m$.
-#
-# So $Q$ is $\alpha$ on the keys, $V$ is $1/\alpha$ on the values, and the function is the teacher's. $\square$
-#
-# </details>
-#
-# Two heads can be elsewhere. Beside the teacher's, take a head with $V = e_0 e_0^\top$ and $Q = c\,(e_1 e_2^\top - e_2
-# e_1^\top)$ in the rows of the keys. Orthogonal keys and their query have the Gram matrix $1 + q q^\top$, so that this
-# head adds $c\,(q_0 q_1 q_2 - q_0 q_2 q_1) = 0$ to every output, and $c$ is free.
+# ### What one and two heads can be
+# We build the two heads by hand, and then fit one and two heads down to rounding, from random starts on tables with
+# three keys.
 
 # %%
 hidden = hidden_head(d, scale=10)
@@ -261,10 +248,6 @@ unlike = {
 }
 print(f"teacher and hidden head: distance {distance(two, teacher):.3g}; mean difference of the outputs")
 print(", ".join(f"on {name} tables {gap:.3g}" for name, gap in unlike.items()))
-
-# %% [markdown]
-# To see both at once, fits of one and of two heads are driven to the last digit, from random starts, on tables with
-# three keys. Those of loss zero are minimisers.
 
 
 # %%
@@ -284,12 +267,13 @@ show.table(
 )
 
 # %% [markdown]
-# One head: every minimiser is the teacher. Two heads: they are spread.
+# With one head every best fit is the teacher, and with two heads they are spread.
 #
 # ## How we checked
-# A bar of the paper is the mean of three runs whose start and length we do not know. So we require for each number of
-# heads, from both starts, that more than half of the runs are where the bar says. After the longer training, the high
-# bars of one, two and four heads are the paper's figure, not ours.
+# ### The figure
+# For each number of heads and each start, we require that more than half of the runs are where the paper's bar is.
+# After the longer training, the high bars of one, two and four heads are the paper's claim and not ours. The control is
+# the same bar on the mixture, where it should not appear.
 
 
 # %%
@@ -299,9 +283,6 @@ def smallest_of_a_draw():
     mixture = mix_memories(first, second, 0.95, source)
     return certificate_of(statistics(mixture, mhla(teacher, mixture)).second_moment).smallest
 
-
-# %% [markdown]
-# The printed $\lambda_{\min}$ is that of one draw: ours must agree with it within three standard deviations of a draw.
 
 # %%
 deviation = torch.tensor([smallest_of_a_draw() for _ in range(8)]).std().item()
@@ -326,8 +307,9 @@ claim.at_least("teacher and hidden head: outputs on Gaussian tables, difference"
 claim.verdict()
 
 # %% [markdown]
-# Three runs show one that has arrived elsewhere more often than not if a fraction of $1-2^{-1/3}=0.21$ of single runs
-# has.
+# ### Spurious solutions
+# We require that no run on the mixture arrives elsewhere, and that enough runs with eight heads do on orthogonal
+# tables. Enough means a fraction of $1-2^{-1/3}=0.21$, for which one of three runs shows it more often than not.
 
 
 # %%
@@ -348,11 +330,43 @@ claim.printed.above("one head: largest distance of an exact fit on orthogonal ta
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Where the certificate holds, what is trained is the teacher. Where it does not, the high bars are of two kinds. With
-# one head they are runs that are stuck or have not arrived, for the teacher is the only minimiser. With two and four
-# heads they are for a good part slow training, which depends on the start and on the number of steps. With eight heads
-# many runs arrive at what the certificate warns of: other functions, with a loss of 0.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `rate = 0.01`: training is slower, and fewer runs on orthogonal tables are at the teacher after 2000 steps.
+# - The paper says SGD here and Adam in Appendix D.1; we use Adam, with all tables in every step. The loss depends on
+#   the data through $\Lambda_D$ alone, so a step costs the same for any number of tables. We train all runs in float32,
+#   from the same starts on both data sets. On orthogonal tables new runs from the same kinds of start train four times
+#   as long.
+# - The paper writes $\mathcal N(0,I/\sqrt d)$ for its teacher in Section 6.1 and says nothing of the start. At 8
+#   features a small start has the standard deviation $1/\sqrt8=0.35$, as on the page of [the random
+#   teacher](task_6_1_teacher.ipynb), and a large start the variance $1/\sqrt8$, a standard deviation of 0.59.
+# - A bar of the paper is the mean of three runs whose start and length we do not know. The eigenvalue 0.06 is that of
+#   one draw; ours must agree within three standard deviations of a draw.
+#
+# </details>
+#
+# ## What to remember
+# - Where the certificate holds, training ends at the teacher.
+# - With one head, a high bar means that training is stuck or unfinished, because the teacher is the only best fit.
+# - With eight heads many runs end at other functions with loss 0, as the certificate warns.
+#
+# ## Exercises
+#
+# 1. *By hand.* On orthogonal tables the products of the key rows are $\langle z_j,z_k\rangle=\delta_{jk}+q_jq_k$.
+#    Compute the output $\sum_{k,\ell}\langle z_0,z_k\rangle Q_{k\ell}\,q_\ell$ of a head that has only the entries
+#    $Q_{12}=c$ and $Q_{21}=-c$.
+#    <details><summary>Solution</summary>
+#
+#    We get $c\,\langle z_0,z_1\rangle q_2-c\,\langle z_0,z_2\rangle q_1=c\,(q_0q_1q_2-q_0q_2q_1)=0$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `rate = 0.01`. Are more or fewer runs on orthogonal tables next to the teacher after 2,000
+#    steps?
+#    <details><summary>Solution</summary>
+#
+#    Fewer: nearly all runs are away from it, with every number of heads, because training is slower. The set of best
+#    fits is the same.
+#
+#    </details>
+#
+# Back: [Figure 2(a)](figure_2a_distance.ipynb). Next: [what the data determine in
+# general](lemma_b_1_general_certificate.ipynb), because the certificate is not about attention.

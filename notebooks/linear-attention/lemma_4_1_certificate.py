@@ -733,4 +733,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 4.2](lemma_4_2_independent_noise.ipynb), because we want to know which inputs pass the test.
+# Next: [Lemma 4.4](lemma_4_4_robustness.ipynb), because trained models fit their data only nearly. [Lemma
+# 4.2](lemma_4_2_independent_noise.ipynb) shows which inputs pass the test.

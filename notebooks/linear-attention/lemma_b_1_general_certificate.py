@@ -7,31 +7,65 @@
 # ---
 
 # %% [markdown]
-# # Lemma B.1 · The general certificate
+# # Lemma B.1 · The certificate is not about attention
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma B.1, Appendix B.*
 #
-# The certificate of Lemma 4.1 is not about attention. Any model that is linear in some features, after a change of
-# parameters $p$, has one: if the features of the data span the space, the data fix the coefficients. This page tries
-# two more pairs $(p, \mathcal{H})$: one that works and one that never can.
+# When do data determine what a model computes? For linear attention [Lemma 4.1](lemma_4_1_certificate.ipynb) has a
+# test. We show that the test works for every model that is linear in some features, and that a careless choice of
+# features makes it fail on all data.
 #
+# ## The paper states
 # <!-- claim linear-attention/lemma-b-1 -->
 # <blockquote>
 #
 # **Lemma B.1 (The general certificate)** *Appendix B, Eqs. 34 to 39*
 #
-# Let a model satisfy $f_\Theta(Z)[a] = \langle p_a(\Theta), \mathcal{H}_n(Z) \rangle$ for all $Z$ of all lengths $n$,
-# with $p$ free of $n$, and let the data be realizable. If $\lambda_{\min}(\mathbb{E}_D \mathcal{H}\mathcal{H}^\top) >
-# 0$, all empirical risk minimisers are the same function, and each has $p(\Theta) \in v_{\mathrm{ERM}}$, the one
-# minimiser of the linear regression. Nothing about attention is used.
+# **The paper states.** Let $D$ be realizable by $\Theta\in\Omega_H$. Let $p:=\{p_a\}_{a\in[d]}$ be a collection of
+# polynomials $p_a:\Omega\to\mathbb R^\psi$, and $\mathcal H_n:\mathbb R^{d\times n}\to\mathbb R^\psi$ a uniform family.
+# Let $p$ and $\mathcal H$ satisfy $\mathrm{MHLA}_\Theta(Z)[a]=\langle p_a(\Theta),\mathcal H_n(Z)\rangle$ (34) for all
+# $Z$ for all $n$. Then if $\lambda_{\min}(\mathbb E_D[\mathcal H(Z)\mathcal H(Z)^\top])>0$, we have
+# $\mathrm{MHLA}_\Theta=\mathrm{MHLA}_{\Theta'}$ (35) for all $\Theta,\Theta'\in\Omega_{\mathrm{ERM}}$.
 #
-# **In the paper's proof.** $p$ and $v$ have the shape $\psi$, one row for all outputs, where the statement has $d$
-# rows, and it writes $p(\Theta) \subseteq v_{\mathrm{ERM}}$.
+# <details><summary>Slips (3)</summary>
 #
-# **Corrected.** $d \times \psi$, and $p(\Theta) \in v_{\mathrm{ERM}}$. That equal functions have equal $p$ is owed to
-# $\lambda_{\min} > 0$; without it that fails.
+# - The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs. The right shape is $d\times\psi$, as in the
+#   statement.
+# - The proof writes $p(\Theta)\subseteq v_{\mathrm{ERM}}$ for $p(\Theta)\in v_{\mathrm{ERM}}$.
+# - The proof begins with a $p$ that is equal for equal functions. This follows from $\lambda_{\min}>0$, and fails
+#   without it.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Each minimiser has $p(\Theta)=v$, where $v$ is the unique minimiser of the linear regression.
 #
 # </blockquote>
 # <!-- /claim -->
+# <!-- claim linear-attention/remark-certificate-introduced -->
+# <blockquote>
+#
+# **Section 1 (Which features the certificate is about)** *Section 1*
+#
+# **The paper states.** Let $\Lambda_D$ be the second moment of the flattening of the data in the $\mathcal X$-feature
+# space: $\Lambda_D=\mathbb E_D[\mathcal X(Z)\mathcal X(Z)^T]$. We show that, if $\Lambda_D$ is full rank, it is
+# guaranteed that MHLA is identifiable with respect to the data.
+#
+# **What is true.** Let $\Lambda_D=\mathbb E_D[\mathcal H(Z)\mathcal H(Z)^\top]$, where $\mathcal H(Z)$ lists each
+# feature of $\mathcal X(Z)$ once, as in Eq. 5 and Algorithm 2. If $\Lambda_D$ is full rank and the data are realizable,
+# MHLA is identifiable with respect to the data.
+#
+# **What changed.** $\mathcal X(Z)$ has $d^3$ entries, of which at most $d^2(d+1)/2$ differ, so for $d\ge2$ its second
+# moment is singular for all data, and the sentence says nothing. Eq. 5 has the right features.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Every minimiser has loss 0, so its $p$ solves a linear regression. If the features of the data span the space, this
+# regression has a single solution.
 #
 # <details><summary>Proof of Lemma B.1, with a row of p for each output</summary>
 #
@@ -51,6 +85,10 @@
 # function. $\square$
 #
 # </details>
+
+# %% [markdown]
+# ## See it run
+# You can change these parameters.
 
 # %%
 from math import inf
@@ -85,11 +123,10 @@ def gaussian(*shape):
 
 
 # %% [markdown]
-# ## A pair that works
-# The model $y = \sum_h v_h \langle u_h, z_n\rangle \langle w_h, s\rangle$, with $s$ the sum of all tokens, is linear
-# in the $d^2$ features $z_n \otimes s$. A teacher with one head labels $N$ inputs; one-head models are fitted from
-# many starts and those with zero loss are kept. Two data sets: one with enough inputs of $n$ tokens, and one whose
-# inputs have a single token. There $s = z_n$, the features are symmetric, and $d(d-1)/2$ directions are never seen.
+# ### Features that work
+# Let $s$ be the sum of all tokens. The model $y=\sum_hv_h\langle u_h,z_n\rangle\langle w_h,s\rangle$ is linear in the
+# products of the entries of $z_n$ and $s$. We fit it on inputs of $n$ tokens, and on inputs of one token, where
+# $s=z_n$.
 
 # %%
 teacher = Quadratic.random(1, d, source)
@@ -106,9 +143,6 @@ def output_gap(models):
     return max((relative_error(model(fresh), teacher(fresh)) for model in models), default=inf)
 
 
-# %% [markdown]
-# The two data sets differ in their certificates, and so must the minimisers found on them.
-
 # %%
 data = {"n tokens": gaussian(3 * d * d, n, d), "one token": gaussian(3 * d * d, 1, d)}
 rows_of = {name: Quadratic.features(tokens) for name, tokens in data.items()}
@@ -124,30 +158,10 @@ show.table(
 )
 
 # %% [markdown]
-# ## A pair that never works
-# All $d^3$ entries of $\mathcal{X}(Z)$ with $p = \mathcal{T}_\Theta$ fit the hypothesis for linear attention as well.
-# But $\langle z_j, z_k\rangle = \langle z_k, z_j\rangle$, so the second moment is singular whatever the data, and the
-# certificate stays silent for ever. With this pair one function has many $p$: without $\lambda_{\min}>0$ equal
-# functions need not have equal $p$. It is the pair of the paper's introduction. Algorithm 2 lists each product once.
+# With $n$ tokens all fits are the teacher. With one token the features are symmetric, and the fits disagree.
 #
-# <!-- claim linear-attention/remark-certificate-introduced -->
-# <blockquote>
-#
-# **Section 1 (Which features the certificate is about)** *Section 1*
-#
-# **The paper states.** Let $\Lambda_D$ be the second moment of the flattening of the data in the $\mathcal X$-feature
-# space: $\Lambda_D=\mathbb E_D[\mathcal X(Z)\mathcal X(Z)^T]$. We show that, if $\Lambda_D$ is full rank, it is
-# guaranteed that MHLA is identifiable with respect to the data.
-#
-# **What is true.** Let $\Lambda_D=\mathbb E_D[\mathcal H(Z)\mathcal H(Z)^\top]$, where $\mathcal H(Z)$ lists each
-# feature of $\mathcal X(Z)$ once, as in Eq. 5 and Algorithm 2. If $\Lambda_D$ is full rank and the data are realizable,
-# MHLA is identifiable with respect to the data.
-#
-# **What changed.** $\mathcal X(Z)$ has $d^3$ entries, of which at most $d^2(d+1)/2$ differ, so for $d\ge2$ its second
-# moment is singular for all data, and the sentence says nothing. Eq. 5 has the right features.
-#
-# </blockquote>
-# <!-- /claim -->
+# ### Features that never work
+# The entries of $\mathcal X(Z)$ contain $\langle z_j,z_k\rangle$ and $\langle z_k,z_j\rangle$.
 
 # %%
 ranks, ranks_once = {}, {}
@@ -165,9 +179,11 @@ show.table(
 )
 
 # %% [markdown]
-# ## What each says
-# With enough tokens every fit of loss zero is the teacher, and its coefficients are the one linear minimiser. In the
-# proof $p$ and $v$ have one row where the lemma has one for each output; with one row the outputs come out wrong.
+# The rank never exceeds $\psi$, whatever the data.
+#
+# ## How we checked
+# We require that fits agree exactly where the certificate holds. As controls we take one token, and all $d^3$ features:
+# there, equal functions can have different $p$. A certificate counts the ranks exactly.
 
 # %%
 tokens = data["n tokens"]
@@ -177,11 +193,6 @@ identity = relative_error(inputs @ teacher.coefficients.mT, labels)
 farthest = max((relative_error(one.coefficients, row) for one in minimisers["n tokens"]), default=inf)
 slip = relative_error(inputs @ teacher.coefficients[:1].mT.expand(-1, d), labels)
 same_function = relative_error(mhla(twin, fresh), mhla(model, fresh))
-
-# %% [markdown]
-# With a single token, or with all $d^3$ features, the certificate must be silent.
-#
-# A certificate counts the ranks in exact arithmetic.
 
 # %%
 claim = Claim("linear-attention/lemma-b-1")
@@ -200,9 +211,6 @@ claim.misprint.at_most("p of shape ψ, one row for all outputs: difference", sli
 claim.certified("d = 3: independent features of the quadratic model", certify_other_model(3))
 claim.verdict()
 
-# %% [markdown]
-# Of the features in the introduction of the paper, more are listed than differ, and full rank is out of reach.
-
 # %%
 claim = Claim("linear-attention/remark-certificate-introduced")
 claim.equal("each feature once: rank", ranks_once, {f"d = {width}": psi(width) for width in ranks})
@@ -211,11 +219,24 @@ claim.misprint.equal("all d³ features: rank over d³", {f"d = {w}": r / w**3 fo
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The certificate is a fact about linear regression: a model that is linear in features, after a change of parameters,
-# is determined by data that span the features. It can hold only if no feature is listed twice, and that equal functions
-# have equal coefficients is its conclusion, not its assumption.
+# ## What to remember
+# - The certificate is a fact about linear regression.
+# - It can hold only if no feature is listed twice.
+# - Equal functions have equal coefficients because of the certificate, not before it.
 #
-# ## To try
-# - Set `d = 4`: more directions are unseen with one token, and the gaps of its minimisers stay large.
-# - Set `n = 2`: two tokens are enough for the pair that works.
+# ## Exercises
+#
+# 1. *By hand.* How many directions do inputs of one token never show in the first model?
+#    <details><summary>Solution</summary>
+#
+#    The features are $z_jz_k$, and those of $(j,k)$ and $(k,j)$ are equal. This hides $d(d-1)/2$ directions.
+#
+#    </details>
+# 2. *Predict, then run.* Set `n = 2`. Are two tokens enough for the features that work?
+#    <details><summary>Solution</summary>
+#
+#    Yes. With a second token $s$ and $z_n$ are independent, and all $d^2$ products are independent functions.
+#
+#    </details>
+#
+# Back: [Lemma 4.1](lemma_4_1_certificate.ipynb).

@@ -8,24 +8,74 @@
 
 # %% [markdown]
 # # Lemma C.1 · A lookup is a head
+#
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma C.1 and Algorithm 3, Appendix C.*
 #
-# A head of linear attention computes $V Z (Z^\top Q z_n)$. Let the last token $z_n$ hold a letter in its *source* rows.
-# A block $B_Q$ of $Q$ turns this letter into a *key*. The inner products $Z^\top Q z_n$ are then 1 at the tokens that
-# hold this key and 0 at all others, because the letters are orthogonal unit vectors. The sum $Z(\cdot)$ returns what
-# these tokens hold, and a block $B_V$ of $V$ picks their *value* rows and writes them into the *destination* rows of
-# the new token. So one head is one table lookup, with no softmax and no rounding: all numbers stay 0 or 1. A program is
-# a list of such lookups, made anew for every token.
+# What is the simplest useful thing that an attention head can do? It can look something up: a token has a key in mind,
+# and receives the value. If we append every output as a new token, a list of look-ups becomes a small programming
+# language, and the paper writes its universal machine in it. Can we really turn all its programs into heads?
+
+# %%
+from itertools import product
+
+import torch
+
+from attention_theory.linear_attention.certified.small_machines import certify_lookups
+from attention_theory.linear_attention.learning.regression import least_squares
+from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
+from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
+from attention_theory.linear_attention.machines.programs import Lookup, LookupProgram
+from attention_theory.linear_attention.model.features import certificate_features
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+#
+# Three tokens hold a key and a value: `a` 2, `b` 5, and `c` 3. The last token looks for `b`. We write letters as
+# orthogonal unit vectors, so the inner products of this query with the keys are 0, 1 and 0. The head adds up the values
+# with these weights: $0\cdot2+1\cdot5+0\cdot3=5$.
+
+# %%
+fig, axis = schematic.canvas(height=1.9)
+tops = schematic.tokens(axis, ["a: 2", "b: 5", "c: 3", "b ?"], (0.7, 0.7), step=2.4)
+for number, weight in enumerate((0, 1, 0)):
+    colour = schematic.BLUE if weight else schematic.QUIET
+    schematic.arrow(axis, tops[3], tops[number], bend=-0.35, colour=colour)
+    schematic.text(axis, (tops[number][0] - 0.45, tops[number][1] + 0.3), str(weight), colour, 9)
+schematic.tokens(axis, ["5"], (11.3, 0.7), lit=[0], step=2.4)
+schematic.arrow(axis, (10.1, 1.15), (11.2, 1.15))
+show.figure(
+    fig,
+    name="look-up",
+    caption="The last token looks for the key *b*. The numbers are inner products, and the blue token is the output.",
+    alt="Four tokens and an output. Arrows from the last token lead to a, b and c with the weights 0, 1 and 0. The "
+    "output is 5.",
+)
+
+# %% [markdown]
+# We see one look-up. If two tokens held the key `b`, the head would return the sum of their values, and if none did,
+# zero.
+#
+# ## The paper states
 #
 # <!-- claim linear-attention/algorithm-3 -->
 # <blockquote>
 #
 # **Algorithm 3 (Autoregressive programs of lookups)** *Appendix C*
 #
-# Tokens are objects with attributes. To write the next token, the last token makes lookups: its source attribute,
-# mapped by $B_Q$, is the query; where a token's key attribute equals the query, that token's value attribute, mapped by
-# $B_V$, becomes the new token's destination attribute. The new token is numbered (line 5). In heads this is a lookup as
-# well: the last token finds itself, and the position found is moved on by one.
+# **The paper states.** Let obj[r] be the rightmost token. Let obj[r+1] be a new token initialized with positional
+# embedding obj[r+1].pos = r+1. For each {AttrSource, AttrDest}: LookupDict = {{obj.AttrKey: obj.AttrValue} for obj in
+# OBJ}. Let query = $B_Q$(obj[r].AttrSource). If query in LookupDict.Keys then obj[r+1].AttrDest =
+# $B_V$(LookupDict(query)). Append next token.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** In heads, numbering the new token is a look-up as well: the last token finds itself by its
+# position, and $B_V$ moves the position on by one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -38,14 +88,13 @@
 # **The paper states.** For any program $\mathcal P$ written in the form of algorithm 6, there exists corresponding MHLA
 # parameters $\Theta\in\Omega_H$ such that $\mathrm{MHLA}_\Theta(Z)=\mathcal P(Z)$.
 #
-# **What is true.** Let every letter of an attribute be a unit vector in rows of its own. For every program of lookups,
-# no two of which find a value for one destination, there are heads, one for each lookup and one for the position, whose
-# output at the last token is the token that the program writes next. For a lookup that turns the source letter into a
-# key by a function $B_Q$ and the value into the destination letter by $B_V$, $Q$ holds the matrix of $B_Q$ in the key
-# rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value columns.
+# **What is true.** Let every letter of an attribute be a unit vector, and let each attribute have separate rows. For
+# every program of look-ups, no two of which find a value for one destination, there are heads, one for each look-up and
+# one for the position, whose output at the last token is the token that the program writes next. $Q$ holds the matrix
+# of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value columns.
 #
-# **What changed.** Two lines of a program may write one attribute, and the later assignment stands. Heads add instead,
-# and no heads run the program of two such lines, which the page writes in the form of Algorithm 6.
+# **What changed.** Two lines of a program may write one attribute, and the later assignment counts. Heads add instead,
+# and no heads run the program of two such lines, which this page writes in the form of Algorithm 6.
 #
 # <details><summary>Slips (2)</summary>
 #
@@ -65,12 +114,15 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# The blocks must stand where they are read. $Q$ multiplies the last token from the left and meets the keys, so $B_Q$
-# belongs in the **key rows and source columns** of $Q$. $V$ multiplies what is found and makes the new token, so $B_V$
-# belongs in the **destination rows and value columns** of $V$. The proof in the paper names two other places. They come
-# out of the right ones if the names $V$ and $Q$ are exchanged and rows are read as columns, which is how it writes the
-# shapes of the blocks, too: so this is a slip of notation. A second gap is not one. The programs of Algorithm 3 number
-# their tokens, and the proof has heads for the lookups alone: nothing writes the position of the new token.
+# ## Why it is true
+#
+# A head computes $VZ(Z^\top Qz_n)$. The matrix $Q$ turns the query in the last token into a key, by a block $B_Q$ in
+# the key rows and source columns. The inner products are then 1 at the tokens with this key. The matrix $V$ takes their
+# values, by a block $B_V$ in the destination rows and value columns.
+#
+# The outputs of several heads add up. If two look-ups find a value for one destination, the program keeps the later
+# one, while the layer returns the sum. No other heads can help, because with a fixed last token the output is a sum
+# over the tokens before it.
 #
 # <details><summary>Proof of Lemma C.1, repaired</summary>
 #
@@ -104,20 +156,11 @@
 # holds a letter or nothing. Entries stay in $\{0, 1\}$ and nothing is rounded. $\square$
 #
 # </details>
-
-# %%
-from itertools import product
-
-import torch
-
-from attention_theory.linear_attention.certified.small_machines import certify_lookups
-from attention_theory.linear_attention.learning.regression import least_squares
-from attention_theory.linear_attention.machines.block_heads import BlockLayer, dense
-from attention_theory.linear_attention.machines.example_programs import random_table, random_walk_prompt, walk_program
-from attention_theory.linear_attention.machines.programs import Lookup, LookupProgram
-from attention_theory.linear_attention.model.features import certificate_features
-from attention_theory.validation import require
-from bookpress import Claim, show
+#
+# ## See it run
+#
+# Each random table has one token per key, and a last token with a query. We also draw the functions $B_Q$ and $B_V$ at
+# random. We run the program on objects with attributes, and by the head.
 
 # %% tags=["parameters"]
 source_letters = 3  # letters of the attribute that asks, at least 1
@@ -136,12 +179,6 @@ require(value_letters=(value_letters, 1, None), destination_letters=(destination
 require(tables=(tables, 1, None), nodes=(nodes, 1, None), walks=(walks, 1, None), steps=(steps, 3, None))
 require(seed=(seed, 0, None))
 
-# %% [markdown]
-# ## Random tables
-# Each table has one token for every key, with a random value, and a last token with a letter that asks. $B_Q$ and
-# $B_V$ are random functions, drawn anew each time. The program is run twice: on objects with attributes, as the
-# algorithm is written, and by the head.
-
 # %%
 sizes = (source_letters, key_letters, value_letters, destination_letters)
 right = {"correct": 0, "printed": 0}
@@ -155,20 +192,12 @@ for table in range(tables):
     others += other.read(other.run_heads(prompt, 1)) == expected
 show.table(["placement", f"tables executed, of {tables}"], right.items())
 
-# %% [markdown]
-# The proof names the source rows and key columns for $V$ and the value rows and destination columns for $Q$, and speaks
-# of $B_V$ in both. Read with $B_Q$ in the first place and $B_V$ in the second, the blocks fit, but the head looks at
-# the rows that it should write. Exchange $V$ and $Q$ and transpose both, and the right head is there.
-
 # %%
 program, _ = random_table(sizes, seed)
 blocks = program.rows.blocks
 placed = {form: dense(program.heads(form), program.rows.size) for form in right}
 exchanged = torch.equal(placed["printed"].values.mT, placed["correct"].queries)
 exchanged &= torch.equal(placed["printed"].queries.mT, placed["correct"].values)
-
-# %% [markdown]
-# The four matrices of one lookup:
 
 # %%
 fig, axes = show.axes(2, 2, width=5.2, height=5.6)
@@ -183,7 +212,9 @@ for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed")
         axis.axhline(block[0] - 0.5, linewidth=0.5)
         axis.axvline(block[0] - 0.5, linewidth=0.5)
 caption = "One lookup as the two matrices of a head; filled: ones. In the working placement the columns of $Q$ are the "
-caption += "source rows and those of $V$ the value rows. As printed, names and rows and columns are exchanged."
+caption += (
+    "source rows and those of $V$ the value rows. In the paper's proof, names and rows and columns are exchanged."
+)
 alt = (
     "Four square images of the matrices Q and V with rows and columns named source, key, value, destination. Correct: "
 )
@@ -191,9 +222,20 @@ alt += "ones at key by source and destination by value. Printed: at value by des
 show.figure(fig, name="placement", caption=caption, alt=alt)
 
 # %% [markdown]
-# ## What a lookup returns when the key is there twice, or not at all
-# The paper warns that several tokens with the same key return the sum of their values, and that a missing key returns
-# nothing. Both follow from the inner products, and both matter later: `None` is the zero vector.
+# We see both blocks. The placement of the proof is the transpose of ours with $V$ and $Q$ exchanged, so it reads the
+# rows that it should write.
+#
+# ### Two look-ups with one destination
+#
+# We take the program of two lines
+#
+# ```
+# NextToken.value = Lookup(T, Token.one)
+# NextToken.value = Lookup(T, Token.two)
+# ```
+#
+# and four prompts: each of the two keys is there or not. We compare what the program writes with the closest output of
+# any number of heads, which is a problem of [least squares](theorem_2_1_regression.ipynb).
 
 # %%
 lookup = LookupProgram({"source": 2, "key": 2, "value": 2}, [Lookup("source", "key", "value", "value")])
@@ -202,22 +244,6 @@ absent = lookup.run_heads([{"key": 1, "value": 0}, {"key": 1, "value": 0}, {"sou
 found_twice = twice[-1, lookup.rows["value"]].tolist()
 found_absent = absent[-1, lookup.rows["value"]].tolist()
 print(f"two tokens hold the key: {found_twice}    no token holds it: {found_absent}")
-
-# %% [markdown]
-# ## Two lookups that write one attribute
-# A program in the form of Algorithm 6 is a list of lines such as `NextToken.s = Lookup(T, Token.x)`. Algorithm 3 says
-# what a line does: it assigns if the query is among the keys, and otherwise leaves the attribute as it was. We take the
-# program of two lines
-#
-# ```
-# NextToken.value = Lookup(T, Token.one)
-# NextToken.value = Lookup(T, Token.two)
-# ```
-#
-# with the table $T$ of keys and values. Two tokens each hold a key with its value, or nothing, and the last token asks
-# for both keys. Where both are there, the second assignment takes the place of the first, but heads add. We compare
-# what the program writes for these four prompts with the closest that any number of heads comes to it: least squares in
-# the cubic features (Theorem 2.1).
 
 # %%
 sharing = LookupProgram(
@@ -236,9 +262,6 @@ least_loss = (closest - due).square().sum(dim=1).mean().item()
 by_one = due[[0, 0, 2, 2]]  # what the first lookup writes by itself
 least_loss_of_one = (features @ least_squares(features, by_one).mT - by_one).square().sum(dim=1).mean().item()
 
-# %% [markdown]
-# No heads do what the program does. The closest are off by a quarter on every prompt.
-
 # %%
 shown = [part[:, sharing.rows["value"]].round(decimals=3) + 0.0 for part in (due, closest)]  # no -0
 show.table(
@@ -247,18 +270,17 @@ show.table(
         [one, two, *(f"({part[0]:.4g}, {part[1]:.4g})" for part in parts)]
         for (one, two), *parts in zip(product((False, True), repeat=2), *shown, strict=True)
     ],
-    caption="The rows of the value. For every choice of heads the first and the last line have the sum of the others.",
+    caption="The rows of the value. For all heads, the first and the last line have the same sum as the others.",
 )
 
 # %% [markdown]
-# ## A whole program, token by token
-# Algorithm 3 runs many lookups for every new token and numbers its tokens. The example is a walk. The prompt holds a
-# graph: each token a node, the node it points to and a label. Every new token holds the node where the walk stands,
-# the label (mark) of the node just left, and the mark before that, which is a *copy*: a lookup by position.
+# We see that even the closest heads are off by a quarter on every prompt.
 #
-# The new token's position is simply set, in line 5. But the new token is the output of the layer, and only heads can
-# write into it. The proof of Lemma C.1 has none for this line. One head more mends it: the last token finds itself by
-# its own position, and $B_V$ moves the position on by one.
+# ### A whole program
+#
+# The prompt holds a graph: each token has a node, the node that it points to, and a label. Every new token holds the
+# node where a walk has arrived, the label of the node before, and the label before that. The program also numbers its
+# tokens, in line 5, and the paper's proof has no head for this. We add one.
 
 # %%
 walk = walk_program(nodes, 3, nodes + 1 + steps)
@@ -273,9 +295,6 @@ for number in range(walks):
     exact_bare += walk.read(bare) == expected
     numbered += bool(bare[len(prompt) :, rows["position"]].any())
 print(f"{exact} of {walks} walks are exact; without the position head {numbered} of {walks} have any position at all")
-
-# %% [markdown]
-# One of the walks, as the layer writes it:
 
 # %%
 prompt = random_walk_prompt(nodes, 3, seed)
@@ -298,9 +317,12 @@ show.figure(
 )
 
 # %% [markdown]
-# The lemma is judged by the lookups, and its proof by the placement and by the positions.
+# We see one 1 in every block of a new column, so nothing needs to be rounded.
 #
-# A certificate compares head and lookup for all functions and tokens of two letters.
+# ## How we checked
+#
+# We compare heads and programs on random tables and walks, and on all functions of two letters. As controls, we use the
+# functions of another table, and leave out the head for the position.
 
 # %%
 claim = Claim("linear-attention/lemma-c-1")
@@ -318,9 +340,6 @@ claim.printed.equal("walks that have positions by the heads of the lookups alone
 claim.certified("two letters: all functions and tokens", certify_lookups())
 claim.verdict()
 
-# %% [markdown]
-# The walks themselves are the evidence for Algorithm 3.
-
 # %%
 claim = Claim("linear-attention/algorithm-3")
 claim.equal("walks executed token by token", exact, walks)
@@ -330,13 +349,30 @@ claim.control.equal("walks executed without the head for line 5", exact_bare, wa
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A head of linear attention is a table lookup, exact and without rounding, if letters are orthogonal and keys are not
-# held twice. The proof in the paper has the blocks in the right places under exchanged names. What it lacks is a head
-# that numbers the new token; with one more head programs run as they are written. Not all do: where two lookups find
-# values for one attribute, the program keeps the later one, and every layer of linear attention adds.
+# ## What to remember
 #
-# ## To try
-# - Set `key_letters = 2`: with fewer keys than source letters more letters ask for the same key, and all is exact
-#   still.
-# - Set `steps = 40`: the walk goes on, and the position rows grow with it, since every position needs a row of its own.
+# - One head is one exact table look-up, if letters are orthogonal and no key occurs twice.
+# - A list of look-ups is a program, and one more head numbers the tokens.
+# - Heads add, so two look-ups must not write to the same place.
+#
+# ## Exercises
+#
+# 1. *By hand.* In the tiny example, let the third token hold `b` 3 instead of `c` 3. What does the head return?
+#
+#    <details><summary>Solution</summary>
+#
+#    The weights are 0, 1 and 1, so it returns $5+3=8$. In letters this is the sum of two unit vectors, which is no
+#    letter.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `key_letters = 2`, so that several source letters lead to the same key. Are the tables
+#    still executed exactly?
+#
+#    <details><summary>Solution</summary>
+#
+#    Yes, all 100. Different queries may lead to the same key. Only a key in two tokens would be a problem.
+#
+#    </details>
+#
+# Next: [Algorithm 5](algorithm_5_if_then.ipynb), because a program also needs an *if*, and a look-up can serve as one.

@@ -8,11 +8,53 @@
 
 # %% [markdown]
 # # Abstract and Section 5 · Finite automata of several letters
+#
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the abstract, Section 5 and Section 6.3.*
 #
-# A finite automaton reads a word letter by letter and goes from state to state, $s^{i+1} = \delta(s^i, w_i)$. A
-# universal one is given $\delta$ and the word in its prompt. A head of linear attention is linear in the last token, so
-# it cannot pick an entry of a table by state *and* letter at once: it takes two tokens for every letter of the word.
+# The next state of an automaton depends on its state *and* on a letter, but a head cannot look up two keys at once. How
+# can such a layer run every automaton? It takes two tokens per letter.
+
+# %%
+import torch
+
+from attention_theory.linear_attention.certified.small_machines import certify_automata
+from attention_theory.linear_attention.learning.learned_machine import learn_runs
+from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
+from attention_theory.linear_attention.machines.block_heads import BlockLayer
+from attention_theory.linear_attention.machines.universal import UniversalMachine
+from attention_theory.linear_attention.model.features import psi
+from attention_theory.randomness import generator
+from attention_theory.validation import Each, require
+from bookpress import Claim, estimate, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+#
+# In state 0, our automaton goes to state 1 over `a`, and stays over `b`. The first letter is `a`. One new token looks
+# up both next states and the letter. A second one reads the first, and selects the next state.
+
+# %%
+fig, axis = schematic.canvas(height=2.9)
+words = ["0: a → 1, b → 0", "letter 1: a", "state 0, at letter 1"]
+prompt = schematic.tokens(axis, words, (0.9, 4.1), step=4.2)
+words = ["a → 1, b → 0; read a", "state 1, at letter 2"]
+new = schematic.tokens(axis, words, (2.6, 1.1), lit=[0, 1], step=4.9)
+for top in prompt[:2]:
+    schematic.arrow(axis, new[0], (top[0], top[1] - 1.05))
+schematic.arrow(axis, new[1], (new[0][0] + 1.6, new[0][1]), bend=-0.3)
+show.figure(
+    fig,
+    name="two-tokens",
+    caption="Top: three tokens of the prompt. Bottom: the two new tokens for one letter, and what they read.",
+    alt="Above, the rules of state 0, the first letter a, and the state 0. Below, a token with both rules and the "
+    "letter, and a token with the state 1 at letter 2.",
+)
+
+# %% [markdown]
+# We see two look-ups: first by the state, then by the letter.
+#
+# ## The paper states
 #
 # <!-- claim linear-attention/remark-dfa-in-attention -->
 # <blockquote>
@@ -20,14 +62,48 @@
 # **Finite automata in linear attention (Automata of several letters, executed and learned)** *Abstract; Section 5;
 # Section 6.3*
 #
-# Linear attention executes finite automata: one set of $v + 3$ heads in dimension $d = 2(q + L)(1 + v) + 1$ runs every
-# deterministic automaton with $q$ states and $v$ letters on every word of $L$ letters, two tokens a letter. Algorithm 1
-# learns from runs to execute automata that it has not seen.
+# **The paper states.** Finally, we provide examples of computations expressible via linear attention and therefore
+# polynomial-time learnable, including associative memories, finite automata, and a class of Universal Turing Machine
+# (UTMs) with polynomially bounded computation histories. (Here: finite automata.)
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** One set of $v+3$ heads in dimension $d=2(q+L)(1+v)+1$ runs every deterministic automaton with
+# $q$ states and $v$ letters on every word of $L$ letters, with two tokens per letter. Algorithm 1 learns from runs to
+# execute automata that it has not seen.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# <details><summary>Proof of the number of heads</summary>
+# <!-- claim linear-attention/remark-embedding-size -->
+# <blockquote>
+#
+# **Section 6.3 remark (How the width grows)** *Section 6.3*
+#
+# **The paper states.** The construction in Lemma 5.1 shows that a linear attention layer can output the polynomially
+# bounded computation history of any TM (and therefore any DFA). Our construction requires embedding size linear with
+# maximum length of computation history, number of states and alphabet size. Therefore, we predict the data requirements
+# are polynomial in each of $N$, $V$ and $L$.
+#
+# **What is true.** The construction requires an embedding size linear in the length of the history and in the number of
+# states, and quadratic in the size of the alphabet. For finite automata a width of $2(q+L)(1+v)+1$ suffices, which is
+# linear in each of states $q$, letters $v$ and length $L$.
+#
+# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, since a
+# prompt holds for each letter a rule with a letter in it. The prediction, a polynomial, stands.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# One head looks up the rules of the state, another the letter. Then one head per letter selects the next state. It
+# finds only the last token, because each place of the word has separate rows. One more head moves on to the next
+# letter.
+#
+# <details><summary>Proof of Finite automata in linear attention: the number of heads</summary>
 #
 # The prompt has a token for each state $s$, which holds $e_s$ in the rows *of* and $e_{\delta(s,a)}$ in the rows *next*
 # $a$ for each letter $a$; a token for each place $i$ of the word, which holds $e_i$ in *place* and the letter in the
@@ -48,19 +124,22 @@
 # The width is $2(q + L)(1 + v) + 1$ for words of $L$ letters.
 #
 # </details>
-
-# %%
-import torch
-
-from attention_theory.linear_attention.certified.small_machines import certify_automata
-from attention_theory.linear_attention.learning.learned_machine import learn_runs
-from attention_theory.linear_attention.machines.automaton_executor import AutomatonExecutor
-from attention_theory.linear_attention.machines.block_heads import BlockLayer
-from attention_theory.linear_attention.machines.universal import UniversalMachine
-from attention_theory.linear_attention.model.features import psi
-from attention_theory.randomness import generator
-from attention_theory.validation import Each, require
-from bookpress import Claim, estimate, show
+#
+# <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
+#
+# *Turing machines.* In Appendix C.1 each of the $N\hat\Phi$ blocks of tokens has rows for a cell and its two
+# neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a
+# state, a letter and a move, which takes $\hat{\mathcal Q} + \hat\Sigma + 3$ rows. So these are
+# $3N\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $N$ cells, and
+# in $\hat{\mathcal Q}$, and quadratic in $\hat\Sigma$. All other rows are at most linear in each of them.
+#
+# *Automata.* The width $2(q + L)(1 + v) + 1$ was counted above, and is linear in each of its three arguments. $\square$
+#
+# </details>
+#
+# ## See it run
+#
+# We run all automata with two states and two letters, and random larger ones.
 
 # %% tags=["parameters"]
 states = 3  # q, states of an automaton, from 2 to 4
@@ -74,11 +153,6 @@ seed = 0  # seed of every draw, at least 0
 require(states=(states, 2, 4), letters=(letters, 2, 4), word=(word, 1, 6), counts=(Each(counts), 2, 300))
 require(held_out=(held_out, 20, 1000), seed=(seed, 0, None))
 source = generator(seed)
-
-# %% [markdown]
-# ## Executed
-# Every automaton with two states and two letters on every word of three letters from each start, and thousands of
-# random ones at larger sizes. The reference is a loop over the word.
 
 
 # %%
@@ -97,9 +171,6 @@ def by_hand(tables, words, starts):
     return torch.stack(visited, dim=1)
 
 
-# %% [markdown]
-# All of the small ones are listed by the digits of a number.
-
 # %%
 number = torch.arange(2**8)
 digits = (number[:, None] >> torch.arange(8)) & 1
@@ -115,9 +186,6 @@ for kind, task, given in cases:
     rows.append((kind, task.states, task.letters, task.word, task.width, len(task.heads), len(right), int(right.sum())))
 show.table(["automata", "q", "v", "L", "d", "heads", "runs", "exact"], rows)
 
-# %% [markdown]
-# Each head is needed. Without any one of them, runs must go wrong.
-
 # %%
 prompts = small.prompts(*every)
 without = []
@@ -128,11 +196,8 @@ for left_out in range(len(small.heads)):
 print("share of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
 
 # %% [markdown]
-# ## Learned
-# Now the heads are forgotten. Algorithm 1 in kernel form learns from the runs of a number of automata, and the learned
-# model runs automata that are not among them, by itself, each token rounded. The automata of the test are drawn first,
-# and those to learn from among all others. There are not always many: with two states and two letters there are
-# sixteen. So at most a quarter of all there are is set aside, and runs of others are left out of the test.
+# Every run is exact. If any one head is missing, at most one run in eight is. Next, Algorithm 1 learns from runs of
+# some automata, and we test others.
 
 # %%
 task = AutomatonExecutor(states, letters, word)
@@ -145,29 +210,50 @@ many = drawn(task, 100 + 4 * max(counts))
 others = (many[0][:, None] != fresh[0]).flatten(2).any(dim=2).all(dim=1)
 training = tuple(part[others][: max(counts)] for part in many)
 
-# %% [markdown]
-# One model for each number of automata, all tested on the same runs.
-
 # %%
 runs, truth = task.run(task.prompts(*training)), task.run(task.prompts(*fresh))
 models = {count: learn_runs(runs[:count], task.prompt_tokens) for count in counts}
 tested = len(fresh[0].unique(dim=0))
 executed = {count: model.execute(truth, task.prompt_tokens, task.read) for count, model in models.items()}
 show.table(
-    ["automata", "ε", "4 ε Φ", "share of runs wrong", "share of outputs determined", "rank of the data", "ψ"],
+    ["automata", "ε", "4 ε Φ", "fraction of runs wrong", "fraction of outputs determined", "rank of the data", "ψ"],
     [
         [k, one.error, one.bound, one.mismatch, one.determined.double().mean(), models[k].rank, psi(task.width)]
         for k, one in executed.items()
     ],
     caption=f"d = {task.width}; {len(fresh[0])} runs of {tested} automata that are not in the data. ε: mean squared "
-    "error on the next token; Φ: tokens of a run; 4 ε Φ: the bound of Lemma 5.1, which comes next. An output is "
+    "error on the next token; Φ: tokens of a run; 4 ε Φ: the bound of Lemma 5.1. An output is "
     "determined if all minimisers agree on it.",
 )
 
 # %% [markdown]
-# The learned states are read from the tokens and compared with the loop over the word once more.
+# With 200 automata, the data determine all outputs of the new runs, and no run is wrong.
 #
-# A certificate runs every automaton of two states and three letters.
+# We double each size. A linear width at most doubles.
+
+# %%
+of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
+of_automata = {"states": 8, "letters": 8, "word": 8}
+
+
+def growth(build, sizes):
+    """By how much the width grows where each argument doubles."""
+    return {name: build(**sizes | {name: 2 * size}).width / build(**sizes).width for name, size in sizes.items()}
+
+
+grown = {"Turing machines": growth(UniversalMachine, of_machines), "automata": growth(AutomatonExecutor, of_automata)}
+show.table(
+    ["construction", "argument", "width grows by"],
+    [[name, argument, by] for name, of in grown.items() for argument, by in of.items()],
+)
+by_letters = grown["Turing machines"].pop("letters")
+
+# %% [markdown]
+# The width for Turing machines grows 2.7-fold with the letters, because each letter has a rule that contains a letter.
+#
+# ## How we checked
+#
+# We compare every run with a loop over the word. As controls, we leave out a head, and learn from ten automata.
 
 # %%
 most, least = counts[-1], counts[0]
@@ -190,61 +276,6 @@ claim.equal(
 claim.certified("q = 2, v = 3, L = 2: every automaton, word and start", certify_automata(2, 3, 2))
 claim.verdict()
 
-# %% [markdown]
-# ## How the width grows
-#
-# <!-- claim linear-attention/remark-embedding-size -->
-# <blockquote>
-#
-# **Section 6.3 remark (How the width grows)** *Section 6.3*
-#
-# **The paper states.** The construction in Lemma 5.1 shows that a linear attention layer can output the polynomially
-# bounded computation history of any TM (and therefore any DFA). Our construction requires embedding size linear with
-# maximum length of computation history, number of states and alphabet size. Therefore, we predict the data requirements
-# are polynomial in each of $N$, $V$ and $L$.
-#
-# **What is true.** The construction requires an embedding size linear in the length of the history and in the number of
-# states, and quadratic in the size of the alphabet. For finite automata a width of $2(q+L)(1+v)+1$ suffices, which is
-# linear in each of states $q$, letters $v$ and length $L$.
-#
-# **What changed.** Lemma 2.2 has the width $O(\hat n\hat\Phi\hat\Sigma\max(\hat\Sigma,\hat{\mathcal Q}))$, since a
-# prompt holds for each letter a rule with a letter in it. The prediction, a polynomial, stands.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
-#
-# *Turing machines.* In Appendix C.1 each of the $N\hat\Phi$ blocks of tokens has rows for a cell and its two
-# neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a
-# state, a letter and a move, which takes $\hat{\mathcal Q} + \hat\Sigma + 3$ rows. So these are
-# $3N\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $N$ cells, and
-# in $\hat{\mathcal Q}$, and quadratic in $\hat\Sigma$. All other rows are at most linear in each of them.
-#
-# *Automata.* The width $2(q + L)(1 + v) + 1$ was counted above, and is linear in each of its three arguments. $\square$
-#
-# </details>
-#
-# A width that is linear in an argument at most doubles where the argument doubles. We double each argument of two
-# constructions: the universal Turing machine of Appendix C.1, and the automata above.
-
-# %%
-of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
-of_automata = {"states": 8, "letters": 8, "word": 8}
-
-
-def growth(build, sizes):
-    """By how much the width grows where each argument doubles."""
-    return {name: build(**sizes | {name: 2 * size}).width / build(**sizes).width for name, size in sizes.items()}
-
-
-grown = {"Turing machines": growth(UniversalMachine, of_machines), "automata": growth(AutomatonExecutor, of_automata)}
-show.table(
-    ["construction", "argument", "width grows by"],
-    [[name, argument, by] for name, of in grown.items() for argument, by in of.items()],
-)
-by_letters = grown["Turing machines"].pop("letters")
-
 # %%
 claim = Claim("linear-attention/remark-embedding-size")
 for name, of in grown.items():
@@ -253,15 +284,28 @@ claim.printed.at_most("Turing machines: growth where the letters double", by_let
 claim.verdict()
 
 # %% [markdown]
-# One set of heads runs all automata within its bounds, and Algorithm 1 finds such a set from runs.
+# ## What to remember
 #
-# ## What was learned
-# Linear attention runs finite automata of several letters with $v + 3$ heads, two tokens a letter, at a width linear in
-# states, letters and word. The rows that belong to one place of the word are what lets a head choose by state and
-# letter. Learned from runs, the model executes automata that it has not seen while the rank of the data is still a
-# small part of the number of features: on other inputs than runs most of the function is open.
+# - Linear attention runs every finite automaton with $v+3$ heads and two tokens per letter.
+# - A layer learned from 200 automata also runs new ones.
 #
-# ## To try
-# - Set `letters` to 3: the run is exact with one head more, and learning takes more automata: with 200 it is wrong on
-#   some new ones, and the claim is undecided at these parameters.
-# - Set `counts` to `[2, 5]`: the data determine little, and most runs go wrong.
+# ## Exercises
+#
+# 1. *By hand.* How wide are the tokens for three states, two letters and words of four letters?
+#
+#    <details><summary>Solution</summary>
+#
+#    $d=2(q+L)(1+v)+1=2\cdot7\cdot3+1=43$.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `counts = [2, 5]`. Which fraction of the outputs do the data determine?
+#
+#    <details><summary>Solution</summary>
+#
+#    None of them. All minimisers agree on an output only if its features are in the span of the data, which has the
+#    rank 40 of 40,678. All runs are wrong.
+#
+#    </details>
+#
+# Next: [Figure 3](figure_3_dfa_execution.ipynb), because the paper trains a deep transformer on the same task.

@@ -7,29 +7,44 @@
 # ---
 
 # %% [markdown]
-# # Sections 1 and 3 · Algorithm 1 is a kernel method
-# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the remark on kernels in Section 1, and Section 3.*
+# # Section 2.1 · Algorithm 1 is a kernel method
+# *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the remark on kernels in Section 2.1.*
 #
-# Algorithm 1 is linear regression on features of the input, and there are about $d^3/2$ of them: too many to write down
-# from a width of a hundred on. But the features are a product, $\mathcal{X}(Z) = G \otimes z_n$ with $G = Z Z^\top$. So
-# the inner product of the features of two inputs never needs the features.
+# Learning by regression needs a list of features, and from a width of a hundred on the list is too long to write down.
+# Can we learn without it?
 #
+# ## A tiny example
+# Inputs of one token with one entry have the feature $z^3$. For the inputs 2 and 3 the product of the features is
+# $8\cdot27=216$. We get it without features from the product of the tokens, $6$: it is $6^2\cdot6$.
+#
+# ## The paper states
 # <!-- claim linear-attention/remark-kernel -->
 # <blockquote>
 #
-# **Algorithm 1 as a kernel method (Inner products in place of features)** *Section 1; Section 3*
+# **Algorithm 1 as a kernel method (Inner products in place of features)** *Section 2.1*
 #
-# Regression of least norm on the cubic features needs their inner products alone,
+# **The paper states.** At a high level, Algorithm 1 is a kernel method defined by the feature mapping $\mathcal X$. The
+# learned kernel predictor (a regressor) can be mapped back onto a set of parameters $\{\hat V_h,\hat Q_h\}_{h\in\hat
+# H}$ for a MHLA with no more than $d^2$ heads via SVD.
 #
-# $$\langle \mathcal{X}(Z), \mathcal{X}(Z') \rangle = \|Z^\top Z'\|_F^2\, \langle z_n, z'_n \rangle .$$
+# </blockquote>
 #
-# So Algorithm 1 runs at any width, and its solution is a combination of the features of the samples, which is linear
-# attention again. The Gram matrix has the rank of $\Lambda_D$ and tells for every single input whether the data
-# determine the output there, for models with $d^2$ heads; that $\lambda_{\min}(\Lambda_D) > 0$ it can tell only from
+# <blockquote>
+#
+# **Beyond the paper.** Regression of least norm on the cubic features needs only their inner products,
+#
+# $$\langle\mathcal X(Z),\mathcal X(Z')\rangle=\|Z^\top Z'\|_F^2\,\langle z_n,z'_n\rangle ,$$
+#
+# so Algorithm 1 runs at any width. The Gram matrix has the rank of $\Lambda_D$. For each input it shows whether the
+# data determine the output there, for models with $d^2$ heads. It can show $\lambda_{\min}(\Lambda_D)>0$ only from
 # $\psi$ samples on.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# ## Why it is true
+# A feature is an entry of $G=ZZ^\top$ times an entry of the last token. The product of two feature lists is therefore
+# $\langle G,G'\rangle\langle z_n,z'_n\rangle$, and least squares needs nothing else.
 #
 # <details><summary>Proof of the kernel form of Algorithm 1</summary>
 #
@@ -62,6 +77,11 @@
 #
 # </details>
 
+# %% [markdown]
+# ## See it run
+# You can change these parameters. We learn noisy labels of a random teacher twice, by features and by the kernel, from
+# few samples and from many.
+
 # %%
 import torch
 
@@ -87,14 +107,6 @@ seed = 0  # seed of every draw, at least 0
 require(widths=(Each(widths), 2, 6), wide=(wide, 20, 400), samples=(samples, 20, 600), tokens=(tokens, 2, 20))
 require(seed=(seed, 0, None))
 
-# %% [markdown]
-# ## Where both run
-# Noisy labels of a random teacher, learned twice: by the features, with their singular values, and by the kernel, with
-# a Cholesky factorisation of the Gram matrix. Both drop what rounding alone leaves, singular values below $10^{-10}$ of
-# the largest there, squared distances below $10^{-9}$ of the largest $k(Z, Z)$ here, and neither has a ridge. The
-# predictions are compared on fresh inputs of another length. A few samples, fewer than $\psi$, ask for least norm; many
-# ask for least squares.
-
 # %%
 rows = []
 for width, stream in zip(widths, streams(seed, len(widths)), strict=True):
@@ -117,20 +129,8 @@ show.table(
 )
 
 # %% [markdown]
-# A kernel without its last factor, $\|Z^\top Z'\|_F^2$ alone, is a fair kernel of another model; it must not give these
-# predictions.
-
-# %%
-last_free = torch.einsum("isw,jtw->ijst", inputs, inputs).square().sum(dim=(-2, -1))
-cross_free = torch.einsum("isw,jtw->ijst", fresh, inputs).square().sum(dim=(-2, -1))
-without = kernel_fit(last_free, labels).predict(cross_free)
-error_without = relative_error(without, mhla(learn(inputs, labels).heads, fresh))
-
-# %% [markdown]
-# ## Where the features do not fit
-# At a width of 200 the features of one input would take 32 megabytes. The kernel fit takes a moment. On a teacher's
-# labels it gives them back. For new inputs the kernel reports that they lie outside the span of the samples; with so
-# few samples the certificate of Lemma 4.1 cannot hold.
+# Both agree, and the result is linear attention again. At a width of 200 the features of one input would take 32
+# megabytes.
 
 # %%
 first, second, third = streams(seed, 6)[3:]
@@ -145,9 +145,15 @@ unseen = big.outside(kernel(strange, many), kernel(strange, strange).diagonal())
 print(f"d = {wide}: {psi(wide):,} features, rank {big.rank} of {samples} samples, labels back to {back:.1e}")
 
 # %% [markdown]
-# The evidence: equality with the features at every width where both run, and what the kernel tells where it runs alone.
-#
-# The formula of the kernel is also certified for all pairs of inputs of one size.
+# ## How we checked
+# We compare kernel and features wherever both run, and at the large width require the labels back. As controls we leave
+# the last token out of the kernel, and take new inputs, which should lie outside the span of the samples.
+
+# %%
+last_free = torch.einsum("isw,jtw->ijst", inputs, inputs).square().sum(dim=(-2, -1))
+cross_free = torch.einsum("isw,jtw->ijst", fresh, inputs).square().sum(dim=(-2, -1))
+without = kernel_fit(last_free, labels).predict(cross_free)
+error_without = relative_error(without, mhla(learn(inputs, labels).heads, fresh))
 
 # %%
 claim = Claim("linear-attention/remark-kernel")
@@ -164,13 +170,33 @@ claim.certified("d = 3, n = 3: the kernel for all pairs of inputs", certify_kern
 claim.verdict()
 
 # %% [markdown]
-# Both forms of Algorithm 1 predict the same, and the kernel form runs at any width.
+# <details><summary>Method notes</summary>
 #
-# ## What was learned
-# The regression of Algorithm 1 is that of the kernel $\|Z^\top Z'\|_F^2 \langle z_n, z'_n \rangle$. Its cost depends on
-# the number of samples and not on $d^3$, and what it learns is linear attention again. The certificate becomes one for
-# single inputs: inside the span of the data all minimisers agree, outside it those with $d^2$ heads do not.
+# - Both ways drop what rounding alone leaves: singular values below $10^{-10}$ of the largest for the features, squared
+#   distances below $10^{-9}$ of the largest $k(Z,Z)$ for the kernel. Neither has a ridge.
+# - Predictions are compared on fresh inputs with one token more.
 #
-# ## To try
-# - Set `wide` to 400: there would be eight times as many features, and the labels come back as exactly.
-# - Set `tokens` to 2: the ranks in the table stay as they are, for two tokens are enough.
+# </details>
+#
+# ## What to remember
+# - The kernel of Algorithm 1 is $\|Z^\top Z'\|_F^2\,\langle z_n,z'_n\rangle$.
+# - Its cost depends on the number of samples, and not on $d^3$.
+# - For each input, the kernel shows whether the data determine the output.
+#
+# ## Exercises
+#
+# 1. *By hand.* Compute the kernel of an input with the tokens $(1,0)$, $(0,1)$ and of the single token $(1,1)$.
+#    <details><summary>Solution</summary>
+#
+#    The products of the tokens are 1 and 1, so $\|Z^\top Z'\|_F^2=2$. The last tokens have the product 1. The kernel is
+#    2.
+#
+#    </details>
+# 2. *Predict, then run.* Set `wide = 400`. How many more features are there, and do the labels come back?
+#    <details><summary>Solution</summary>
+#
+#    Eight times as many. The labels come back as exactly, because the Gram matrix has the same size.
+#
+#    </details>
+#
+# Back: [Theorem 2.1](theorem_2_1_regression.ipynb).

@@ -10,32 +10,61 @@
 # # Section 6.1 · A random teacher, and what was searched
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Section 6.1 and Appendix D.1.*
 #
-# A random one-head linear attention with one output, the *teacher*, labels random sequences at every position: at
-# position $t$ it looks at the tokens up to $t$. Students learn from these labels. Two things are unclear in print. The
-# formula for $y_t$ multiplies shapes that do not fit. And $\mathcal{N}(0, I/\sqrt d)$ gives either the standard
-# deviation or the variance; the two readings differ by a factor of $d\,T^{3/2}$ in the variance of the labels.
+# Before we can repeat an experiment, we need its data. Here a formula has factors that do not fit, and a scale can be
+# read in two ways. How much does this matter?
+#
+# ## A tiny example
+# Let the parameters of the teacher be drawn with $1/\sqrt d$ at $d=4$. As a standard deviation this is 0.5. As a
+# variance it is a standard deviation of 0.71. Labels multiply such numbers, over many tokens, so small differences
+# grow.
+#
+# ## The paper states
+# A *teacher* with one head labels random sequences at every position: at position $t$ it sees the first $t$ tokens.
 #
 # <!-- claim linear-attention/task-6-1 -->
 # <blockquote>
 #
 # **Section 6.1 task (A random teacher)** *Section 6.1*
 #
-# **As printed.** $y_t = V Z_{1:t} (Z[:,:,t]\, Q\, Z[:,:,t])$, which multiplies a row of length $d$ with a matrix of $t$
-# rows; and $\mathcal{N}(0, I/\sqrt d)$, which may give the deviation or the variance.
+# **The paper states.** We initialize a single-layer linear attention network with parameters $V\in\mathbb R^{1\times
+# d}$ and $Q\in\mathbb R^{d\times d}$, sampled from a Gaussian distribution $\mathcal N(0,\frac I{\sqrt d})$. Input
+# sequences $Z^i\in\mathbb R^{T\times d}$ are sampled from $\mathcal N(0,\frac I{\sqrt T})$. We generate outputs by
+# running the ground-truth network auto-regressively: $y_t^i=VZ_{1:t}^i(Z^i[:,:,t]\,Q\,Z^i[:,:,t])$.
 #
-# **Corrected.** A teacher with one head, $V \in \mathbb{R}^{1 \times d}$ and $Q \in \mathbb{R}^{d \times d}$ with
-# Gaussian entries of standard deviation $1/\sqrt d$, labels sequences of $T$ tokens with Gaussian entries of standard
-# deviation $1/\sqrt T$ at every position:
+# **What is true.** $y_t^i=V(Z_{1:t}^i)^\top Z_{1:t}^i\,Q\,z_t^i$, where the rows of $Z_{1:t}^i$ are the first $t$
+# tokens. We take $1/\sqrt d$ and $1/\sqrt T$ as standard deviations.
 #
-# $$y_t = V Z_{1:t}^\top Z_{1:t}\, Q z_t ,$$
+# **What changed.** The paper's formula multiplies a row of length $d$ with a matrix of $t$ rows. It also does not say
+# whether $1/\sqrt d$ is a standard deviation or a variance, which changes the size of the labels by orders of
+# magnitude.
 #
-# where the rows of $Z_{1:t}$ are the first $t$ tokens.
+# </blockquote>
 #
-# The formula has shapes that fit. The deviation is taken here, which the paper does not say. With the variance the
-# labels have a root mean square of about 4.5 in place of 0.1, for one teacher at $d = 2$.
+# <blockquote>
+#
+# **Beyond the paper.** The two readings differ by the factor $dT^{3/2}$ in the variance of the labels. For one teacher
+# at $d=2$ their root mean square is about 0.1 or about 4.5.
 #
 # </blockquote>
 # <!-- /claim -->
+# <!-- claim linear-attention/table-d-1 -->
+# <blockquote>
+#
+# **Appendix D.1 hyperparameter table (What was searched for Figure 1)** *Appendix D.1*
+#
+# **The paper states.** Search space: $d$ input dimension $[2,4,8,16]$; $m$ number of heads $[1,2,4,8,16]$; $n$ number
+# of layers $[1,2,4]$; learning rate $[0.01,0.001]$; batch size $[32,64]$; optimizer AdamW.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The Gram matrix of a prefix is the one before it plus the outer product of the new token, so one pass gives all
+# labels. A label contains one entry of $V$, one of $Q$ and three of the tokens. From deviation to variance, this
+# multiplies its variance by $\sqrt d\cdot\sqrt d\cdot\sqrt T^{\,3}=dT^{3/2}$.
+#
+# ## See it run
+# You can change these parameters. We compare the labels with a reference that adds up single products for every prefix.
 
 # %%
 import torch
@@ -59,11 +88,6 @@ seed = 0  # seed of the first teacher and its data, at least 0
 require(width=(width, 2, None), tokens=(tokens, 3, None), sequences=(sequences, 10, None))
 require(teachers=(teachers, 10, None), seed=(seed, 0, None))
 
-# %% [markdown]
-# ## Labels, once by running sums and once position by position
-# The Gram matrix of a prefix is the one before it plus the outer product of the new token. This gives all labels of a
-# sequence in one pass. The reference goes through every prefix and adds up single products.
-
 # %%
 task = Tasks.draw(width, sequences, tokens, [seed])
 teacher, inputs = Heads(task.teachers.values[0], task.teachers.queries[0]), task.tokens[0, 0]
@@ -74,10 +98,6 @@ try:
 except RuntimeError:
     printed_shape = "none, the factors do not fit"
 print(f"largest relative difference {gap:.2g}; shape of the labels by the printed formula: {printed_shape}")
-
-# %% [markdown]
-# ## How large are the labels?
-# The variance of the labels is a property of the teacher, and teachers differ by orders of magnitude.
 
 # %%
 scales = ("deviation", "variance")
@@ -90,10 +110,6 @@ def power(scale, number, count):
 
 spread = {scale: torch.stack([power(scale, number, 32) for number in range(teachers)]) for scale in scales}
 first = {scale: power(scale, 0, sequences).item() for scale in scales}
-
-# %% [markdown]
-# On a logarithmic axis the two readings are the same picture, moved: the dashed lines are the first teacher, and the
-# book takes the standard deviation.
 
 # %%
 fig, axis = show.axes(1, 1, width=5.2, height=3.4)
@@ -111,41 +127,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The formula as printed has no value: its shapes do not fit. The factor between the readings is $d\,T^{3/2}$ exactly.
-#
-# A certificate settles the running sums for all teachers and inputs of one size.
-
-# %%
-claim = Claim("linear-attention/task-6-1")
-claim.at_most("running sums against every prefix, relative", gap, 1e-12)
-apart = first["variance"] / first["deviation"] / (width * tokens**1.5)
-claim.close("ratio of the readings over d T^(3/2), relative error", apart, 1, atol=1e-9)
-claim.number("mean square of the labels, standard deviation", first["deviation"])
-claim.number("mean square of the labels, variance", first["variance"])
-claim.control.at_most("the other reading has labels of the same size", first["variance"], 10 * first["deviation"])
-claim.misprint.equal("shape of the labels by the printed formula", printed_shape, str([tokens, 1]))
-claim.certified("d = 2, T = 4: running sums on every prefix, for all V, Q and inputs", certify_prefixes(2, 4))
-claim.verdict()
-
-# %% [markdown]
-# ## The search space
-# Appendix D.1 lists what was tried. Below it stands beside what the notebooks of Figure 1 run, all by mini-batches: at
-# laptop size, as in this book, and with the parameters that are set down for full size. The optimiser has three names
-# in the paper: SGD in Section 6.1, Adam above the table and AdamW in it. The last two differ by a weight decay, of
-# which no value is given. The book trains with Adam, and heads with AdamW beside it: its usual decay keeps every
-# student away from the teacher ({doc}`/notebooks/linear-attention/figure_1a_heads`). Not given either: the number of
-# sequences, the number of epochs, the start of the students, and the seeds beyond "three runs".
-#
-# <!-- claim linear-attention/table-d-1 -->
-# <blockquote>
-#
-# **Appendix D.1 hyperparameter table (What was searched for Figure 1)** *Appendix D.1*
-#
-# The search space of Figure 1: $d$ in 2, 4, 8, 16; heads in 1, 2, 4, 8, 16; layers in 1, 2, 4; learning rate 0.01 or
-# 0.001; batch size 32 or 64; AdamW.
-#
-# </blockquote>
-# <!-- /claim -->
+# Teachers differ by orders of magnitude. In the other reading the picture is the same, more than three powers of ten
+# away. We take the standard deviation.
 
 # %%
 beyond = {
@@ -162,11 +145,30 @@ show.table(
 )
 
 # %% [markdown]
-# Outside the table are Adam, which the text above it names; $d^2$ heads above 16, which Section 6.1 has for $d = 2$ and
-# 4 and this book adds for 8 and 16; and numbers of heads that make one layer as large as its rivals. What is judged is
-# what this book runs, and not what could be run. Every number of heads and layers, both rates and AdamW are taken by
-# some run. The larger widths and the larger batches are left to full size, and students with layers and the transformer
-# are not trained with AdamW: so the table is reproduced in part.
+# The table shows what our notebooks run of Appendix D.1, on a laptop and at full size. Outside it are Adam, which the
+# text above the paper's table names; $d^2$ heads above 16; and numbers of heads that make one layer as large as its
+# rivals.
+#
+# ## How we checked
+# ### The task
+# We require the labels of every prefix, and that the paper's formula has no value. As a control we take the other
+# reading, whose labels should be much larger.
+
+# %%
+claim = Claim("linear-attention/task-6-1")
+claim.at_most("running sums against every prefix, relative", gap, 1e-12)
+apart = first["variance"] / first["deviation"] / (width * tokens**1.5)
+claim.close("ratio of the readings over d T^(3/2), relative error", apart, 1, atol=1e-9)
+claim.number("mean square of the labels, standard deviation", first["deviation"])
+claim.number("mean square of the labels, variance", first["variance"])
+claim.control.at_most("the other reading has labels of the same size", first["variance"], 10 * first["deviation"])
+claim.misprint.equal("shape of the labels by the printed formula", printed_shape, str([tokens, 1]))
+claim.certified("d = 2, T = 4: running sums on every prefix, for all V, Q and inputs", certify_prefixes(2, 4))
+claim.verdict()
+
+# %% [markdown]
+# ### The search
+# We count the values of the table that no laptop run takes. Larger widths and batches are left to full size.
 
 # %%
 here = {run: used for run, used in FIGURE_1_RUNS.items() if run.endswith("laptop")}
@@ -184,11 +186,37 @@ claim.control.equal("of a rate of 0.005 and 3 layers, outside", len(outside(FIGU
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The task is clear once its formula is written with shapes that fit. One thing it leaves open matters: whether $1/\sqrt
-# d$ is a deviation or a variance moves the labels by orders of magnitude. Of the search in Appendix D.1 the book runs
-# every number of heads and layers at the smaller widths, and searches the start of the students besides.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `width = 8`: teachers differ less, and the two histograms are narrower.
-# - Set `tokens = 10`: the two readings are only a factor $d\,10^{1.5}$ apart.
+# - The optimiser has three names in the paper: SGD in Section 6.1, Adam above the table and AdamW in it. The last two
+#   differ by a weight decay, of which no value is given. We train with Adam, and heads also with AdamW, whose usual
+#   decay keeps every student away from the teacher ([Figure 1(a)](figure_1a_heads.ipynb)). Students with layers and the
+#   transformer are not trained with AdamW.
+# - The paper does not give the number of sequences, the number of epochs, the start of the students, or the seeds
+#   beyond "three runs".
+# - We judge what this book runs on a laptop, so the table is reproduced in part. Section 6.1 has $d^2$ heads for $d=2$
+#   and 4, and this book adds them for 8 and 16.
+#
+# </details>
+#
+# ## What to remember
+# - The task is clear once its formula has factors that fit.
+# - Standard deviation or variance: the variance of the labels changes by $dT^{3/2}$.
+# - Our runs cover all heads, layers and rates of the table, at the smaller widths.
+#
+# ## Exercises
+#
+# 1. *By hand.* How large is the factor at $d=2$ and $T=100$?
+#    <details><summary>Solution</summary>
+#
+#    $2\cdot100^{3/2}=2000$, which takes a mean square of 0.010 to 20.
+#
+#    </details>
+# 2. *Predict, then run.* Set `width = 8`. Are the histograms wider or narrower?
+#    <details><summary>Solution</summary>
+#
+#    Narrower: a label is a sum over more entries of the teacher, so teachers differ less.
+#
+#    </details>
+#
+# Back: [Figure 1(a)](figure_1a_heads.ipynb).

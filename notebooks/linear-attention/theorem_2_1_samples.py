@@ -487,7 +487,7 @@ show.table(
         [count, (least < 0.5).double().mean(), *(count * risk.quantile(levels))]
         for count, (least, risk) in finite_risks.items()
     ],
-    caption=f"2000 data sets each. The proof asks for N = {enough} and bounds N times the excess by "
+    caption=f"2000 data sets each. The proof needs N = {enough} and bounds N times the excess by "
     f"{enough * bounded:.0f} for δ = {failure:g}.",
 )
 
@@ -592,5 +592,6 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [the running time](theorem_2_1_running_time.ipynb), because few examples help only if we can also compute the
-# fit.
+# Next: [Figure 1(a)](figure_1a_heads.ipynb), because the regression uses more heads than the task needs, and we want to
+# know whether they also help ordinary training. The [running
+# time](theorem_2_1_running_time.ipynb) has a separate page.

@@ -2,12 +2,10 @@
 # # Appendix A · Do wide keys train faster, and does the gap close?
 # *Mahdavi, Liao, Thrampoulidis: Appendix A.*
 #
-# A head of attention scores the $n$ tokens of a context by keys and queries, vectors of some width. If all examples
-# share one context, a head with keys wider than $n - 1$ computes nothing that a head of width $n - 1$ cannot
-# ({claim:ref}`conclusion (3) <memorization/remark-conclusion-3>`). Yet the same function may be easier to find with
-# more weights: a model trained by gradient descent may memorise random labels of random queries sooner. The appendix
-# reports that it does.
+# With one shared context of four tokens, keys of width 16 realise no head that keys of width 3 do not realise already.
+# Are they useless? Gradient descent may still find the same function sooner when it has more weights to change.
 #
+# ## The paper states
 # <!-- claim memorization/remark-wide-heads-train-faster -->
 # <blockquote>
 #
@@ -19,18 +17,22 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The bars and the number of seeds were set after trials with sixteen other seeds, which left both comparisons a little
-#   short of clear. That the lead may not turn into a lag was added when the long training had been seen.
+# We set the thresholds and the number of seeds after trials with sixteen other seeds, which left both comparisons a
+#   little short of clear. We added that the lead may not turn into a lag when we had seen the long training.
 #
 # </details>
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# "Can generally" and "with sufficient large steps" are the paper's words, and it gives no sizes. Here we train models
-# of key width $n/2$, $n$, $2n$ and $4n$ on the same labels, with a short, a middling and a long training, each with its
-# whole learning-rate schedule. The paper says two things about the long training: the gains vanish, and the gap closes.
-# Wide models that fall behind satisfy the first and not the second.
+# ## Why it is true
+# The softmax ignores a number added to all logits, so width $n-1$ is enough for every head ({claim:ref}`conclusion (3)
+# <memorization/remark-conclusion-3>`). Wider keys describe the same heads by more weights. This can change the path of
+# the training, but not its possible ends.
+#
+# ## See it run
+# We train models of key width $n/2$, $n$, $2n$ and $4n$ on the same random labels, with a short, a middling and a long
+# training.
 
 # %%
 import torch
@@ -48,7 +50,7 @@ classes = 20  # number of classes, at least 2
 examples_count = 60  # T, from 10 to 1000
 budgets = [100, 300, 1000]  # steps of the trainings, ascending, 3 values, each at least 50
 seeds = 40  # models for each width and training, from 10 to 100
-batch = 64  # examples a step, at least 1
+batch = 64  # examples per step, at least 1
 rate = 0.005  # Adam's rate at its height, from 1e-6 to 1
 seed = 100  # the first seed, at least 0
 device = "cpu"  # where to train: one of "cpu", "cuda"
@@ -68,11 +70,6 @@ require(
     device=(device, {"cpu", "cuda"}),
 )
 
-# %% [markdown]
-# ## Training
-# All models of a training run as one program. Models with the same seed have the same data, so we take gaps seed by
-# seed.
-
 # %%
 key_widths = [max(1, context // 2), context, 2 * context, 4 * context]
 
@@ -90,9 +87,6 @@ def train(steps: int, relabel: bool = False) -> Score:
 trained = {steps: train(steps) for steps in budgets}
 changing = train(budgets[1], relabel=True)
 
-# %% [markdown]
-# The figure shows the memorised fraction against the length of the training.
-
 # %%
 fig, axis = show.axes()
 for place, (h, marker) in enumerate(zip(key_widths, show.MARKERS, strict=False)):
@@ -106,15 +100,14 @@ show.figure(
     fig,
     name="widths",
     caption=f"H = {heads}, n = {context}, d = {width}, T = {examples_count}; means of {seeds} seeds with their 99 % "
-    "intervals. Wide keys lead in the middle; at the end they lie a little lower.",
-    alt="Four rising curves against the steps on a logarithmic axis. They lie apart in the middle, the widest keys "
+    "intervals.",
+    alt="Four rising curves against the steps on a logarithmic axis. They are apart in the middle, the widest keys "
     "highest, and come together at the right end, the widest no longer on top.",
 )
 
+
 # %% [markdown]
-# ## The gap
-# The gap is the average memorised fraction of the two widths beyond $n$, less that of width $n$. We set the thresholds
-# and the number of seeds after trials with sixteen other seeds, which left both comparisons a little short of clear.
+# In the middle, wide keys lead. At the end the lead is gone, and the widest keys are a little behind.
 
 
 # %%
@@ -139,7 +132,9 @@ show.table(
 )
 
 # %% [markdown]
-# As a control, we train on labels that change every epoch. There is then nothing to memorise, and we must see no lead.
+# ## How we checked
+# The lead is the average memorised fraction of the two widths beyond $n$, less that of width $n$. As a control, we
+# train on labels that change every epoch: there is nothing to memorise, and we must see no lead.
 
 # %%
 claim = Claim("memorization/remark-wide-heads-train-faster")
@@ -153,14 +148,39 @@ claim.number("long training: memorised at width n", trained[budgets[-1]].accurac
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# At this size the first half of the statement holds: after a training of middling length, keys wider than the context
-# lead. After the long training their gain has vanished. Whether the gap closes stays open: the widths beyond $n$ end a
-# little behind width $n$, by about as much as half of their earlier lead. In
-# {doc}`/notebooks/memorization/figure_2_memorised_fraction`, with $n = 8$ and 300 labels, they end clearly behind. Wide
-# keys save steps, but width $n$ can realise every head that they can.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `rate = 0.02`: everything happens sooner: the lead is there after 100 steps and gone after 300.
-# - Set `examples_count = 200`: no width learns the labels in 1000 steps; the lead is clear after 300 steps and,
-#   relative to what is memorised, smaller after 1000.
+# "Can generally" and "with sufficient large steps" are the paper's words, and it gives no sizes. Each training has its
+# whole learning-rate schedule. Models with the same seed have the same data, so we take gaps seed by seed. The paper
+# says two things about the long training: the gains vanish, and the gap closes. Wide models that fall behind satisfy
+# the first and not the second.
+#
+# </details>
+#
+# ## Where the paper differs
+# We cannot decide whether the gap closes: at the end the wide keys are behind by about as much as half of their earlier
+# lead. For $n=8$ and 300 labels ([Figure 2](figure_2_memorised_fraction.ipynb)) they end clearly behind.
+#
+# ## What to remember
+#
+# - Keys wider than $n$ save training steps.
+# - They do not store more in the end.
+#
+# ## Exercises
+#
+# 1. *By hand.* A head compares keys and queries of width 1. For a context of two tokens, why does a larger width
+#    realise no further weights?
+#    <details><summary>Solution</summary>
+#
+#    Two weights that sum to 1 depend only on the difference of the two logits. This difference is one linear function
+#    of the query, which a key of width 1 can realise: here $n-1=1$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `rate = 0.02`. When do you expect the lead, and when is it gone?
+#    <details><summary>Solution</summary>
+#
+#    Everything happens sooner: the lead is there after 100 steps and gone after 300.
+#
+#    </details>
+#
+# Next: [Section 5.2, conclusions](section_5_conclusions.ipynb), because we can count what each width is able to reach.

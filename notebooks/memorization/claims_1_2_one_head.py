@@ -1,14 +1,10 @@
 # %% [markdown]
-# # Claims 1 and 2 · What one head can be made to do
+# # Claims 1 and 2 · What we can make one head do
 # *Mahdavi, Liao, Thrampoulidis: Claims 1 and 2, Appendix B; Lemmas 3 and 4, Appendix D.*
 #
-# The proof of Theorem 1 asks two things of a head of attention: that it does what is wanted on a few examples, and that
-# it does nothing of interest on all others. An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and
-# a query $e$. With keys $W_K$ and queries $W_Q$, matrices of $d$ rows and $d_h$ columns, the head acts through one
-# matrix $W = W_K W_Q^\top$: it gives the tokens the weights $\mathrm{softmax}(E W e)$. If the queries of a few examples
-# are independent, $We$ can be chosen for each of them freely, and with it their weights. That is Claim 1. Claim 2 adds
-# a rank-one matrix that those examples do not feel and that all others feel as much as one likes, so that on them one
-# token gets nearly all the weight.
+# In the proof of Theorem 1, each head has to do two jobs at once. On a few examples it must distribute its weight
+# exactly as we wish. On all others it must stay out of the way, whatever we wish for the first. How can one matrix do
+# both?
 
 # %%
 import torch
@@ -26,46 +22,146 @@ from attention_theory.memorization.single_head import (
 from attention_theory.numerics import numerical_rank
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
-# %% tags=["parameters"]
-context = 5  # n, at least 3
-width = 10  # d, at least context + 2
-examples_count = 12  # T, at least context + 1
-seed = 0  # seed of every draw, at least 0
+# %% [markdown]
+# ## A tiny example
+# Let the context be the two tokens $(1,0)$ and $(0,1)$. A head with the matrix $W$ then gives a query $e$ the logits
+# $We$. On the query $(1,0)$ we want the weights 3/4 and 1/4, so the first column of $W$ must be $(\ln3,0)$: the softmax
+# of these logits is $(3,1)/4$. For the query $(0,1)$ we add a second column $(c,0)$,
+#
+# $$W=\begin{pmatrix}\ln3&0\\0&0\end{pmatrix}+c\begin{pmatrix}0&1\\0&0\end{pmatrix}.$$
 
 # %%
-require(
-    context=(context, 3, None),
-    width=(width, context + 2, None),
-    examples_count=(examples_count, context + 1, None),
-    seed=(seed, 0, None),
+fig, axis = schematic.canvas(height=1.9)
+for left, query, start in ((0.9, "query (1, 0)", torch.log(torch.tensor(3.0)).item()), (7.9, "query (0, 1)", 0.0)):
+    schematic.text(axis, (left + 2.5, 3.5), query)
+    for row, c in enumerate((0, 2, 5)):
+        height = 2.7 - row
+        weight = torch.sigmoid(torch.tensor(start if start else float(c))).item()
+        axis.barh(height, 5 * weight, 0.55, left, color=schematic.BLUE, alpha=0.75)
+        axis.barh(height, 5 - 5 * weight, 0.55, left + 5 * weight, color="none", edgecolor=schematic.QUIET)
+        schematic.text(axis, (left + 0.5, height), f"{weight:.2f}", size=9)
+        if left > 5:
+            schematic.text(axis, (6.9, height), f"c = {c}", size=9)
+
+# %%
+show.figure(
+    fig,
+    name="tiny",
+    caption="The weights of the two tokens on two queries, for three sizes c of the second matrix. Blue: the first "
+    "token.",
+    alt="Two columns of three bars. On the query (1, 0) the first token has the weight 0.75 in all three. On the query "
+    "(0, 1) its weight grows from 0.50 to 0.88 and 0.99.",
 )
 
 # %% [markdown]
-# ## Claim 1: chosen weights on n examples
+# We see that $c$ does not change the weights on the first query, and pushes the second query to a single token.
+#
+# ## The paper states
+# An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and a query $e$. A head with keys $W_K$ and
+# queries $W_Q$ of width $d_h$ acts through the matrix $W=W_KW_Q^\top$ and gives the weights
+# $\theta=\mathrm{softmax}(EWe)$. Claim 1 is the first job:
+#
 # <!-- claim memorization/claim-1 -->
 # <blockquote>
 #
 # **Claim 1 (Fit r examples in one head)** *Appendix B*
 #
-# **As printed.** The targets may be any convex combinations. (In the proof, "each $\theta$ is derived from applying
-# Softmax nonlinearity on the logits", and footnote 4 has "the existence of some set of logits that produces a convex
-# combination".)
+# **The paper states.** Assume that $r$ examples $\{(E^{(t)},e^{(t)})\}_{t=1}^r$ satisfy Assumptions 1 and 2. Fix any
+# head index $h\in[H]$. For any arbitrary set of convex combination vectors $\theta_*^{(t)}$, there exist key/query
+# weights $W_{K_h},W_{Q_h}$ such that $\theta_h^{(t)}=\theta_*^{(t)}$ for all $t\in[r]$.
 #
-# **Corrected.** For $r=\min(n,d_h)$ examples with independent queries and contexts of rank $n$, and targets
-# $\theta_*^{(t)}$ inside the simplex, some $W_K,W_Q\in\mathbb R^{d\times d_h}$ give $\theta^{(t)}=\theta_*^{(t)}$ on
-# all of them.
+# **What is true.** The claim is true for all targets $\theta_*^{(t)}$ with positive entries, where $r=\min(n,d_h)$.
 #
-# All entries of the targets must be positive: a softmax weight is never 0, and on the boundary of the simplex there are
-# no logits. Targets inside are dense, and with them the proof goes through.
+# **What changed.** A softmax weight is never 0, so targets on the boundary of the simplex are out of reach. Targets
+# inside are dense, and the proof of Theorem 1 needs no others.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The proof begins with "each $\theta$ is derived from applying Softmax nonlinearity on the logits", and footnote 4
+#   has "the existence of some set of logits that produces a convex combination". This is true for positive entries
+#   only.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper says *any* convex combination. A softmax weight is never 0, so corners and faces of the simplex are
-# approached and not reached. All points inside are reached. The printed proof errs at the same place: its first
-# sentence has every target derive from logits, and footnote 4 has some logits produce any convex combination. For a
-# target with an entry 0 there are none. With targets inside the simplex the rest of the proof is right.
+# Claim 2 adds the second job, and rests on two lemmas:
+#
+# <!-- claim memorization/claim-2 -->
+# <blockquote>
+#
+# **Claim 2 (Fit r - 1 examples, leave the rest alone)** *Appendix B*
+#
+# **The paper states.** Let $\mathcal R$ be the set of last $r-1$ of $T'\ge r$ examples. There exist $\theta_+^{(t)}$,
+# $t\in\mathcal R^c$, such that for any arbitrary set of desired convex combination vectors $\theta_*^{(t)}$,
+# $t\in\mathcal R$, and any $\delta>0$, there exist weights such that $\theta_h^{(t)}=\theta_*^{(t)}$, $\forall
+# t\in\mathcal R$, and $\|\theta_h^{(t)}-\theta_+^{(t)}\|_1\le\delta$, $t\in\mathcal R^c$.
+#
+# **What is true.** The claim is true for all targets with positive entries, under Assumptions 1 and 2 and with
+# $r=\min(n,d_h)$.
+#
+# **What changed.** The targets must be inside the simplex, as in Claim 1.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The proof takes logits of the targets as Claim 1 does.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-3 -->
+# <blockquote>
+#
+# **Lemma 3 (A rank-one matrix, silent on some examples and decided on the others)** *Appendix D*
+#
+# **The paper states.** Consider a set of full-rank matrices $E^{(1)},\dots,E^{(T)}\in\mathbb R^{n\times d}$ where
+# $n<d$, and vectors $e^{(1)},\dots,e^{(T)}\in\mathbb R^d$ with a Kruskal Rank at least $n$. Then, for any $m\le n-1$
+# there exists a rank-one matrix $W$ such that $E^{(t)}We^{(t)}=0$ for all $t\le m$, and
+# $[E^{(t)}We^{(t)}]_i\ne[E^{(t)}We^{(t)}]_j$ for all $m<t\le T$, $i\ne j$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The proof requires that $u$ does not vanish on the queries $m+1\le t\le d$; it must be $m+1\le t\le T$. A direction
+#   that meets the paper's condition may vanish on a later example.
+# - The proof says of any $t\in[T]$ that one of $a_{m+1}^{(t)},\dots,a_d^{(t)}$ is not 0. It is true for $t>m$; for
+#   $t\le m$ all these coefficients are 0.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-4 -->
+# <blockquote>
+#
+# **Lemma 4 (Saturation)** *Appendix D*
+#
+# **The paper states.** Consider $E\in\mathbb R^{n\times d}$, $e\in\mathbb R^d$ and $W^+\in\mathbb R^{d\times d}$ such
+# that $[EW^+e]_i\ne[EW^+e]_j$ for all $i\ne j$. For any $W^*$ define $W_c:=W^*+cW^+$. Then
+# $\theta_+:=\lim_{c\to\infty}\mathrm{Softmax}(EW_ce)$ is only a function of $W^+$. Consequently, for any $\delta>0$,
+# there exists $c_\delta$ such that $\|\theta_+-\theta_{c_\delta}\|_1<\delta$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The limit is the one-hot vector of the largest entry. It is enough that the largest entry is
+# unique.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# If the queries of a few examples are independent, then we can choose $We$ on each of them freely, and with it the
+# logits. This is the matrix $W^*$. For the second job we look for a matrix $W^+$ of rank one, $vu^\top$. If $u$ is
+# orthogonal to the queries of our examples, $W^+$ is *silent* on them: all its logits are 0. If $u$ is otherwise
+# random, then the logits of every other example differ, and a large multiple $cW^+$ puts nearly all weight on the
+# largest. The sum $W^*+cW^+$ does both jobs.
 #
 # <details><summary>Proof of Claim 1, for targets inside the simplex</summary>
 #
@@ -88,11 +184,56 @@ require(
 #
 # </details>
 #
-# What is needed of $d_h$ and of the queries is seen with *one shared context* $E$. There $W$ has to satisfy $J E W
-# [e^{(1)}, \dots, e^{(r)}] = J [\log\theta^{(1)}, \dots, \log\theta^{(r)}]$, where $J$ takes off the mean, since
-# softmax ignores a number added to all logits. For $r < n$ the right side has rank $r$ for almost all targets, which no
-# $W$ of rank $r-1$ gives, and no $W$ at all if the queries are dependent. For $r = n$
-# it has rank $n-1$ only, and $d_h=n-1$ is enough.
+# <details><summary>Proof of Lemma 3, for all examples up to T</summary>
+#
+# Let $S$ be the span of $e^{(1)}, \dots, e^{(m)}$. For $t > m$ the $m + 1 \le n$ queries $e^{(1)}, \dots, e^{(m)},
+# e^{(t)}$ are independent, so $e^{(t)}$ is not in $S$, and its part orthogonal to $S$ is not 0. The $u \in S^\perp$
+# with $u^\top e^{(t)} = 0$ are thus a proper subspace of $S^\perp$, one for each $t$ from $m+1$ to $T$; finitely many
+# proper subspaces do not fill $S^\perp$. Take $u$ outside all of them. The rows of a context of rank $n$ are distinct,
+# so the $v$ with $(e_i^{(t)} - e_j^{(t)})^\top v = 0$ are a hyperplane for each $t$ and each pair $i \ne j$: take $v$
+# outside all of these. Almost every draw will do. Then $E^{(t)}vu^\top e^{(t)} = (u^\top e^{(t)})\,E^{(t)}v$ is 0 for
+# $t \le m$, and otherwise a number that is not 0 times a vector of distinct entries. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Lemma 4, with an explicit c</summary>
+#
+# Let $\alpha^*=EW^*e$ and $\alpha^+=EW^+e$, and let $w$ be the place of the largest entry of $\alpha^+$. Each other
+# weight is at most $e^{\alpha^*_i-\alpha^*_w-c(\alpha^+_w-\alpha^+_i)}$, the quotient of its exponential and the
+# $w$-th. Therefore any $c\ge0$ that is at least $(\alpha^*_i-\alpha^*_w+\log(2(n-1)/\delta))/(\alpha^+_w-\alpha^+_i)$
+# for all $i\ne w$ brings the distance from one-hot to $\delta$. Only the largest entry must be unique; the others may
+# coincide. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Claim 2, for targets inside the simplex</summary>
+#
+# Choose $W^+$ by Lemma 3, silent on the $r - 1 \le n - 1$ examples of $R$, before any target is known. Let
+# $\theta_+^{(t)}$, $t \notin R$, be one-hot at the largest entry of $E^{(t)}W^+e^{(t)}$. For given positive targets on
+# $R$ let $W^*$ be the matrix of Claim 1, of rank at most $r - 1$, and $W_c = W^* + cW^+$. On $R$ the logits are
+# $E^{(t)}W^*e^{(t)} + 0$: the weights are the targets, for every $c$. Elsewhere $\|\theta^{(t)} - \theta_+^{(t)}\|_1
+# \to 0$ as $c \to \infty$ by Lemma 4, and as there are finitely many examples, one $c$ makes all of them at most
+# $\delta$. The rank of $W_c$ is at most $r \le d_h$, so $W_c = W_KW_Q^\top$ with $d_h$ columns. A target with an entry
+# 0 is met by no head, as in Claim 1. $\square$
+#
+# </details>
+#
+# ## See it run
+# We give random targets to the first examples, and write down the $W$ of the proof.
+
+# %% tags=["parameters"]
+context = 5  # n, at least 3
+width = 10  # d, at least context + 2
+examples_count = 12  # T, at least context + 1
+seed = 0  # seed of every draw, at least 0
+
+# %%
+require(
+    context=(context, 3, None),
+    width=(width, context + 2, None),
+    examples_count=(examples_count, context + 1, None),
+    seed=(seed, 0, None),
+)
 
 # %%
 examples = sample_examples(examples_count, context, width, shared=False, seed=seed)
@@ -109,9 +250,6 @@ def target_error(columns: Columns, on: Examples, aims: torch.Tensor) -> float:
     return (column_logits(on, columns).softmax(dim=-1) - aims).abs().max().item()
 
 
-# %% [markdown]
-# The first examples get random targets; and the $W$ of the proof is written down by hand as well.
-
 # %%
 first = examples.take(slice(0, context))
 targets = random_targets(context)
@@ -125,9 +263,9 @@ narrow_head = fit_targets(one_fewer, targets[:-1]).as_head(context - 1)
 error_one_fewer = (softmax_weights(narrow_head, one_fewer)[:, 0] - targets[:-1]).abs().max().item()
 rank_one_fewer = int(numerical_rank(narrow_head.keys[0] @ narrow_head.queries[0].T, rtol=1e-12))
 
+
 # %% [markdown]
-# Near the corners: targets whose smallest weight is brought down to $10^{-16}$, the size of the $W$ that meets them,
-# and the size that every such $W$ must have by the inequality of the proof.
+# How large must $W$ be for targets near the corners of the simplex? We bring their smallest weight down to $10^{-16}$.
 
 
 # %%
@@ -136,8 +274,8 @@ def near_corners(count: int, floor: float) -> torch.Tensor:
     return torch.eye(context, dtype=torch.float64)[:count] * (1 - context * floor) + floor
 
 
-def least_size(on: Examples, aims: torch.Tensor) -> float:
-    """What the largest singular value of any W with these weights is at least."""
+def size_needed(on: Examples, aims: torch.Tensor) -> float:
+    """A lower bound on the largest singular value of any W with these weights."""
     apart = (on.contexts[:, :, None] - on.contexts[:, None]).norm(dim=-1).flatten(1).amax(dim=1)
     spread = aims.log().amax(dim=1) - aims.log().amin(dim=1)
     return (spread / apart / on.queries.norm(dim=1)).max().item()
@@ -148,16 +286,13 @@ near = {floor: near_corners(context, floor) for floor in floors}
 fitted = {floor: fit_targets(first, aims) for floor, aims in near.items()}
 spreads = [(aims.log().amax() - aims.log().amin()).item() for aims in near.values()]  # of the logits that give them
 sizes_of_W = [torch.linalg.matrix_norm(columns.matrix, 2).item() for columns in fitted.values()]
-needed = [least_size(first, aims) for aims in near.values()]
-
-# %% [markdown]
-# The axis below runs towards the corners, and the curve has no limit:
+needed = [size_needed(first, aims) for aims in near.values()]
 
 # %%
 fig, axis = show.axes(height=2.6)
 axis.semilogx(floors, sizes_of_W, marker="o", label="the W of the proof")
 axis.semilogx(floors, needed, "--", marker="s", label="what any W needs")
-axis.set(xlabel="smallest weight asked for", ylabel="size of W", ylim=(0, None))
+axis.set(xlabel="smallest weight of the targets", ylabel="size of W", ylim=(0, None))
 axis.invert_xaxis()
 axis.legend()
 show.figure(
@@ -169,91 +304,9 @@ show.figure(
 )
 
 # %% [markdown]
-# One shared context: with $n$ examples a key width of $n-1$ is enough; with $n - 1$ examples one of $n - 2$ is not, and
-# independent queries are needed.
-
-
-# %%
-def of_rank(rank: int, wanted: torch.Tensor, on: Examples) -> Columns:
-    """Columns for centred logits on one shared context, of the W that has them, cut to a rank."""
-    U, s, V = torch.linalg.svd(torch.linalg.pinv(on.contexts) @ wanted.T @ torch.linalg.pinv(on.queries).T)
-    return Columns(U[:, :rank] * s[:rank], V[:rank].T)
-
-
-shared = sample_examples(examples_count, context, width, seed=seed).take(slice(0, context))
-few = context - 1
-centred = targets.log() - targets.log().mean(dim=1, keepdim=True)
-some, aims = shared.take(slice(0, few)), targets[:few]
-missing_rank = torch.linalg.svdvals(centred[:few])[few - 1].item()
-missing_query = (centred[few - 1] - centred[: few - 1].sum(dim=0)).abs().max().item()
-error_narrow = target_error(of_rank(few, centred, shared), shared, targets)
-error_cut = target_error(of_rank(few - 1, centred[:few], some), some, aims)
-queries = some.queries.clone()
-queries[-1] = queries[:-1].sum(dim=0)
-dependent = Examples(some.contexts, queries)
-error_dependent = target_error(fit_targets(dependent, aims), dependent, aims)
-
-# %% [markdown]
-# As printed, corners can be targets too. Were they met by some limit of these $W$, their size would settle.
-
-# %%
-claim = Claim("memorization/claim-1")
-claim.at_most("weights less targets, d_h = n", error, 1e-13)
-claim.at_most("the same, of the W that the proof writes down", error_of_proof, 1e-12, of="proof")
-claim.at_most("weights less targets, n - 1 examples, d_h = n - 1", error_one_fewer, 1e-13)
-rank_of_W = int(numerical_rank(W, rtol=1e-12))
-claim.at_most("rank of that W less n", rank_of_W - context, 0, of="proof")
-claim.at_most("d_h = n - 1: rank of W less d_h", rank_one_fewer - (context - 1), 0, of="proof")
-claim.at_most("shared context, n examples, d_h = n - 1: weights less targets", error_narrow, 1e-12)
-claim.above("shared context, n - 1 examples: singular value of the logits beyond d_h = n - 2", missing_rank, 1e-9)
-claim.above("the same: logits of the last one less the sum of the others'", missing_query, 1e-9)
-claim.control.at_most("shared context, n - 1 examples, d_h = n - 2: weights less targets", error_cut, 1e-12)
-claim.control.at_most("the same with one query the sum of the others: weights less targets", error_dependent, 1e-12)
-over = {f"{floor:g}": size / least for floor, size, least in zip(floors, sizes_of_W, needed, strict=True)}
-claim.at_least("near the corners: size of W over what any W needs", over, 1)
-growth = sizes_of_W[floors.index(1e-16)] / sizes_of_W[floors.index(1e-8)]
-claim.printed.at_most("corners, met in a limit: size of W for 1e-16 over that for 1e-8", growth, 1.1)
-spread = spreads[floors.index(1e-16)] / spreads[floors.index(1e-8)]
-label = "first sentence, corners have logits: spread for 1e-16 over that for 1e-8"
-claim.printed.at_most(label, spread, 1.1, of="proof")
-claim.verdict()
-
-# %% [markdown]
-# ## Lemma 3: silent on some, decided on the others
-# <!-- claim memorization/lemma-3 -->
-# <blockquote>
+# The matrix grows without a limit, so no matrix reaches a corner. This is why the targets must be positive.
 #
-# **Lemma 3 (A rank-one matrix, silent on some examples and decided on the others)** *Appendix D*
-#
-# Let all $E^{(t)}$ have rank $n<d$ and the queries Kruskal rank at least $n$. For $m\le n-1$ there is a rank-one $W$
-# with $E^{(t)}We^{(t)}=0$ for $t\le m$ and pairwise distinct entries of $E^{(t)}We^{(t)}$ for $m<t\le T$.
-#
-# **In the paper's proof.** The proof asks that $u$ does not vanish on the queries $m+1\le t\le d$, and says of any
-# $t\in[T]$ that one of $a_{m+1}^{(t)},\dots,a_d^{(t)}$ is not 0.
-#
-# **Corrected.** $m+1\le t\le T$ in both places: a direction that fulfils the printed condition may vanish on a later
-# example, and for $t\le m$ all these coefficients are 0.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# $W = v u^\top$ with $u$ orthogonal to the queries of the silent examples, and otherwise random. The proof asks for
-# $u^\top e^{(t)} \ne 0$ for all $m < t \le d$; there are $T$ examples, and it must be $t \le T$. A direction that
-# fulfils the printed condition can still be blind to a later example. (The proof also says of any $t\in[T]$ that one of
-# the coefficients $a_{m+1}^{(t)},\dots,a_d^{(t)}$ of $e^{(t)}$, in a basis that begins with $e^{(1)},\dots,e^{(m)}$, is
-# not 0. For $t \le m$ all of them are 0, and need not be more.)
-#
-# <details><summary>Proof of Lemma 3, for all examples up to T</summary>
-#
-# Let $S$ be the span of $e^{(1)}, \dots, e^{(m)}$. For $t > m$ the $m + 1 \le n$ queries $e^{(1)}, \dots, e^{(m)},
-# e^{(t)}$ are independent, so $e^{(t)}$ is not in $S$, and its part orthogonal to $S$ is not 0. The $u \in S^\perp$
-# with $u^\top e^{(t)} = 0$ are thus a proper subspace of $S^\perp$, one for each $t$ from $m+1$ to $T$; finitely many
-# proper subspaces do not fill $S^\perp$. Take $u$ outside all of them. The rows of a context of rank $n$ are distinct,
-# so the $v$ with $(e_i^{(t)} - e_j^{(t)})^\top v = 0$ are a hyperplane for each $t$ and each pair $i \ne j$: take $v$
-# outside all of these. Almost every draw will do. Then $E^{(t)}vu^\top e^{(t)} = (u^\top e^{(t)})\,E^{(t)}v$ is 0 for
-# $t \le m$, and otherwise a number that is not 0 times a vector of distinct entries. $\square$
-#
-# </details>
+# Next we draw directions $u$ for forty examples, of which the first five are ours.
 
 # %%
 n3, d3, T3, m3 = 6, 12, 40, 5
@@ -266,15 +319,12 @@ def closest_pair(logits: torch.Tensor) -> torch.Tensor:
     return logits.sort(dim=-1).values.diff(dim=-1).min(dim=-1).values
 
 
-found = [silent_direction(many, silent, ~silent, seed + trial, draws=1)[0] for trial in range(100)]
-drawn = torch.stack([column_logits(many, columns) for columns in found])
+directions = [silent_direction(many, silent, ~silent, seed + trial, draws=1)[0] for trial in range(100)]
+drawn = torch.stack([column_logits(many, columns) for columns in directions])
 loudest = drawn[:, silent].abs().max().item()
 gap = closest_pair(drawn[:, ~silent]).min().item()
-singular = torch.stack([torch.linalg.svdvals(columns.matrix) for columns in found])
+singular = torch.stack([torch.linalg.svdvals(columns.matrix) for columns in directions])
 rank_one = (singular[:, 1] / singular[:, 0]).max().item()
-
-# %% [markdown]
-# The logits of the first draw: a column of dots is an example.
 
 # %%
 fig, axis = show.axes(height=2.4)
@@ -287,144 +337,11 @@ show.figure(
     fig,
     name="silent",
     caption="One rank-one matrix on forty examples: nothing on the first five, six distinct logits on every other.",
-    alt="Columns of six dots. The first five columns lie on zero, all others are spread above and below it.",
+    alt="Columns of six dots. The first five columns are at zero, all others are spread above and below it.",
 )
 
 # %% [markdown]
-# Now a direction that is orthogonal to a late query as well, which the printed condition, for $t \le d$, lets pass. The
-# control breaks the hypothesis $m \le n-1$: with $m = n$ a later query may lie in the span of the silent ones.
-
-# %%
-late = d3 + 5  # an example that the printed condition forgets
-blind_to_late, _ = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
-blind_gaps = closest_pair(column_logits(many, blind_to_late))
-
-spanned = many.queries.clone()
-spanned[n3] = spanned[:n3].sum(dim=0)
-too_many = torch.arange(T3) < n3
-in_the_span = Examples(many.contexts, spanned)
-blind = silent_direction(in_the_span, too_many, ~too_many, seed, 1)[0]
-gap_in_the_span = closest_pair(column_logits(in_the_span, blind)[n3 : n3 + 1]).min()
-
-# %% [markdown]
-# The lemma over its hundred draws, and the condition of its proof:
-
-# %%
-claim = Claim("memorization/lemma-3")
-claim.at_most("100 draws, largest logit on the silent examples", loudest, 1e-13)
-claim.above("100 draws, smallest difference of two logits elsewhere", gap, 1e-9)
-claim.at_most("100 draws, second over first singular value", rank_one, 1e-15)
-claim.above("printed condition t <= d: smallest product on those", blind_gaps[m3:d3].min(), 1e-9)
-claim.misprint.above("condition for t <= d: smallest difference", blind_gaps[m3:].min(), 1e-9, of="proof")
-claim.above("condition for t <= T: smallest difference", gap, 1e-9, of="proof")
-claim.control.above("m = n and a later query in their span", gap_in_the_span, 1e-9)
-claim.verdict()
-
-# %% [markdown]
-# ## Lemma 4: saturation
-# <!-- claim memorization/lemma-4 -->
-# <blockquote>
-#
-# **Lemma 4 (Saturation)** *Appendix D*
-#
-# If the entries of $EW^+e$ are pairwise distinct, then $\mathrm{softmax}(E(W^*+cW^+)e)$ tends to the one-hot vector of
-# the largest of them as $c\to\infty$, for every $W^*$. (That the largest is unique is enough.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Adding $c\,W^+$ with large $c$ makes the weights one-hot at the largest entry of $E W^+ e$, whatever else is in $W$.
-# The distance from one-hot falls like $e^{-c\,\gamma}$, where $\gamma$ is the lead of the largest entry: with
-# $\alpha^* = EW^*e$, and $w$ the place of the largest entry of $EW^+e$, each other weight is at most $e^{\alpha^*_i -
-# \alpha^*_w - c\gamma}$, the quotient of its exponential and the $w$-th. The paper proves that some $c$ will do. With
-# $\alpha^+ = EW^+e$, any $c \ge 0$ that is at least $(\alpha^*_i - \alpha^*_w + \log(2(n-1)/\delta))/(\alpha^+_w -
-# \alpha^+_i)$ for all $i \ne w$ brings the distance to $\delta$. The largest entry must be unique; the others may
-# coincide.
-
-# %%
-fixed = draw("gaussian", 2, 6, seed=seed + 2)  # the logits of two different W*
-decisive = draw("gaussian", 1, 6, seed=seed + 3)
-lead = decisive.topk(2).values.diff().abs().item()
-limit = one_hot_of_largest(decisive)
-
-
-def from_one_hot(c: float) -> torch.Tensor:
-    """The distance from one-hot of the weights of both W* with c times the decisive logits added."""
-    return (fixed + c * decisive).softmax(dim=-1).sub(limit).abs().sum(dim=-1)
-
-
-sizes = torch.arange(4, 29, 4, dtype=torch.float64) / lead
-distances = torch.stack([from_one_hot(float(c)) for c in sizes])
-slopes = -distances[-2:].log().diff(dim=0)[0] / (sizes[-1] - sizes[-2])
-enough = saturating_scale(fixed, decisive.expand(2, -1), 1e-6)
-
-tied = decisive.clone()
-tied[0, decisive.topk(2).indices[0, 1]] = decisive.max()
-limits, tied_limits = ((fixed + 1e5 / lead * logits).softmax(dim=-1) for logits in (decisive, tied))
-
-# %% [markdown]
-# The paper's proof divides numerator and denominator of each weight by $e^{c\alpha_i^+}$, and takes the limit of what
-# is left. Both are done here as printed.
-
-
-# %%
-def second_line(c: float) -> torch.Tensor:
-    """The weights as the second line of the paper's proof writes them, with all sums taken literally."""
-    own = fixed.exp()
-    terms = (fixed[:, None, :] + c * (decisive[:, None, :] - decisive[:, :, None])).exp()
-    others = terms.sum(dim=-1) - terms.diagonal(dim1=1, dim2=2)
-    return own / (own + others)
-
-
-ordinary = [(fixed + float(c) * decisive).softmax(dim=-1) for c in sizes]
-apart = max((second_line(float(c)) - weights).abs().max().item() for c, weights in zip(sizes, ordinary, strict=True))
-in_the_end = (second_line(60 / lead) - limit).abs().max()
-
-# %% [markdown]
-# The control is a tie for the largest entry: then the limit depends on $W^*$.
-
-# %%
-claim = Claim("memorization/lemma-4")
-claim.close("slope of -log distance over the lead, less 1", slopes / lead, 1, atol=1e-2)
-claim.at_most("limits of two different W*, distance", limits.diff(dim=0).abs().max(), 1e-15)
-claim.at_most("distance at the c in closed form", from_one_hot(enough).max(), 1e-6)
-claim.at_most("proof's second line less the softmax, largest entry", apart, 1e-12, of="proof")
-claim.at_most("its limits, entry by entry, less one-hot", in_the_end, 1e-12, of="proof")
-claim.control.at_most("tie for the largest: distance of the limits", tied_limits.diff(dim=0).abs().max(), 1e-15)
-claim.verdict()
-
-# %% [markdown]
-# ## Claim 2: chosen weights on n - 1 examples, one-hot on the rest
-# <!-- claim memorization/claim-2 -->
-# <blockquote>
-#
-# **Claim 2 (Fit r - 1 examples, leave the rest alone)** *Appendix B*
-#
-# **As printed.** The targets may be any convex combinations. (The proof takes their logits as Claim 1 does.)
-#
-# **Corrected.** Under Assumptions 1 and 2, with $r=\min(n,d_h)$, let $R$ hold $r-1$ of the examples. There are
-# $\theta_+^{(t)}$, $t\notin R$, such that for all targets inside the simplex and all $\delta>0$ some head has
-# $\theta^{(t)}=\theta_*^{(t)}$ on $R$ and $\|\theta^{(t)}-\theta_+^{(t)}\|_1\le\delta$ elsewhere.
-#
-# Positive entries, as in Claim 1.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The two matrices are added. On the examples $R$, the *fresh* ones, the second is silent, so their weights stay as
-# chosen; in rounded arithmetic its silence is as good as $c$ times the machine epsilon.
-#
-# <details><summary>Proof of Claim 2, for targets inside the simplex</summary>
-#
-# Choose $W^+$ by Lemma 3, silent on the $r - 1 \le n - 1$ examples of $R$, before any target is known. Let
-# $\theta_+^{(t)}$, $t \notin R$, be one-hot at the largest entry of $E^{(t)}W^+e^{(t)}$. For given positive targets on
-# $R$ let $W^*$ be the matrix of Claim 1, of rank at most $r - 1$, and $W_c = W^* + cW^+$. On $R$ the logits are
-# $E^{(t)}W^*e^{(t)} + 0$: the weights are the targets, for every $c$. Elsewhere $\|\theta^{(t)} - \theta_+^{(t)}\|_1
-# \to 0$ as $c \to \infty$ by Lemma 4, and as there are finitely many examples, one $c$ makes all of them at most
-# $\delta$. The rank of $W_c$ is at most $r \le d_h$, so $W_c = W_KW_Q^\top$ with $d_h$ columns. A target with an entry
-# 0 is met by no head, as in Claim 1. $\square$
-#
-# </details>
+# We see no logits on the first five examples, and six different ones on every other. Now we add both matrices.
 
 # %%
 is_fresh = torch.arange(examples_count) >= examples_count - (context - 1)
@@ -448,9 +365,6 @@ on_fresh, on_rest = zip(*(errors(c) for c in scales), strict=True)
 loud_part = Columns(silent_part.keys, draw("gaussian", width, 1, seed=seed + 4) / width**0.5)
 loud_error = target_error(chosen.beside(loud_part, 100.0), fresh, fresh_targets)
 
-# %% [markdown]
-# Both errors against the size of the saturating part:
-
 # %%
 fig, axis = show.axes()
 floor = 1e-18
@@ -466,10 +380,125 @@ show.figure(
     alt="On logarithmic axes one curve plunges to nothing, the other rises slowly from 1e-16.",
 )
 
-# %% [markdown]
-# The proof is also done by hand, for $d_h = n$ and for $d_h = n - 1$: one matrix $W = W^* + cW^+$ is multiplied out and
-# all that the proof says of it is measured.
 
+# %% [markdown]
+# As $c$ grows, the rest becomes one-hot exponentially fast. Our own examples (called fresh) keep their weights up to
+# rounding.
+#
+# ## How we checked
+# We measure every step of the four proofs. The controls break an assumption each: dependent queries, narrow keys, a
+# second matrix that is not silent, and a tie for the largest logit.
+
+
+# %%
+def of_rank(rank: int, wanted: torch.Tensor, on: Examples) -> Columns:
+    """Columns for centred logits on one shared context, of the W that has them, cut to a rank."""
+    U, s, V = torch.linalg.svd(torch.linalg.pinv(on.contexts) @ wanted.T @ torch.linalg.pinv(on.queries).T)
+    return Columns(U[:, :rank] * s[:rank], V[:rank].T)
+
+
+shared = sample_examples(examples_count, context, width, seed=seed).take(slice(0, context))
+few = context - 1
+centred = targets.log() - targets.log().mean(dim=1, keepdim=True)
+some, aims = shared.take(slice(0, few)), targets[:few]
+missing_rank = torch.linalg.svdvals(centred[:few])[few - 1].item()
+missing_query = (centred[few - 1] - centred[: few - 1].sum(dim=0)).abs().max().item()
+error_narrow = target_error(of_rank(few, centred, shared), shared, targets)
+error_cut = target_error(of_rank(few - 1, centred[:few], some), some, aims)
+queries = some.queries.clone()
+queries[-1] = queries[:-1].sum(dim=0)
+dependent = Examples(some.contexts, queries)
+error_dependent = target_error(fit_targets(dependent, aims), dependent, aims)
+
+# %%
+claim = Claim("memorization/claim-1")
+claim.at_most("weights less targets, d_h = n", error, 1e-13)
+claim.at_most("the same, of the W that the proof writes down", error_of_proof, 1e-12, of="proof")
+claim.at_most("weights less targets, n - 1 examples, d_h = n - 1", error_one_fewer, 1e-13)
+rank_of_W = int(numerical_rank(W, rtol=1e-12))
+claim.at_most("rank of that W less n", rank_of_W - context, 0, of="proof")
+claim.at_most("d_h = n - 1: rank of W less d_h", rank_one_fewer - (context - 1), 0, of="proof")
+claim.at_most("shared context, n examples, d_h = n - 1: weights less targets", error_narrow, 1e-12)
+claim.above("shared context, n - 1 examples: singular value of the logits beyond d_h = n - 2", missing_rank, 1e-9)
+claim.above("the same: logits of the last one less the sum of the others'", missing_query, 1e-9)
+claim.control.at_most("shared context, n - 1 examples, d_h = n - 2: weights less targets", error_cut, 1e-12)
+claim.control.at_most("the same with one query the sum of the others: weights less targets", error_dependent, 1e-12)
+over = {f"{floor:g}": size / least for floor, size, least in zip(floors, sizes_of_W, needed, strict=True)}
+claim.at_least("near the corners: size of W over what any W needs", over, 1)
+growth = sizes_of_W[floors.index(1e-16)] / sizes_of_W[floors.index(1e-8)]
+claim.printed.at_most("corners, met in a limit: size of W for 1e-16 over that for 1e-8", growth, 1.1)
+spread = spreads[floors.index(1e-16)] / spreads[floors.index(1e-8)]
+label = "first sentence, corners have logits: spread for 1e-16 over that for 1e-8"
+claim.printed.at_most(label, spread, 1.1, of="proof")
+claim.verdict()
+
+# %%
+late = d3 + 5  # an example that the paper's condition forgets
+blind_to_late, _ = silent_direction(many, silent | (torch.arange(T3) == late), ~silent, seed, draws=1)
+blind_gaps = closest_pair(column_logits(many, blind_to_late))
+
+spanned = many.queries.clone()
+spanned[n3] = spanned[:n3].sum(dim=0)
+too_many = torch.arange(T3) < n3
+in_the_span = Examples(many.contexts, spanned)
+blind = silent_direction(in_the_span, too_many, ~too_many, seed, 1)[0]
+gap_in_the_span = closest_pair(column_logits(in_the_span, blind)[n3 : n3 + 1]).min()
+
+# %%
+claim = Claim("memorization/lemma-3")
+claim.at_most("100 draws, largest logit on the silent examples", loudest, 1e-13)
+claim.above("100 draws, smallest difference of two logits elsewhere", gap, 1e-9)
+claim.at_most("100 draws, second over first singular value", rank_one, 1e-15)
+claim.above("printed condition t <= d: smallest product on those", blind_gaps[m3:d3].min(), 1e-9)
+claim.misprint.above("condition for t <= d: smallest difference", blind_gaps[m3:].min(), 1e-9, of="proof")
+claim.above("condition for t <= T: smallest difference", gap, 1e-9, of="proof")
+claim.control.above("m = n and a later query in their span", gap_in_the_span, 1e-9)
+claim.verdict()
+
+# %%
+fixed = draw("gaussian", 2, 6, seed=seed + 2)  # the logits of two different W*
+decisive = draw("gaussian", 1, 6, seed=seed + 3)
+lead = decisive.topk(2).values.diff().abs().item()
+limit = one_hot_of_largest(decisive)
+
+
+def from_one_hot(c: float) -> torch.Tensor:
+    """The distance from one-hot of the weights of both W* with c times the decisive logits added."""
+    return (fixed + c * decisive).softmax(dim=-1).sub(limit).abs().sum(dim=-1)
+
+
+sizes = torch.arange(4, 29, 4, dtype=torch.float64) / lead
+distances = torch.stack([from_one_hot(float(c)) for c in sizes])
+slopes = -distances[-2:].log().diff(dim=0)[0] / (sizes[-1] - sizes[-2])
+enough = saturating_scale(fixed, decisive.expand(2, -1), 1e-6)
+
+tied = decisive.clone()
+tied[0, decisive.topk(2).indices[0, 1]] = decisive.max()
+limits, tied_limits = ((fixed + 1e5 / lead * logits).softmax(dim=-1) for logits in (decisive, tied))
+
+
+# %%
+def second_line(c: float) -> torch.Tensor:
+    """The weights as the second line of the paper's proof writes them, with all sums taken literally."""
+    own = fixed.exp()
+    terms = (fixed[:, None, :] + c * (decisive[:, None, :] - decisive[:, :, None])).exp()
+    others = terms.sum(dim=-1) - terms.diagonal(dim1=1, dim2=2)
+    return own / (own + others)
+
+
+ordinary = [(fixed + float(c) * decisive).softmax(dim=-1) for c in sizes]
+apart = max((second_line(float(c)) - weights).abs().max().item() for c, weights in zip(sizes, ordinary, strict=True))
+in_the_end = (second_line(60 / lead) - limit).abs().max()
+
+# %%
+claim = Claim("memorization/lemma-4")
+claim.close("slope of -log distance over the lead, less 1", slopes / lead, 1, atol=1e-2)
+claim.at_most("limits of two different W*, distance", limits.diff(dim=0).abs().max(), 1e-15)
+claim.at_most("distance at the c in closed form", from_one_hot(enough).max(), 1e-6)
+claim.at_most("proof's second line less the softmax, largest entry", apart, 1e-12, of="proof")
+claim.at_most("its limits, entry by entry, less one-hot", in_the_end, 1e-12, of="proof")
+claim.control.at_most("tie for the largest: distance of the limits", tied_limits.diff(dim=0).abs().max(), 1e-15)
+claim.verdict()
 
 # %%
 STEPS = [  # what is measured, and its bound
@@ -493,17 +522,11 @@ def steps_of_the_proof(head_width: int) -> list[float]:
     return [quiet, (on_R - aims).abs().max().item(), apart, int(numerical_rank(W, rtol=1e-13)) - head_width]
 
 
-# %% [markdown]
-# Both key widths at once:
-
 # %%
 by_hand = {f"d_h = {head_width}": steps_of_the_proof(head_width) for head_width in (context, context - 1)}
 at_corners = [fit_targets(fresh, near_corners(context - 1, corner)).matrix for corner in (1e-8, 1e-16)]
 small, large = (torch.linalg.matrix_norm(matrix, 2).item() for matrix in at_corners)
 on_targets, from_corners = errors(scale)
-
-# %% [markdown]
-# Controls: a second part that is not silent on the fresh examples, and one that is too small.
 
 # %%
 claim = Claim("memorization/claim-2")
@@ -520,13 +543,46 @@ claim.number("c in closed form", scale)
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One head can be given any positive weights on as many examples as it has key width and independent queries, and then
-# driven to one-hot weights on all others without touching these. The paper's "any" weights, and the first sentence of
-# its proof, must be read for weights inside the simplex: corners cost a matrix without bound, and the proof of the
-# theorem does not need them.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `examples_count = 300`: there are more examples to be decided, the narrowest lead among them is smaller, and the
-#   curve of the rest falls at a larger c.
-# - Set `width = 40`: the same weights near the corners are had with a smaller W.
+# *One shared context.* To see what $d_h$ and the queries must satisfy, we take the same $E$ in all examples. Then
+# $JEW[e^{(1)},\dots,e^{(r)}]=J[\log\theta^{(1)},\dots,\log\theta^{(r)}]$, where $J$ subtracts the mean, because softmax
+# ignores a number added to all logits. For $r<n$ the right side has rank $r$ for almost all targets. No $W$ of rank
+# $r-1$ gives it, and no $W$ at all if the queries are dependent. For $r=n$ it has rank $n-1$ only, and $d_h=n-1$ is
+# enough.
+#
+# *Lemma 3.* We take a direction that is orthogonal to a late query as well, which the paper's condition, for $t\le d$,
+# allows. With $m=n$ a later query may be in the span of the silent ones.
+#
+# *Lemma 4.* The paper divides numerator and denominator of each weight by $e^{c\alpha_i^+}$ and takes the limit; we do
+# both.
+#
+# *Claim 2.* In rounded arithmetic the silence of $W^+$ is as good as $c$ times the machine epsilon. For $d_h=n$ and
+# $d_h=n-1$ we multiply out one matrix $W^*+cW^+$ and measure all that the proof says of it.
+#
+# </details>
+#
+# ## What to remember
+#
+# - On independent queries, one head can be given any positive weights.
+# - A rank-one matrix silences the head's own examples and saturates the head on all others.
+# - The second job costs one dimension of the keys; Theorem 1 therefore has $r-1$.
+#
+# ## Exercises
+#
+# 1. *By hand.* In the tiny example, what are the weights on the query $(1,1)$ for $c=0$, and for large $c$?
+#    <details><summary>Solution</summary>
+#
+#    The logits are $(\ln3+c,0)$. For $c=0$ the weights are $3/4$ and $1/4$; for large $c$ they tend to 1 and 0. The
+#    query $(1,1)$ is not orthogonal to $u=(0,1)$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `examples_count = 300`. Where does the curve of the rest fall now?
+#    <details><summary>Solution</summary>
+#
+#    At a larger $c$. With more examples, the smallest difference between two logits of one example is smaller, so it
+#    takes a larger multiple to decide all of them.
+#
+#    </details>
+#
+# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether any other heads could do better.

@@ -1,17 +1,16 @@
 # %% [markdown]
-# # Appendix I.1 · How much is memorised in general position?
+# # Appendix I.1 · In general position, width replaces length
 # *Mahdavi, Liao, Thrampoulidis: the conjecture of Appendix I.1, and the caption of Figure 4.*
 #
-# An example is a context of $n$ tokens, vectors of $d$ numbers, with a query and a label. A layer of $H$ heads takes
-# $H$ averages of the context's tokens, with weights that keys and queries of width $d_h$ make from the query; these
-# averages are the example's row of a matrix $Z$, and the output, of $d_\mathrm{out}$ numbers, is linear in this row.
-# Theorem 1 promises that $T=H(n-1)+1$ examples can be memorised, whatever their labels, and with one shared context no
-# keys and queries give $Z$ more rank than that.
+# With one shared context, the length of the context limits what all heads together can store. What if every example has
+# a context, and the tokens of the whole data set are as independent as their width allows? The paper conjectures that
+# the width of the tokens then takes the place of the length. We prove it, with the best constant.
 #
-# What if every example has a context of its own, and all tokens together are in *general position*: every $d$ of them
-# linearly independent? Trained models then depend less on $n$ (Figure 4), and the paper conjectures that $d$ takes the
-# place of $n$.
+# **In numbers.** Take $H=2$ heads, contexts of $n=2$ tokens, and tokens of $d=4$ numbers. Theorem 1 is certain of
+# $H(n-1)+1=3$ examples. Each example adds a row of $Hd=8$ numbers to the feature matrix $Z$, so there can be at most 8.
+# In *general position*, where any $d$ vectors of all tokens and queries are independent, we are certain of 6.
 #
+# ## The paper states
 # <!-- claim memorization/conjecture-i-1 -->
 # <blockquote>
 #
@@ -25,51 +24,23 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** It does. Let all tokens be in general position, $2\le n<d=d_h$ and $d_v,d\ge d_\mathrm{out}$.
-# Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples, at least $(H+2)d/3$, and there are such
-# data on which $Z$ never has a larger rank than this number. So as a rank of $Z$ the $H(d-1)+1$ that Appendix I asks
-# for is more than general position gives. Whether keys and queries trained for the labels memorise that many on all
-# such data is open. For $n=1$ the layer is linear in its one token and memorises $d$ examples, however many heads it
-# has.
+# **Beyond the paper.** The conjecture is true. Let all tokens be in general position, $2\le n<d=d_h$ and $d_v,d\ge
+# d_\mathrm{out}$. Then the layer memorises every $T\le d+(H-1)(d-\lceil d/n\rceil)$ examples, at least $(H+2)d/3$, and
+# there are such data on which $Z$ never has a larger rank than this number. As a rank of $Z$, the $H(d-1)+1$ that
+# Appendix I suggests is therefore more than general position gives. Whether keys and queries trained for the labels
+# memorise that many on all such data is open. For $n=1$ the layer is linear in its one token and memorises $d$
+# examples, however many heads it has.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# It can be proved, with the construction of Theorem 1, and the constant comes out too. With *independent* queries a
-# head can be given weights of its choice; under Assumption 1 that was certain for $n$ examples, and now for $d$. The
-# other limit was that each new row of features must leave the span of those before it. The row of an example moves in
-# the span of the differences of its tokens; in general position these differences point in many directions, though not
-# in all.
-
-# %%
-import torch
-
-from attention_theory.memorization.attention import Examples, capacity, features, predict, random_heads
-from attention_theory.memorization.certified.ranks import certify_narrow_contexts, certify_promise_in_general_position
-from attention_theory.memorization.construction import build_heads
-from attention_theory.memorization.examples import sample_examples
-from attention_theory.memorization.general_position import capacity_in_general_position, narrow_contexts
-from attention_theory.memorization.kruskal import is_in_general_position
-from attention_theory.memorization.readout import solve_readout
-from attention_theory.memorization.trained_heads import fit_keys_and_queries
-from attention_theory.numerics import numerical_rank
-from attention_theory.randomness import normal
-from attention_theory.validation import require
-from bookpress import Claim, show
-
-# %% tags=["parameters"]
-heads = 4  # H, from 2 to 16
-width = 12  # d, which is d_h too, from 4 to 32
-draws = 3  # trainings for each number of heads, from 2 to 12
-seed = 0  # seed of every draw, at least 0
-device = "cpu"  # where to train, one of "cpu", "cuda"
-
-# %%
-require(heads=(heads, 2, 16), width=(width, 4, 32), draws=(draws, 2, 12), seed=(seed, 0, None))
-require(device=(device, {"cpu", "cuda"}))
-
-# %% [markdown]
-# ## Why
+# ## Why it is true
+# We use the construction of [Theorem 1](theorem_1_capacity.ipynb). With independent queries, we can choose the weights
+# of a head. Under Assumption 1 this was certain for $n$ examples; now it is certain for $d$. The other limit is that
+# each new row of features must leave the span of the rows before it. The row of an example moves in the span of the
+# differences of its tokens. In general position these differences point in many directions, although not in all, and
+# this costs $\lceil d/n\rceil$ per head.
+#
 # <details><summary>Proof of Appendix I.1, conjecture, for n at least 2</summary>
 #
 # Let $p = \lceil d/n\rceil$ and $m = d - p$. For an example $t$ let $D_t$ be the span of the differences of its tokens,
@@ -113,7 +84,34 @@ require(device=(device, {"cpu", "cuda"}))
 #
 # </details>
 #
-# The number is $Hd$ less $(H-1)\lceil d/n\rceil$: half of $Hd$ for two tokens, and nearly all of it for long contexts.
+# ## See it run
+
+# %%
+import torch
+
+from attention_theory.memorization.attention import Examples, capacity, features, predict, random_heads
+from attention_theory.memorization.certified.ranks import certify_narrow_contexts, certify_promise_in_general_position
+from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.examples import sample_examples
+from attention_theory.memorization.general_position import capacity_in_general_position, narrow_contexts
+from attention_theory.memorization.kruskal import is_in_general_position
+from attention_theory.memorization.readout import solve_readout
+from attention_theory.memorization.trained_heads import fit_keys_and_queries
+from attention_theory.numerics import numerical_rank
+from attention_theory.randomness import normal
+from attention_theory.validation import require
+from bookpress import Claim, show
+
+# %% tags=["parameters"]
+heads = 4  # H, from 2 to 16
+width = 12  # d and d_h, from 4 to 32
+draws = 3  # trainings for each number of heads, from 2 to 12
+seed = 0  # seed of every draw, at least 0
+device = "cpu"  # where to train, one of "cpu", "cuda"
+
+# %%
+require(heads=(heads, 2, 16), width=(width, 4, 32), draws=(draws, 2, 12), seed=(seed, 0, None))
+require(device=(device, {"cpu", "cuda"}))
 
 # %%
 lengths = sorted({1, 2, 3, width // 3, width // 2, width - 2, width - 1})
@@ -133,10 +131,6 @@ def drawn(kind: str, count: int, n: int, d: int) -> Examples:
     return sample_examples(count, n, d, shared=False, seed=seed)
 
 
-# %% [markdown]
-# On more examples than the rank can be, with random heads:
-
-
 # %%
 def rank_of_Z(kind: str, n: int) -> int:
     """With random heads, on more examples than the rank can be."""
@@ -145,9 +139,6 @@ def rank_of_Z(kind: str, n: int) -> int:
 
 
 ranks = {kind: [rank_of_Z(kind, n) for n in lengths] for kind in ("random", "worst")}
-
-# %% [markdown]
-# The rank of $Z$ with random heads, on random data and on the worst ones, beside the promises:
 
 # %%
 fig, axis = show.axes()
@@ -161,24 +152,22 @@ axis.legend(fontsize=7)
 show.figure(
     fig,
     name="promise",
-    caption=f"H = {heads}, d = {width}. General position promises more than Theorem 1 at every n, far more for "
-    "short contexts, and on the worst data the rank is no larger. The dotted line, which Figure 4's caption thinks of, "
-    "lies above the promise.",
+    caption=f"H = {heads}, d = {width}. The dotted line is the number in the caption of Figure 4.",
     alt="Against the context size: squares, from two tokens on, on a level line at the top, circles on a rising curve "
     "below a dotted level line, and a dashed straight line that starts at one and comes near the curve at the right "
     "end.",
 )
 
 # %% [markdown]
-# ## Weights, built
-# The construction of Theorem 1, with $d$ examples in the first head and $d - \lceil d/n\rceil$ in each other one, at
-# six sizes and both kinds of data. All labels are met at the promised number of examples.
+# We see that general position promises more than Theorem 1 at every length, and far more for short contexts. Random
+# data have even the full rank. On the worst data, the rank is exactly the promise. Next we build the weights at six
+# sizes:
 
 # %%
 sizes = [(2, 2, 4), (3, 2, 6), (3, 3, 7), (3, 5, 7), (4, 4, 8), (4, 8, 20)]
 
 
-def memorise(size: tuple[int, int, int], kind: str) -> tuple[int, int, float]:
+def residual_of(size: tuple[int, int, int], kind: str) -> tuple[int, int, float]:
     """T, the rank of Z and the largest residual of random labels."""
     H, n, d = size
     data = drawn(kind, capacity_in_general_position(H, n, d), n, d)
@@ -188,11 +177,8 @@ def memorise(size: tuple[int, int, int], kind: str) -> tuple[int, int, float]:
     return data.count, int(numerical_rank(built.Z, rtol=1e-12)), (outputs - labels).abs().max().item()
 
 
-# %% [markdown]
-# Twelve runs:
-
 # %%
-runs = {(size, kind): memorise(size, kind) for size in sizes for kind in ("random", "worst")}
+runs = {(size, kind): residual_of(size, kind) for size in sizes for kind in ("random", "worst")}
 show.table(
     ["(H, n, d)", "data", "Theorem 1", "T", "rank of Z", "H(d - 1) + 1", "largest residual"],
     [
@@ -201,26 +187,10 @@ show.table(
     ],
 )
 
-# %% [markdown]
-# Are the worst data in general position? At $d = 4$ every four of all tokens and queries are tried, in whole numbers.
-# And a single token: four heads are no better than one.
-
-# %%
-small = {n: narrow_contexts(7, n, 4, seed) for n in (2, 3)}
-everything = {n: torch.cat([data.contexts.flatten(0, 1), data.queries]).long() for n, data in small.items()}
-in_general = {f"n = {n}": is_in_general_position(vectors) for n, vectors in everything.items()}
-single = sample_examples(width + 1, 1, width, shared=False, seed=seed)
-same_heads = random_heads(4, width, width, seed + 1)
-four_heads = features(same_heads, single)
-wanted = normal(width + 1, 1, seed=seed + 3)
-missed = (predict(same_heads, solve_readout(four_heads, wanted, 4, 1), single) - wanted).abs()
 
 # %% [markdown]
-# ## The largest T that training fits
-# The promise is for all labels at once with the same keys and queries, in general position (separate contexts). Trained
-# for given labels, keys and queries mostly do more. Here models of width 4 with three tokens are trained for labels of
-# $T = Hd, 2Hd, 3Hd, \dots$ examples until one $T$ is missed, with contexts of their own and with one shared context. No
-# $T$ found this way is a bound: another start might fit more.
+# The built weights meet all labels, on random and on the worst data. If we train the heads for given labels, how many
+# more can we store?
 
 
 # %%
@@ -240,9 +210,6 @@ fitted = {
     for shared in (False, True)
 }
 
-# %% [markdown]
-# Against the number of heads, with the smallest and largest of the draws:
-
 # %%
 fig, axis = show.axes(height=2.8)
 for shared, label, marker in ((False, "a context for each", "s"), (True, "one shared context", "o")):
@@ -257,15 +224,28 @@ axis.legend(fontsize=7)
 show.figure(
     fig,
     name="fitted",
-    caption="d = 4, n = 3. The largest T at which one training met the labels, mean and range of the draws, beside Hd "
+    caption="d = 4, n = 3. The largest T at which one training met the labels, mean and range of the draws, with Hd "
     "and the promise for all labels.",
     alt="Two curves that rise with the number of heads, the one for separate contexts higher from two heads on, over "
     "two straight lines.",
 )
 
 # %% [markdown]
-# That $Z$ has less rank than $H(d-1)+1$ on the worst data need not keep models from memorising as many labels. They are
-# trained for that too, at three sizes, the rank being 6, 8 and 10 and the labels 7, 10 and 11.
+# Training stores more than twice $Hd$ labels on average. Separate contexts help from two heads on.
+#
+# ## How we checked
+# We enumerate all subsets of the small worst data, and z3 proves the bound for all weights at one size. As a control we
+# give up general position: with one shared context the promised rank must not be reached.
+
+# %%
+small = {n: narrow_contexts(7, n, 4, seed) for n in (2, 3)}
+everything = {n: torch.cat([data.contexts.flatten(0, 1), data.queries]).long() for n, data in small.items()}
+in_general = {f"n = {n}": is_in_general_position(vectors) for n, vectors in everything.items()}
+single = sample_examples(width + 1, 1, width, shared=False, seed=seed)
+same_heads = random_heads(4, width, width, seed + 1)
+four_heads = features(same_heads, single)
+wanted = normal(width + 1, 1, seed=seed + 3)
+missed = (predict(same_heads, solve_readout(four_heads, wanted, 4, 1), single) - wanted).abs()
 
 
 # %%
@@ -278,14 +258,6 @@ def met_on_worst_data(H: int, n: int, d: int, draw: int) -> bool:
 
 met = [met_on_worst_data(*size, seed + draw) for size in ((2, 2, 4), (3, 2, 4), (2, 3, 6)) for draw in range(draws)]
 
-# %% [markdown]
-# ## The verdict
-# The conjecture as printed has no lower end for $n$; that is what fails. Figure 4's caption thinks of $H(d-1)+1$
-# examples memorised; that as a rank of $Z$ it is not had on all such data is a sentence of this page, and a check. The
-# control gives up general position: with one shared context, whose tokens occur in all examples, the promised rank must
-# not be reached. For all weights z3 proves the bound on the rank of the worst data at one size, and for all sizes the
-# end $(H + 2)d/3$.
-
 # %%
 shared = sample_examples(heads * width + 4, width // 2, width, seed=seed)
 shared_rank = int(numerical_rank(features(random_heads(heads, width, width, seed + 1), shared)))
@@ -297,8 +269,8 @@ claim.true("worst data, d = 4: in general position, all subsets tried", all(in_g
 beyond = {f"n = {n}": rank - promised[n] for n, rank in zip(lengths, ranks["worst"], strict=True)}
 claim.equal("worst data, random heads: rank of Z less the promise", beyond, dict.fromkeys(beyond, 0))
 claim.control.at_most("one token, four heads: largest residual of d + 1 labels", missed.max(), 1e-10)
-half, asked = ranks["worst"][lengths.index(width // 2)], heads * (width - 1) + 1
-claim.below("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - asked, 0)
+half, suggested = ranks["worst"][lengths.index(width // 2)], heads * (width - 1) + 1
+claim.below("worst data, n = d / 2: rank of Z less H(d - 1) + 1", half - suggested, 0)
 claim.control.at_least("one shared context, n = d / 2: rank of Z", shared_rank, promised[width // 2])
 claim.certified("worst data, all weights", certify_narrow_contexts(3, 2, 4, 12))
 claim.certified("at least (H + 2) d / 3, all sizes", certify_promise_in_general_position())
@@ -309,14 +281,32 @@ claim.number("one token, four heads: rank of Z over d", int(numerical_rank(four_
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The conjecture is true in its order from two tokens on, and is a theorem: general position promises $d + (H-1)(d -
-# \lceil d/n\rceil)$ examples, by the paper's own construction. The number is exact for the rank of $Z$: there are data
-# in general position with no more. So $H(d-1)+1$ is too much to ask of the rank, though random data have even $Hd$.
-# Whether keys and queries trained for the labels memorise that many on all such data is open; they do where it was
-# tried.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `heads = 12`: with every head the promise of Theorem 1 grows by $n-1$ and that of general position by
-#   $d - \lceil d/n\rceil$; at $n = 2$ the one is a sixth of the other.
-# - Set `width = 24`: the promise is steeper at its left end, and at $n = 8$ it has reached nine tenths of $Hd$.
+# The largest $T$ that training fits is no bound: another start might fit more. On the worst data $Z$ has a smaller rank
+# than $H(d-1)+1$; we also train heads for that many labels there, at three sizes with ranks 6, 8 and 10 and 7, 10 and
+# 11 labels. A single token must leave four heads no better than one. z3 proves the lower end $(H+2)d/3$ for all sizes.
+#
+# </details>
+#
+# ## What to remember
+#
+# - In general position, a layer stores $d+(H-1)(d-\lceil d/n\rceil)$ examples, nearly $Hd$ for long contexts.
+# - No larger number is certain for the rank of the features.
+#
+# ## Exercises
+#
+# 1. *By hand.* For $n=2$, which part of $Hd$ is certain when $H$ is large? For $n=d-1$?
+#    <details><summary>Solution</summary>
+#
+#    Each further head adds $d-\lceil d/2\rceil$, about half of $d$. For $n=d-1\ge2$ it adds $d-2$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `heads = 12`. How does the promise at $n=2$ compare with Theorem 1?
+#    <details><summary>Solution</summary>
+#
+#    General position promises $12+11\cdot6=78$ examples, Theorem 1 promises $12\cdot1+1=13$: six times fewer.
+#
+#    </details>
+#
+# Next: [Figure 4](figure_4_general_position.ipynb), because the paper tested its conjecture by training.

@@ -1,10 +1,69 @@
 # %% [markdown]
-# # Lemmas 1, 2 and 5 · Three lemmas on ranks
+# # Lemmas 1, 2 and 5 · Three facts about ranks
 # *Mahdavi, Liao, Thrampoulidis: Lemmas 1, 2 and 5, Appendix D.*
 #
-# The proofs of the chapter rest on three small facts: ranks of the diagonal blocks add up under a block triangle,
-# adding the mean to every vector keeps independent vectors independent, and a small enough change cannot lower a rank.
-# The first is checked in whole numbers, the other two at the edge where they stop being true.
+# The proofs of the chapter use three small facts about the rank of a matrix. Each has an edge where it stops being
+# true, and we test it there.
+#
+# **In numbers.** The blocks $A=B=0$ and $C=1$ form a triangle of rank 1, more than $0+0$. From $(2,0)$ and $(0,2)$,
+# adding the mean $(1,1)$ makes $(3,1)$ and $(1,3)$, which are independent. Subtracting it makes $(1,-1)$ and $(-1,1)$,
+# which are not. And if we change the diagonal matrix of 5 and 1 by less than 1, it keeps its rank 2.
+#
+# ## The paper states
+# <!-- claim memorization/lemma-1 -->
+# <blockquote>
+#
+# **Lemma 1 (Ranks under a block triangle)** *Appendix D*
+#
+# **The paper states.** For any real-valued block matrix $X$ of the form $X=\begin{bmatrix}A&C\\0&B\end{bmatrix}$ we
+# have $\mathrm{rank}(X)\ge\mathrm{rank}(A)+\mathrm{rank}(B)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-2 -->
+# <blockquote>
+#
+# **Lemma 2 (Adding the mean keeps vectors independent)** *Appendix D*
+#
+# **The paper states.** Assume vectors $e_1,e_2,\dots,e_n\in\mathbb R^d$ are linearly independent. Then,
+# $e'_i:=e_i+\frac1n(e_1+e_2+\dots+e_n)$ are also linearly independent for all $i\in[n]$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The matrix of the change, $I+\frac1n\mathbf 1\mathbf 1^\top$, has determinant 2 for every $n$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/lemma-5 -->
+# <blockquote>
+#
+# **Lemma 5 (A small change keeps the rank)** *Appendix D*
+#
+# **The paper states.** Let $A,B\in\mathbb R^{n\times m}$ be two matrices satisfying
+# $\sigma_{\max}(B-A)<\sigma_{\min}(A)$, where $\sigma_{\min},\sigma_{\max}$ are the smallest and largest non-zero
+# singular values. Then, we have $\mathrm{rank}(B)\ge\mathrm{rank}(A)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# *Lemma 1.* The zero block keeps the columns of $A$ and $B$ apart. *Lemma 2.* The change is invertible. *Lemma 5.* By
+# Weyl's inequality, no singular value moves by more than the size of the change.
+#
+# <details><summary>Proof of Lemma 1</summary>
+#
+# Take $\mathrm{rank}\,A$ independent columns of $A$ and $\mathrm{rank}\,B$ independent ones of $B$, with the entries
+# above or below them. In a relation among these columns the lower rows leave the second kind no coefficient but 0, and
+# then the upper ones the first. Hence all are independent. $\square$
+#
+# </details>
+#
+# ## See it run
+# How far may a matrix change? We move it along its smallest singular pair, the worst direction.
 
 # %%
 import torch
@@ -24,25 +83,46 @@ seed = 0  # seed of every draw, at least 0
 # %%
 require(trials=(trials, 10, None), seed=(seed, 0, None))
 
+# %%
+safe, exact, generic, moved = [], [], [], []
+sizes = torch.linspace(0.0, 1.3, 14, dtype=torch.float64)
+left = torch.zeros(len(sizes))
+for trial in range(trials):
+    factors = draw("gaussian", 2, 8, 5, seed=seed + trial)
+    A = factors[0] @ factors[1].mT
+    U, s, Vh = torch.linalg.svd(A)
+    change = draw("gaussian", 8, 8, seed=seed + trials + trial)
+    change *= 0.99 * s[4] / torch.linalg.matrix_norm(change, 2)
+    generic.append(int(numerical_rank(A + change)))
+    worst = s[4] * torch.outer(U[:, 4], Vh[4])
+    for step in (change, 30 * change, worst):
+        moves = (torch.linalg.svdvals(A + step) - s).abs().max() - torch.linalg.matrix_norm(step, 2)
+        moved.append((moves / s[0]).item())
+    safe.append(int(numerical_rank(A - 0.99 * worst)))
+    exact.append(int(numerical_rank(A - worst)))
+    left += (
+        torch.stack([torch.linalg.svdvals(A - x * s[4] * torch.outer(U[:, 4], Vh[4]))[4] / s[4] for x in sizes])
+        / trials
+    )
+
+# %%
+fig, axis = show.axes()
+axis.plot(sizes, left, marker="o")
+axis.axvline(1.0, linestyle="--", color="0.5")
+axis.set(xlabel="size of the change over the smallest singular value", ylabel="what is left of that value")
+show.figure(
+    fig,
+    name="strict",
+    caption="What is left of the smallest singular value under a change along its pair.",
+    alt="A curve that falls in a straight line from one to zero at the dashed line and rises again beyond it.",
+)
+
 # %% [markdown]
-# ## Lemma 1: a block triangle
-# <!-- claim memorization/lemma-1 -->
-# <blockquote>
+# We keep the rank up to the dashed line, and lose it there. This is why the inequality of Lemma 5 must be strict.
 #
-# **Lemma 1 (Ranks under a block triangle)** *Appendix D*
-#
-# $\mathrm{rank}\begin{bmatrix}A&C\\0&B\end{bmatrix}\ge\mathrm{rank}\,A+\mathrm{rank}\,B$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The paper states it without a proof; here is one. Take $\mathrm{rank}\,A$ independent columns of $A$ and
-# $\mathrm{rank}\,B$ independent ones of $B$, with what stands above or below them. In a relation among these columns
-# the lower rows leave the second kind no coefficient but 0, and then the upper ones the first; so all are independent.
-#
-# The blocks are drawn with few different entries, so that all ranks occur. The inequality is strict where the corner
-# block adds something of its own, as in the smallest example $A = B = 0$, $C = 1$. For all entries sympy proves that a
-# minor of the triangle is the product of one of $A$ and one of $B$.
+# ## How we checked
+# The controls cross the edges: four blocks without a zero, the mean subtracted instead of added, and a change of
+# exactly the smallest singular value.
 
 # %%
 source = generator(seed)
@@ -60,24 +140,6 @@ claim.equal("A = B = 0, C = 1: rank X", corner, 1)
 claim.control.at_least("no triangle, all four blocks I: rank X - rank A - rank B", whole - 6, 0)
 claim.certified("all entries, blocks of rank up to 3", certify_block_triangle())
 claim.verdict()
-
-# %% [markdown]
-# ## Lemma 2: adding the mean
-# <!-- claim memorization/lemma-2 -->
-# <blockquote>
-#
-# **Lemma 2 (Adding the mean keeps vectors independent)** *Appendix D*
-#
-# If $e_1,\dots,e_n$ are linearly independent, so are $e_i+\frac1n\sum_je_j$: the change has the matrix
-# $I+\frac1n\mathbf 1\mathbf 1^\top$, with determinant 2.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The new vectors are the old ones times $I + \frac1n \mathbf 1 \mathbf 1^\top$, whose determinant is 2 for every $n$.
-# Taking the mean away instead gives determinant 0. The paper's proof solves $\sum_i b_i e_i' = 0$: it needs
-# $b_i + \bar b = 0$ for all $i$, with $\bar b$ the mean of the $b_i$, and the sum of these equations, $2n\bar b = 0$,
-# leaves only $b = 0$. For every $n$ sympy proves that the matrix has an inverse.
 
 # %%
 deviation, kept, lost = [], [], []
@@ -103,65 +165,6 @@ claim.control.equal("mean taken away: smallest rank lost", min(lost), 0)
 claim.certified("every n, and the averaging layer up to n = 20", certify_mean_added())
 claim.verdict()
 
-# %% [markdown]
-# ## Lemma 5: a small change keeps the rank
-# <!-- claim memorization/lemma-5 -->
-# <blockquote>
-#
-# **Lemma 5 (A small change keeps the rank)** *Appendix D*
-#
-# If $\sigma_{\max}(B-A)<\sigma_{\min}(A)$, the smallest nonzero singular value of $A$, then
-# $\mathrm{rank}\,B\ge\mathrm{rank}\,A$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# By Weyl's inequality no singular value moves by more than the size of the change. The inequality must be strict: a
-# change of exactly the smallest singular value, along its own direction, removes it. That direction is the worst case,
-# and the one tried here; a generic change of any size only raises the rank of these matrices. (In Appendix B.2 the
-# matrices are the features with saturated weights one-hot and nearly so, and the change is bounded by the distance
-# $\delta$ from one-hot. The construction takes $\delta$ half as large as that needs.)
-
-# %%
-safe, exact, generic, moved = [], [], [], []
-shares = torch.linspace(0.0, 1.3, 14, dtype=torch.float64)
-left = torch.zeros(len(shares))
-for trial in range(trials):
-    factors = draw("gaussian", 2, 8, 5, seed=seed + trial)
-    A = factors[0] @ factors[1].mT
-    U, s, Vh = torch.linalg.svd(A)
-    change = draw("gaussian", 8, 8, seed=seed + trials + trial)
-    change *= 0.99 * s[4] / torch.linalg.matrix_norm(change, 2)
-    generic.append(int(numerical_rank(A + change)))
-    worst = s[4] * torch.outer(U[:, 4], Vh[4])
-    for step in (change, 30 * change, worst):
-        moves = (torch.linalg.svdvals(A + step) - s).abs().max() - torch.linalg.matrix_norm(step, 2)
-        moved.append((moves / s[0]).item())
-    safe.append(int(numerical_rank(A - 0.99 * worst)))
-    exact.append(int(numerical_rank(A - worst)))
-    left += (
-        torch.stack([torch.linalg.svdvals(A - x * s[4] * torch.outer(U[:, 4], Vh[4]))[4] / s[4] for x in shares])
-        / trials
-    )
-
-# %% [markdown]
-# What is left of the smallest singular value as the change grows:
-
-# %%
-fig, axis = show.axes()
-axis.plot(shares, left, marker="o")
-axis.axvline(1.0, linestyle="--", color="0.5")
-axis.set(xlabel="size of the change over the smallest singular value", ylabel="what is left of that value")
-show.figure(
-    fig,
-    name="strict",
-    caption="A change along the smallest singular pair. The rank is kept up to, and not at, the dashed line.",
-    alt="A curve that falls in a straight line from one to zero at the dashed line and rises again beyond it.",
-)
-
-# %% [markdown]
-# Just below the edge the rank stays; at the edge it does not.
-
 # %%
 claim = Claim("memorization/lemma-5")
 claim.at_least("0.99 of the smallest value, along its singular pair: smallest rank", min(safe), 5)
@@ -171,11 +174,36 @@ claim.control.at_least("exactly the smallest value, along its singular pair: lar
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The three facts are as simple as they look, and each is as sharp as it is stated: without the zero block ranks do not
-# add up, with the mean taken away the vectors become dependent, and a change of exactly the smallest singular value can
-# lower the rank.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `trials = 10`: fewer matrices, the same edges.
-# - Set `seed = 1`: other matrices; the curve of what is left stays the same straight line.
+# The paper states Lemma 1 without a proof. We draw blocks with few different entries, so that all ranks occur. For all
+# entries sympy proves that a minor of the triangle is the product of a minor of $A$ and one of $B$. The paper's proof
+# of Lemma 2 solves $\sum_ib_ie_i'=0$: it needs $b_i+\bar b=0$ for all $i$, with $\bar b$ the mean of the $b_i$, and the
+# sum of these equations, $2n\bar b=0$, leaves only $b=0$. For Lemma 5 a generic change of any size only raises the rank
+# of our matrices. In Appendix B.2 the two matrices are the features with weights one-hot and nearly so; the
+# construction takes the distance from one-hot half as large as the lemma needs.
+#
+# </details>
+#
+# ## What to remember
+#
+# - Ranks of diagonal blocks add up under a block triangle.
+# - Adding the mean keeps vectors independent; subtracting it does not.
+# - A change smaller than the smallest singular value keeps the rank.
+#
+# ## Exercises
+#
+# 1. *By hand.* Compute the determinant of $I+\frac12\mathbf 1\mathbf 1^\top$ for $n=2$.
+#    <details><summary>Solution</summary>
+#
+#    The matrix has $\frac32$ on the diagonal and $\frac12$ elsewhere. Its determinant is $\frac94-\frac14=2$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `seed = 1`. What happens to the curve?
+#    <details><summary>Solution</summary>
+#
+#    Nothing: for every matrix, what is left falls in a straight line from 1 to 0.
+#
+#    </details>
+#
+# Next: [Theorem 1](theorem_1_capacity.ipynb), because its proof adds the ranks of blocks and then disturbs them.

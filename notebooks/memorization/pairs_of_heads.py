@@ -360,5 +360,5 @@ except ParameterError as error:
 #
 #    </details>
 #
-# Next: [Appendix I.1](conjecture_i_1_general_position.ipynb), because there all tokens are in general position, and
-# even the rank grows nearly like $Hd$.
+# Next: [Table 3](table_3_language.ipynb), because we do not know yet whether real models meet the assumptions. If all
+# tokens are in general position, [even the rank grows nearly like $Hd$](conjecture_i_1_general_position.ipynb).

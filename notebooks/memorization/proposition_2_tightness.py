@@ -2,9 +2,9 @@
 # # Proposition 2 · One shared context: the bound on the rank is tight
 # *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E.*
 #
-# Two heads look at the same two tokens, for every question that we ask. Each head can only return an average of these
-# tokens. How many answers can such a layer store, if we may choose any labels? More heads help, but each new head helps
-# a little less than we might hope, because all heads have one thing in common: their weights sum to 1.
+# Two heads look at the same two tokens, whatever question we ask. Each head can only return an average of these tokens.
+# How many arbitrary answers can such a layer store? More heads help, but all heads have one thing in common: their
+# weights sum to 1. This limits every choice of heads.
 
 # %%
 import numpy as np
@@ -38,17 +38,14 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Let the two tokens be $(1,2)$ and $(3,4)$. For some question, the first head has the weights $\frac34,\frac14$ and the
-# second head the weights $\frac12,\frac12$. The heads return
+# second head $\frac12,\frac12$. The heads return
 #
 # $$\tfrac34(1,2)+\tfrac14(3,4)=(1.5,\,2.5),\qquad\tfrac12(1,2)+\tfrac12(3,4)=(2,\,3).$$
 #
 # Written as one row, $(1.5,2.5,2,3)$, this has four entries. Yet they are not free: whatever the weights are, the
 # second entry exceeds the first by 1, and the fourth exceeds the third by 1. Therefore the entries times $(-1,1,1,-1)$
-# always sum to 0, and four questions give at most three independent rows. A linear read-out stores any three labels, if
-# the weights differ enough, but not any four.
-#
-# The same step as a product of matrices: we put the tokens into a matrix $E$, and one copy of $E$ per head on the
-# diagonal.
+# always sum to 0, and from four questions we get at most three independent rows. With a linear read-out we can store
+# any three labels, but not any four.
 
 # %%
 weights = [[0.75, 0.25, 0.5, 0.5]]
@@ -79,40 +76,69 @@ show.figure(
 )
 
 # %% [markdown]
-# We see two separate averages, side by side. The matrix in the middle is written $I_2\otimes E$. In general the
-# *Kronecker product* $A\otimes B$ replaces each entry $a_{ij}$ of $A$ by the block $a_{ij}B$:
+# We see the two averages as one row of weights, times a matrix that has the tokens once per head.
 #
-# $$\begin{pmatrix}1&0\\0&1\end{pmatrix}\otimes\begin{pmatrix}1&2\\3&4\end{pmatrix}
-# =\begin{pmatrix}1&2&0&0\\3&4&0&0\\0&0&1&2\\0&0&3&4\end{pmatrix}.$$
-#
-# ### The letters
-# A layer of attention with $H$ heads reads examples $t=1,\dots,T$. An example is a *context* $E^{(t)}$, whose rows are
-# $n$ tokens of width $d$, and a query. From the query, the keys and queries of head $h$ make $n$ softmax weights, which
-# are row $t$ of the matrix $\Theta_h$. The blocks $\Theta_1,\dots,\Theta_H$ side by side are $\Theta$. The $H$
-# averages, side by side, are row $t$ of the matrix $Z$. The outputs are linear in $Z$, so its rank bounds the number of
-# labels that can be met at will. We write $d_h$ for the width of keys and queries, $\mathbf 1_n$ for a column of $n$
-# ones, and $I_H$ for the identity. Theorem 1 builds keys and queries for which the rank is $H(n-1)+1$, if $d_h\ge n$.
-# In the example this is $2\cdot1+1=3$. Could other heads give more?
+# ## The paper states
+# Let $T$ examples share one context $E$ of $n$ tokens. Row $t$ of $\Theta_h$ has the softmax weights of head $h$ on
+# example $t$, and row $t$ of $Z$ has the averages of all $H$ heads. The outputs are linear in $Z$, so its rank is the
+# number of labels that we can choose freely. Theorem 1 reaches $H(n-1)+1$, if the keys have width $d_h\ge n$. Could
+# other heads give more?
 #
 # <!-- claim memorization/proposition-2 -->
 # <blockquote>
 #
 # **Proposition 2 (One shared context: the bound is tight)** *Section 4.2; Appendix E*
 #
-# If $E^{(t)}=E$ for all $t$, then $\mathrm{rank}\,Z\le H(n-1)+1$ for every choice of keys and queries.
+# **The paper states.** Under the conditions of Theorem 1, if all the contexts are shared, i.e., $E^{(t)}:=E$ for all
+# $t\in[T]$, then for any $\{(W_{K_h},W_{Q_h})\}_{h=1}^H$, we have $\mathrm{rank}(Z)\le H(n-1)+1$.
 #
-# **In the paper's proof.** $\Theta_h-\Theta_1$ "has at least one zero eigenvalue".
+# <details><summary>Slips (1)</summary>
 #
-# **Corrected.** It has the null vector $\mathbf 1_n$; a matrix of $T$ rows and $n$ columns has no eigenvalues.
+# - The proof says that $\Theta_h-\Theta_1$ "has at least one zero eigenvalue". It has the null vector $\mathbf 1_n$; a
+#   matrix of $T$ rows and $n$ columns has no eigenvalues.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# With one context $E$ for all examples, $Z = \Theta\,(I_H \otimes E)$. Each head's weights sum to 1, so the difference
-# of two heads' sums is zero on every row: the $H-1$ vectors with $\mathbf 1_n$ in the place of the first head and
-# $-\mathbf 1_n$ in that of another are null vectors of $\Theta$. In the example there is one such vector,
-# $(1,1,-1,-1)$, and $0.75+0.25-0.5-0.5=0$. Therefore $\mathrm{rank}\,Z\le\mathrm{rank}\,\Theta\le Hn-(H-1)=H(n-1)+1$,
-# whatever the weights.
+# <!-- claim memorization/remark-tightness -->
+# <blockquote>
+#
+# **Text after Proposition 2 (The lower bound on the rank is tight)** *Section 4.2*
+#
+# **The paper states.** The lower bound of Proposition 1 is tight when the context is shared across data points and
+# $d_h\ge n$. For $r=n=1$, no matter how large $H$ or $d$ are, the output of MHA for all examples is identical, and the
+# memory capacity of the attention is exactly $T=H(r-1)+1=1$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The bound is tight for the rank of $Z$, that is, for what fixed keys and queries can do for all
+# labels. For $n>1$ keys and queries that are trained for given labels memorise more.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# In each row of weights, the entries of every head sum to 1. If we subtract the sum of one head from that of another,
+# we get 0, on every row. With $H$ heads there are $H-1$ such relations. Hence the $Hn$ columns of weights have at most
+# $Hn-(H-1)$ independent directions, and multiplying by the tokens adds none.
+#
+# <details><summary>Proof of Proposition 2</summary>
+#
+# Let $\Theta=[\Theta_1,\dots,\Theta_H]$, and let $I_H\otimes E$ have $H$ copies of $E$ on its diagonal and zeros
+# elsewhere. Then $Z=\Theta\,(I_H\otimes E)$. For $h\ge2$, the vector with $\mathbf 1_n$ in the place of the first head,
+# $-\mathbf 1_n$ in the place of head $h$ and zeros elsewhere is a null vector of $\Theta$, because the rows of each
+# $\Theta_h$ sum to 1. These $H-1$ vectors are independent. Therefore $\mathrm{rank}\,Z\le\mathrm{rank}\,\Theta\le
+# Hn-(H-1)=H(n-1)+1$, whatever the weights. $\square$
+#
+# </details>
+#
+# ## See it run
+# We compare four kinds of heads: random ones, those of Theorem 1, random ones with logits 16 times as large
+# ("saturated"), and random ones with keys of width 1.
 
 # %% tags=["parameters"]
 sizes = [[3, 4], [4, 6], [5, 8]]  # pairs (H, n), each at least 2
@@ -129,14 +155,8 @@ def trained_to(data: Examples, wanted: torch.Tensor, heads: int, head_width: int
     return fit_keys_and_queries(data.to(device), wanted.to(device), heads, head_width, from_seed, steps)[1]
 
 
-# %% [markdown]
-# ## Four kinds of heads
-# Random heads, those of Theorem 1, random ones with logits 16 times as large ('saturated'), and random ones of key
-# width 1. A singular value counts as nonzero if it is at least $10^{-12}$ times the largest: with $d_h = 1$ the
-# smallest that count are near $10^{-9}$, and those beyond the bound near $10^{-16}$.
-
 # %%
-found, nulls, shared_ranks, separate_ranks, tanh_ranks, drops = [], [], [], [], [], []
+rows, nulls, shared_ranks, separate_ranks, tanh_ranks, drops = [], [], [], [], [], []
 
 
 def kinds_of_heads(H: int, n: int, examples: Examples) -> dict[str, Heads]:
@@ -150,9 +170,6 @@ def kinds_of_heads(H: int, n: int, examples: Examples) -> dict[str, Heads]:
     }
 
 
-# %% [markdown]
-# For every size the null vectors, the rank, and the singular values on both sides of the bound:
-
 # %%
 for H, n in sizes:
     d, T, bound = 2 * n, 3 * H * n, capacity(H, n, n)
@@ -163,18 +180,18 @@ for H, n in sizes:
         Z = features(layer, examples)
         null = (softmax_weights(layer, examples).flatten(1) @ block_differences(H, n)).abs().max().item()
         kept, dropped = rank_and_gap(Z, bound)
-        found.append((f"({H}, {n})", name, bound, int(numerical_rank(Z, rtol=1e-12)), kept, dropped))
+        rows.append((f"({H}, {n})", name, bound, int(numerical_rank(Z, rtol=1e-12)), kept, dropped))
         nulls.append(null)
         drops.append(dropped)
     shared_ranks.append(int(numerical_rank(features(random, examples))))
     separate_ranks.append(int(numerical_rank(features(random, sample_examples(T, n, d, shared=False, seed=seed)))))
     tanh_ranks.append(int(numerical_rank(features_of_unnormalised_weights(random, examples))))
 show.table(
-    ["(H, n)", "heads", "bound", "rank of Z", "singular value at the bound, over the largest", "the next one"], found
+    ["(H, n)", "heads", "bound", "rank of Z", "singular value at the bound, over the largest", "the next one"], rows
 )
 
 # %% [markdown]
-# A shared context leaves a cliff in the singular values of $Z$:
+# Every kind of head reaches the bound, even keys of width 1. The next singular value is always zero up to rounding.
 
 # %%
 H, n = sizes[0]
@@ -186,7 +203,7 @@ for name, data, marker in (("shared context", examples, "o"), ("separate context
     singular = torch.linalg.svdvals(features(layer, data))
     axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
 axis.axvline(capacity(H, n, n) + 0.5, linestyle="--", color="0.5")
-axis.set(xlabel="number of the singular value of Z", ylabel="share of the largest")
+axis.set(xlabel="number of the singular value of Z", ylabel="relative to the largest")
 axis.legend()
 show.figure(
     fig,
@@ -198,10 +215,48 @@ show.figure(
 
 
 # %% [markdown]
-# The paper's proof goes by the blocks $\Theta_h$ of the weights of single heads: the first has rank at most $n$, and
-# each difference $\Theta_h - \Theta_1$ at most $n - 1$, since its rows sum to zero. It calls this a zero eigenvalue,
-# but a $T\times n$ matrix has no eigenvalues; it means a null vector, and the chain of ranks is right. The chain begins
-# with $Z = \Theta\,(I_H \otimes E)$.
+# With a shared context, we see the singular values fall off a cliff after $H(n-1)+1$ of them. With separate contexts
+# there is no cliff.
+#
+# ### Trained heads store more
+# Tightness is about *fixed* heads that must serve *all* labels. Labels that are known in advance need only be in the
+# space that the heads span, and we can train the heads to turn this space towards the labels.
+
+# %%
+H, n, d = 3, 4, 8
+bound = capacity(H, n, n)
+tries = [bound, bound + 1, bound + 4, 2 * bound, 3 * bound, 5 * bound]
+fixed_residual, trained_residual = [], []
+for T in tries:
+    data = sample_examples(T, n, d, law="uniform", seed=seed)
+    wanted = normal(T, 1, seed=seed + 1)
+    fixed = random_heads(H, d, d, seed)
+    fixed_out = predict(fixed, solve_readout(features(fixed, data), wanted, H, 1), data)
+    fixed_residual.append((fixed_out - wanted).abs().max().item())
+    trained_residual.append(trained_to(data, wanted, H, d, seed, steps=400))
+
+# %%
+fig, axis = show.axes()
+axis.semilogy(tries, fixed_residual, marker="o", label="random heads, read-out solved")
+axis.semilogy(tries, trained_residual, marker="s", label="heads trained for the labels")
+axis.axvline(bound, linestyle="--", color="0.5")
+axis.set(xlabel="examples T", ylabel="largest residual")
+axis.legend()
+show.figure(
+    fig,
+    name="trained",
+    caption="H = 3, n = 4, one shared context. At the bound (dashed) fixed heads meet all labels, one example later "
+    "they fail. Heads trained for the labels meet three times as many.",
+    alt="Residuals on a logarithmic axis: random heads jump from rounding to one after the bound, trained heads stay "
+    "far below up to three times the bound.",
+)
+# %% [markdown]
+# One example beyond the bound, fixed heads fail. The heads that we train for the labels store three times as many
+# examples, with a residual below $10^{-9}$.
+#
+# ## How we checked
+# We test each step of the proof on random heads. The controls break its two conditions: separate contexts, and weights
+# that do not sum to 1. Both must exceed the bound.
 
 
 # %%
@@ -226,82 +281,23 @@ def proof_steps(claim: Claim, H: int, n: int) -> None:
     claim.at_most("Z less Theta times (I ⊗ E)", apart, 1e-12, of="proof")
 
 
-# %% [markdown]
-# The controls are contexts that are not shared, and weights that do not sum to 1.
-
 # %%
 bounds = {f"({H}, {n})": capacity(H, n, n) for H, n in sizes}
 claim = Claim("memorization/proposition-2")
 claim.at_most("null vectors times Theta, largest entry", max(nulls), 1e-14)
 claim.at_most("singular value after the bound", max(drops), 1e-14)
 claim.equal("random heads: rank", dict(zip(bounds, shared_ranks, strict=True)), bounds)
-claim.at_most("largest rank over its bound, all heads", max(row[3] - row[2] for row in found), 0)
+claim.at_most("largest rank over its bound, all heads", max(row[3] - row[2] for row in rows), 0)
 claim.certified("H = 3, n = 4: the bound on the rank, whatever the weights", certify_rank_bound(3, 4))
 claim.control.at_most("separate contexts: rank", dict(zip(bounds, separate_ranks, strict=True)), bounds)
 claim.control.at_most("tanh for softmax: rank", dict(zip(bounds, tanh_ranks, strict=True)), bounds)
 proof_steps(claim, *sizes[-1])
 if sizes == [[3, 4], [4, 6], [5, 8]]:
-    thin_ranks = [row[3] for row in found if row[1] == "d_h = 1"]
+    thin_ranks = [row[3] for row in rows if row[1] == "d_h = 1"]
     for (H, n), rank, thin in zip(sizes, shared_ranks, thin_ranks, strict=True):
         claim.number(f"rank at H = {H}, n = {n}", rank)
         claim.number(f"rank at H = {H}, n = {n}, d_h = 1", thin)
 claim.verdict()
-
-# %% [markdown]
-# ## What is tight
-# <!-- claim memorization/remark-tightness -->
-# <blockquote>
-#
-# **Text after Proposition 2 (The lower bound on the rank is tight)** *Section 4.2*
-#
-# With a shared context and $d_h\ge n$ the lower bound of Proposition 1 is tight: $H(n-1)+1$ is the rank of $Z$. For
-# $n=1$ all outputs coincide and the capacity is exactly 1. (For $n>1$ the bound is on what fixed keys and queries can
-# do for all labels; keys and queries trained for given labels memorise more.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The text below the proposition concludes that the lower bound of Proposition 1 is tight for shared contexts and $d_h
-# \ge n$. It is: random heads reach the bound, so a read-out meets all labels of $H(n-1)+1$ examples, and of no more.
-# For $n = 1$, where every head returns the one token, the capacity is exactly 1.
-#
-# The sentence is about the *rank*: what *fixed* heads can do for *all* labels. It is not an upper bound on memorisation
-# for $n > 1$, and does not claim to be. Labels that are known when the heads are trained need only lie in the
-# $H(n-1)+1$ dimensions that those heads span, and the heads can turn that space towards them.
-
-# %%
-H, n, d = 3, 4, 8
-bound = capacity(H, n, n)
-tries = [bound, bound + 1, bound + 4, 2 * bound, 3 * bound, 5 * bound]
-fixed_residual, trained_residual = [], []
-for T in tries:
-    data = sample_examples(T, n, d, law="uniform", seed=seed)
-    wanted = normal(T, 1, seed=seed + 1)
-    fixed = random_heads(H, d, d, seed)
-    fixed_out = predict(fixed, solve_readout(features(fixed, data), wanted, H, 1), data)
-    fixed_residual.append((fixed_out - wanted).abs().max().item())
-    trained_residual.append(trained_to(data, wanted, H, d, seed, steps=400))
-
-# %% [markdown]
-# Fixed heads stop at the bound; heads trained for the labels go beyond it.
-
-# %%
-fig, axis = show.axes()
-axis.semilogy(tries, fixed_residual, marker="o", label="random heads, read-out solved")
-axis.semilogy(tries, trained_residual, marker="s", label="heads trained for the labels")
-axis.axvline(bound, linestyle="--", color="0.5")
-axis.set(xlabel="examples T", ylabel="largest residual")
-axis.legend()
-show.figure(
-    fig,
-    name="trained",
-    caption="H = 3, n = 4, one shared context. At the bound (dashed) fixed heads meet all labels, one example later "
-    "they fail. Heads trained for the labels meet three times as many.",
-    alt="Residuals on a logarithmic axis: random heads jump from rounding to one after the bound, trained heads stay "
-    "far below up to three times the bound.",
-)
-# %% [markdown]
-# At $n = 1$ the two labels 0 and 1 cannot both be met; at $n = 2$ they can.
 
 
 # %%
@@ -317,9 +313,6 @@ single_Z = features(random_heads(3, 4, 4, seed), sample_examples(6, 1, 4, seed=s
 pair_residual = residual_of_two_labels(2)
 
 
-# %% [markdown]
-# The last check concerns the remark on training, which is not part of the paper's sentence.
-
 # %%
 claim = Claim("memorization/remark-tightness")
 claim.close("n = 1: rows of Z less the first", single_Z, single_Z[0], atol=1e-15)
@@ -331,11 +324,35 @@ claim.at_most("remark: trained heads, twice the bound: residual", trained_residu
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# With one shared context the features of $H$ heads span $H(n-1)+1$ dimensions and never more, since each head's weights
-# sum to 1. Fixed heads can therefore fit this many arbitrary labels. Heads trained for given labels fit more: three
-# times as many in the one case that we tried, with a residual below $10^{-9}$.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `sizes = [[2, 5], [3, 5]]`: each head adds four to the rank, after the one of the first.
-# - Set `seed = 1`: other heads, the same ranks.
+# A singular value counts as nonzero if it is at least $10^{-12}$ times the largest. For keys of width 1 the smallest
+# that count are near $10^{-9}$, and those beyond the bound near $10^{-16}$. That trained heads store more is not part
+# of the paper's sentence.
+#
+# </details>
+#
+# ## What to remember
+#
+# - The weights of each head sum to 1, and this costs one dimension for every head after the first.
+# - With one context, fixed heads can store any $H(n-1)+1$ labels, and no more.
+# - Heads that are trained for given labels can store more.
+#
+# ## Exercises
+#
+# 1. *By hand.* Take three heads and two tokens. Which relations do you find between the six weights of a row? How many
+#    labels can fixed heads store?
+#    <details><summary>Solution</summary>
+#
+#    The two weights of each head sum to 1, so $(1,1,-1,-1,0,0)$ and $(1,1,0,0,-1,-1)$ give 0 on every row. Of six
+#    directions $6-2=4$ remain, and $H(n-1)+1=3\cdot1+1=4$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `sizes = [[2, 5], [3, 5]]`. What are the two ranks?
+#    <details><summary>Solution</summary>
+#
+#    $2\cdot4+1=9$ and $3\cdot4+1=13$: the third head adds four.
+#
+#    </details>
+#
+# Next: [Figure 2](figure_2_memorised_fraction.ipynb), because we want to see how many labels a trained layer stores.

@@ -1,27 +1,78 @@
 # %% [markdown]
-# # Proposition 5 · Tokens with a constant sum
+# # Proposition 5 · Tokens with a constant sum cost a dimension per head
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# A layer of attention with $H$ heads reads an example, a context of $n$ tokens $e_i^{(t)}$ of $d$ numbers each and a
-# query, by taking $H$ averages of the tokens, whose weights its keys and queries, of width $d_h$, make from the query.
-# These averages are the example's row of a matrix $Z$, of $Hd$ columns, and how many labels can be met at will is a
-# question of its rank. With a context for each example $Z$ can have rank $Hd$. If the entries of every token sum to the
-# same number $C$, it cannot: an average of such tokens has the sum $C$ too, in every head, so the difference of two
-# heads' sums is zero on every row. For $C \ne 0$ the tokens can still be in general position (every $d$ of them
-# independent), so no assumption of that kind gives rank $Hd$. For $C = 0$ they cannot, since they all lie in one
-# hyperplane, and the rank is one lower for every head.
+# Does general position of all tokens, the strongest assumption of its kind, give the features of a layer full rank? The
+# paper answers no with a family of tokens whose entries have a fixed sum. The answer is right, but the paper concludes
+# too much from it.
+#
+# **In numbers.** The tokens $(1,2,0)$ and $(0,1,2)$ have the sum 3, and so has every average of them. Two heads give
+# six numbers, $z_1,\dots,z_6$, with $z_1+z_2+z_3=3=z_4+z_5+z_6$. This is one relation that holds for all weights, so
+# six dimensions are out of reach.
+#
+# ## The paper states
+# The averages of the $H$ heads on example $t$ are row $t$ of the matrix $Z$, which has $Hd$ columns. Its rank is the
+# number of labels that we can choose freely.
 #
 # <!-- claim memorization/proposition-5 -->
 # <blockquote>
 #
 # **Proposition 5 (Tokens with a constant sum)** *Appendix I*
 #
-# Let $d_h=d$, $n<d$ and $\mathbf 1^\top e_i^{(t)}=C$ for all tokens. Then $\mathrm{rank}\,Z\le H(d-1)+1$ for all
-# weights, without any assumption on the queries. The tokens may be in general position for all that, if $C\ne0$; with
-# $C=0$ they lie in a hyperplane and the rank is at most $H(d-1)$. (The header's "$d=d_h=d$" means $d_h=d$.)
+# **The paper states.** Assume a multi-head attention layer with $H$ heads, embedding dimensions $d=d_h=d$, and $d_v=1$,
+# and context size $n<d$. If all context vectors satisfy $\mathbf 1^\top e_i^{(t)}=C$ for all $t\in[T]$, $i\in[n]$ and
+# some universal scalar $C\in\mathbb R$, then for any set of weights we have $\mathrm{rank}(Z)\le H(d-1)+1$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - "$d=d_h=d$" means $d_h=d$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The queries may be any. The tokens can be in general position if $C\ne0$. With $C=0$ they lie in
+# a hyperplane, and the rank is at most $H(d-1)$.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# <!-- claim memorization/remark-full-rank -->
+# <blockquote>
+#
+# **Text after Proposition 5 (Is a full rank out of reach?)** *Appendix I*
+#
+# **The paper states.** Note that all the context vectors can be in general position and still satisfy this condition.
+# Moreover, this upper bound puts no assumption on the query vectors. Hence even with the strongest assumptions,
+# obtaining a full-rank matrix $Z$ is out of reach.
+#
+# **What is true.** General position of all tokens does not guarantee that $Z$ has full rank.
+#
+# **What changed.** It is not out of reach: random tokens, which are in general position, give $Z$ the full rank $Hd$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# In every row of $Z$, the entries of each head sum to $C$. The difference of two such sums is 0, and $H$ heads give
+# $H-1$ relations. If $C=0$, the sum of each head is itself 0, and we get one relation more. The second claim fails
+# because a family of data with a lower rank does not restrict other data.
+#
+# <details><summary>Proof of Text after Proposition 5, as corrected</summary>
+#
+# *Not given.* Tokens that sum to $C \ne 0$ can be in general position, and by Proposition 5 the rank of $Z$ is then at
+# most $H(d-1)+1$, less than $Hd$ for $H \ge 2$.
+#
+# *Not out of reach.* A minor of $Z$ of size $Hd$ is an analytic function of all tokens, queries and key-query weights.
+# With whole-number tokens below, one is not 0, so it is 0 on a set of measure zero only. Dependent sets of $d$ tokens
+# are of measure zero too. So for almost all tokens, these are in general position and $Z$ has rank $Hd$ for almost all
+# weights. $\square$
+#
+# </details>
+#
+# ## See it run
 
 # %%
 import torch
@@ -43,12 +94,6 @@ seed = 0  # seed of every draw, at least 0
 # %%
 require(total=(total, 0.1, None), seed=(seed, 0, None))
 
-# %% [markdown]
-# ## Three sizes
-# Null vectors and ranks for tokens of sum $C$, of sum 0, and free ones; and the steps of the paper's proof, which cuts
-# $Z$ into blocks $Z_h$, one for each head: every row of a block sums to $C$, so those of $Z_h - Z_1$ sum to 0 and its
-# rank is at most $d - 1$, and the rank of $Z$ is at most the sum of that of $Z_1$ and those of the differences.
-
 # %%
 sizes = [(3, 4, 8), (4, 6, 12), (5, 8, 16)]
 rows, nulls, after, sums, differences, chain = [], [], [], [], [], []
@@ -67,9 +112,6 @@ for H, n, d in sizes:
     rows.append((f"({H}, {n}, {d})", H * (d - 1) + 1, int(numerical_rank(constant)), *ranks))
 show.table(["(H, n, d)", "H(d-1)+1", f"rank of Z, sum {total:g}", "sum 0", "free tokens"], rows)
 
-# %% [markdown]
-# The singular values of $Z$ at the first size show how sharp the bound is.
-
 # %%
 H, n, d = sizes[0]
 drawn = sample_examples(H * d + 5, n, d, shared=False, seed=seed)
@@ -82,20 +124,22 @@ for name, data, marker in (
     singular = torch.linalg.svdvals(features(random_heads(H, d, d, seed + 1), data)).clamp(min=1e-18)
     axis.semilogy(range(1, len(singular) + 1), singular / singular[0], marker=marker, label=name)
 axis.axvline(H * (d - 1) + 1.5, linestyle="--", color="0.5")
-axis.set(xlabel="number of the singular value of Z", ylabel="share of the largest")
+axis.set(xlabel="number of the singular value of Z", ylabel="relative to the largest")
 axis.legend()
 show.figure(
     fig,
     name="token-sums",
-    caption=f"H = {H}, d = {d}. With tokens of one sum the singular values end at H(d - 1) + 1 (dashed), with sum 0 "
-    "one earlier; those of free tokens run through to Hd.",
+    caption=f"H = {H}, d = {d}. Singular values of Z for three kinds of tokens. Dashed: H(d - 1) + 1.",
     alt="Three curves on a logarithmic axis; two drop by many orders near the dashed line, one runs on to the end.",
 )
 
 # %% [markdown]
-# ## General position
-# The paper says that the tokens can be in general position for all that. So they can, for $C \neq 0$, which it does not
-# say: with sum 0, no $d$ tokens are independent. Tried on whole numbers, every subset.
+# We see the singular values end at the dashed line if tokens have one sum, and one earlier if it is 0. Those of free
+# tokens continue to $Hd$: random tokens have full rank, although they are in general position as well.
+#
+# ## How we checked
+# We try all subsets of twelve whole tokens for general position. Tokens of sum 0 are the control: no $d$ of them are
+# independent.
 
 # %%
 
@@ -105,10 +149,6 @@ def whole_tokens(sum_of_each: int) -> torch.Tensor:
     free = integer_vectors(12, 3, seed, largest=25)
     return torch.cat([free, sum_of_each - free.sum(dim=1, keepdim=True)], dim=1)
 
-
-# %% [markdown]
-# The controls are tokens of sum 0, which are in no general position, and free tokens, which no such bound holds back.
-# At one size sympy proves the null vectors for all tokens and weights.
 
 # %%
 claim = Claim("memorization/proposition-5")
@@ -127,40 +167,6 @@ for row in rows:
     claim.number(f"rank at {row[0]}, sum 0", row[3])
 claim.verdict()
 
-# %% [markdown]
-# ## Is a full rank out of reach?
-# <!-- claim memorization/remark-full-rank -->
-# <blockquote>
-#
-# **Text after Proposition 5 (Is a full rank out of reach?)** *Appendix I*
-#
-# **The paper states.** Note that all the context vectors can be in general position and still satisfy this condition.
-# Moreover, this upper bound puts no assumption on the query vectors. Hence even with the strongest assumptions,
-# obtaining a full-rank matrix $Z$ is out of reach.
-#
-# **What is true.** General position of all tokens does not by itself give $Z$ full rank.
-#
-# **What changed.** It is not out of reach: random tokens, which are in general position, give $Z$ the full rank $Hd$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# One family of data with a lower rank shows that an assumption does not *give* a full rank. It does not put a full rank
-# out of reach of other data: free random tokens, the third column of the table above, have it. Their tokens are in
-# general position too, as almost all tokens are.
-#
-# <details><summary>Proof of Text after Proposition 5, as corrected</summary>
-#
-# *Not given.* Tokens that sum to $C \ne 0$ can be in general position, and by Proposition 5 the rank of $Z$ is then at
-# most $H(d-1)+1$, less than $Hd$ for $H \ge 2$.
-#
-# *Not out of reach.* A minor of $Z$ of size $Hd$ is an analytic function of all tokens, queries and key-query weights.
-# With whole-number tokens below, one is not 0, so it is 0 on a set of measure zero only. Dependent sets of $d$ tokens
-# are of measure zero too. So for almost all tokens, these are in general position and $Z$ has rank $Hd$ for almost all
-# weights. $\square$
-#
-# </details>
-
 # %%
 full = [H * d for H, _, d in sizes]
 below = {place: [full_rank - row[place] for row, full_rank in zip(rows, full, strict=True)] for place in (2, 4)}
@@ -176,10 +182,32 @@ claim.control.true("12 whole tokens, d = 4, sum 0: general position", is_in_gene
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# General position of all tokens does not give $Z$ full rank: tokens that sum to one number are in general position and
-# cost every head but the first a dimension. Free tokens reach $Hd$. Tokens of sum 0 are in no general position.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `total = 0.1`: the same ranks; that the sum is not 0 is all that counts.
-# - Set `seed = 1`: other tokens and heads, the same three places where the singular values end.
+# The paper's proof cuts $Z$ into blocks $Z_h$, one for each head. The rows of $Z_h-Z_1$ sum to 0, so its rank is at
+# most $d-1$, and the rank of $Z$ is at most the sum of the rank of $Z_1$ and those of the differences. We measure each
+# step. At one size sympy proves the null vectors for all tokens and weights.
+#
+# </details>
+#
+# ## What to remember
+#
+# - Tokens of one sum cost every head except the first a dimension.
+# - General position does not guarantee full rank, but it does not exclude it.
+#
+# ## Exercises
+#
+# 1. *By hand.* Four heads read tokens of width 8 and sum 3. What is the largest rank of $Z$? And with sum 0?
+#    <details><summary>Solution</summary>
+#
+#    $4\cdot7+1=29$, and $4\cdot7=28$ with sum 0.
+#
+#    </details>
+# 2. *Predict, then run.* Set `total = 0.1`. Do the ranks change?
+#    <details><summary>Solution</summary>
+#
+#    No. It only matters whether the sum is 0.
+#
+#    </details>
+#
+# Next: [Appendix I.1](conjecture_i_1_general_position.ipynb), because we can say what general position does guarantee.

@@ -1,14 +1,15 @@
 # %% [markdown]
-# # Remark 1 · Queries of smaller Kruskal rank
+# # Remark 1 · Weaker queries, fewer examples
 # *Mahdavi, Liao, Thrampoulidis: Remark 1, Section 4.1.*
 #
-# Theorem 1 says how many examples a layer of attention with $H$ heads memorises: $H(r-1)+1$ with $r=\min(n,d_h)$, where
-# $n$ is the number of tokens that an example shows and $d_h$ the width of keys and queries. Its construction prescribes
-# the softmax weights of up to $n$ examples in one head, and for that it needs their queries independent. What if
-# queries are less independent than that? If every $Q < n$ of the queries are independent and not more (their *Kruskal
-# rank* is $Q$), a head can still prescribe the weights of $Q$ examples at a time, and the construction goes through
-# with $r = \min(Q, d_h)$.
+# Theorem 1 needs independent queries, because it prescribes what a head does on several of them at once. Real queries
+# may be less independent. The construction still works, and stores correspondingly less. The layer itself often can do
+# better.
 #
+# **In numbers.** Four heads with contexts of $n=6$ tokens store $4\cdot(6-1)+1=21$ examples. If only every three
+# queries are independent, the construction stores $4\cdot(3-1)+1=9$.
+#
+# ## The paper states
 # <!-- claim memorization/remark-1 -->
 # <blockquote>
 #
@@ -23,14 +24,20 @@
 # <blockquote>
 #
 # **Beyond the paper.** The rank of $Z$ can be much larger: random heads reach $\min(T,H(n-1)+1)$ even where all queries
-# lie on one line, if these are generic. Special ones do not: at $n=2$ with one shared context five pairs $\pm s$ give
-# rank 6 where ten generic queries give 9, with eight heads, because the weights of $-s$ are those of $s$ exchanged.
+# are on one line, if these are generic. Special ones do not: at $n=2$ with one shared context and eight heads, five
+# pairs $\pm s$ give rank 6, and ten generic queries give 9, because the weights of $-s$ are those of $s$ exchanged.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Two kinds of such queries are tried: generic ones in a space of $Q$ dimensions, and generic ones in all $d$ but for
-# one, which is the sum of $Q$ others.
+# ## Why it is true
+# With wide keys, a head of the construction can prescribe the weights of as many examples as it has independent
+# queries. If every $Q$ queries are independent, but not every $Q+1$, this number is $Q$ instead of $n$. The rest of the
+# proof of [Theorem 1](theorem_1_capacity.ipynb) does not change.
+#
+# ## See it run
+# We build heads for every $Q$ and fit them to random labels. For comparison we take the rank of the features $Z$ of
+# random heads on the same kind of queries.
 
 # %%
 import torch
@@ -61,11 +68,6 @@ seed = 0  # seed of every draw, at least 0
 # %%
 require(heads=(heads, 2, None), width=(width, 4, None), context=(context, 3, width - 1), seed=(seed, 0, None))
 
-# %% [markdown]
-# ## Built and fitted
-# For every $Q$ heads are built for queries of that Kruskal rank and read out for random labels, at the promised number
-# of examples.
-
 
 # %%
 def build_and_fit(examples: Examples, rank: int) -> float:
@@ -84,25 +86,29 @@ summed = {Q: with_query_sum(plain[Q], Q) for Q in spans[1:-1]}
 sum_residuals = {f"Q = {Q}": build_and_fit(data, Q) for Q, data in summed.items()}
 query_ranks = {f"Q = {Q}": int(numerical_rank(data.queries)) for Q, data in summed.items()}
 
-# %% [markdown]
-# The sum makes one query depend on $Q$ others; all the rest is generic, so that the queries span as many dimensions as
-# there are queries, less one, up to $d$.
-#
-# ## What random heads reach
-# The bound is a statement about the *construction*. On such queries the layer does better: with random heads the rank
-# of $Z$ reaches $H(n-1)+1$ even where all queries lie on one line, because softmax is not linear in the query. (The
-# logits are made strong, or the last singular values would drown in rounding.)
-
 # %%
 drawn = random_heads(heads, width, width, seed + 4)
 strong = Heads(2 * drawn.keys, 2 * drawn.queries)
 crowd = sample_examples(3 * heads * context, context, width, seed=seed)
 reached = {Q: int(numerical_rank(features(strong, with_query_span(crowd, Q, seed + 1)), rtol=1e-12)) for Q in spans}
 
+# %%
+fig, axis = show.axes()
+axis.plot(spans, [promised[Q] for Q in spans], marker="o", label="H (Q - 1) + 1, built and fitted")
+axis.plot(spans, [reached[Q] for Q in spans], marker="s", label="rank of Z, random heads")
+axis.axhline(capacity(heads, context, width), linestyle="--", color="0.5")
+axis.set(xlabel="Q, dimensions that the queries span", ylabel="examples", ylim=(0, None))
+axis.legend()
+show.figure(
+    fig,
+    name="weak-queries",
+    caption="What Remark 1 promises, and the rank that random heads reach. Dashed: H (n - 1) + 1.",
+    alt="A rising line of promised examples and a flat line of reached rank, which is on the dashed bound.",
+)
+
 # %% [markdown]
-# Not every set of queries on a line is as good. With two tokens a head's weights are $\sigma(x)$ and $\sigma(-x) = 1 -
-# \sigma(x)$, so less one half they are odd in the query. With five pairs $\pm s$ all features are therefore odd, which
-# leaves five dimensions, or constant, which adds one. We compare with ten queries without such pairs, without rounding.
+# We see the promise grow with $Q$. Random heads reach the full rank of a shared context even when all queries are on
+# one line, because softmax is not linear in the query. Some queries on a line are worse, however:
 
 # %%
 source = generator(seed + 6)
@@ -116,26 +122,9 @@ on_a_line = {
 print(f"H = 8, n = 2, ten queries on a line: rank of Z {on_a_line}")
 
 # %% [markdown]
-# The two curves meet at $Q = n$, where nothing is missing from Assumption 1.
-
-# %%
-fig, axis = show.axes()
-axis.plot(spans, [promised[Q] for Q in spans], marker="o", label="H (Q - 1) + 1, built and fitted")
-axis.plot(spans, [reached[Q] for Q in spans], marker="s", label="rank of Z, random heads")
-axis.axhline(capacity(heads, context, width), linestyle="--", color="0.5")
-axis.set(xlabel="Q, dimensions that the queries span", ylabel="examples", ylim=(0, None))
-axis.legend()
-show.figure(
-    fig,
-    name="weak-queries",
-    caption="What Remark 1 promises grows with Q. What random heads reach does not depend on it: the dashed line is H "
-    "(n - 1) + 1.",
-    alt="A rising line of promised examples and a flat line of reached rank, which lies on the dashed bound.",
-)
-
-# %% [markdown]
-# ## Asking for more than Q
-# Running the construction with $r = n$ on queries that span fewer dimensions asks for weights that no head gives.
+# ## How we checked
+# We try two kinds of queries: generic ones in $Q$ dimensions, and generic ones of which a single one is the sum of $Q$
+# others. As a control, we prescribe weights on more queries than are independent, which must fail.
 
 # %%
 span = context - 1
@@ -143,9 +132,6 @@ weak = with_query_span(sample_examples(context, context, width, seed=seed), span
 targets = -draw("uniform", context, context, seed=seed + 5).log()
 targets = targets / targets.sum(dim=1, keepdim=True)
 error = (column_logits(weak, fit_targets(weak, targets)).softmax(dim=-1) - targets).abs().max().item()
-
-# %% [markdown]
-# The control is that error. The dimensions that the queries span are one fewer than there are queries, up to $d$.
 
 # %%
 claim = Claim("memorization/remark-1")
@@ -161,12 +147,34 @@ claim.number("random heads, Q = 1: rank of Z", reached[1])
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The construction survives weak queries: it loses as many examples a head as the queries lose in Kruskal rank. For the
-# generic queries tried here that is a limit of how the heads are built and not of the layer, whose features reach the
-# rank $H(n-1)+1$, the most with a shared context, even for queries on a single line.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `context = 3`: only $Q = 2$ lies between the two extremes, and the promised curve has three points.
-# - Set `heads = 6`: the promise becomes steeper in $Q$, and the flat line moves up to 31. (With 8 the last singular
-#   values drown in rounding at $Q = 1$.)
+# The logits of the random heads are made strong, or the last singular values would drown in rounding. With two tokens a
+# head's weights are $\sigma(x)$ and $\sigma(-x)=1-\sigma(x)$, so less one half they are odd in the query. With five
+# pairs $\pm s$ all features are therefore odd, which leaves five dimensions, or constant, which adds one. Ten queries
+# without such pairs have rank 9. Both ranks are exact.
+#
+# </details>
+#
+# ## What to remember
+#
+# - With queries of Kruskal rank $Q$, the construction stores $H(Q-1)+1$ examples.
+# - This is a limit of the construction; random heads often reach more.
+#
+# ## Exercises
+#
+# 1. *By hand.* All queries are equal, so that $Q=1$. How many examples does the remark promise, and how many can you
+#    store if all examples share one context?
+#    <details><summary>Solution</summary>
+#
+#    One in both cases. With equal queries and one context all examples are the same.
+#
+#    </details>
+# 2. *Predict, then run.* Set `heads = 6`. Where is the dashed line, and what is the promise at $Q=2$?
+#    <details><summary>Solution</summary>
+#
+#    At $6\cdot5+1=31$; the promise is $6\cdot1+1=7$.
+#
+#    </details>
+#
+# Next: [Remark 2](remark_2_skip_connection.ipynb), because real layers also have a skip connection.

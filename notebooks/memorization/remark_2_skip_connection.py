@@ -1,12 +1,58 @@
 # %% [markdown]
-# # Remark 2 · With a skip connection
+# # Remark 2 · A skip connection changes nothing
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4; Remark 2; Appendix C.*
 #
-# In a transformer the output of a layer is added to its input: this is a *skip connection*, and Theorem 1 is about a
-# layer without it. Does it spoil what was built? The query is added to the layer's output before decoding. The decoder
-# of the construction passes on the first $d_\mathrm{out}$ coordinates, as many as a label has, so each output is off by
-# the first coordinates of its query. These are known before anything is trained. Subtracting them from the labels
-# beforehand puts it right, and Theorem 1 holds as before.
+# In a transformer, the output of a layer is added to its input. Theorem 1 is about a layer without this *skip
+# connection*. Does the addition spoil the weights that we built?
+#
+# **In numbers.** We want the label 5, and the first entry of the query is 2. With the skip connection the layer adds
+# this 2 to its output. We therefore build the weights for the label $5-2=3$, and read 5.
+#
+# ## The paper states
+# <!-- claim memorization/skip-layer -->
+# <blockquote>
+#
+# **Section 4.4 (Attention with a skip connection)** *Section 4.4; Appendix C*
+#
+# **The paper states.** Given a set of attention weights $\mathcal W$, the Self-Attention layer with skip connection
+# transforms the tokens according to the following equation: $e':=e+f_{\mathcal W}(E,e)$, $e'_i:=e_i+f_{\mathcal
+# W}(E,e_i)$ for all $i\in[n]$, $E':=[e_1'^\top;e_2'^\top;\dots;e_n'^\top]$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** For tokens that go on to the next layer $d_\mathrm{out}=d$, and with $W_D=I$ the layer's output
+# $f_{\mathcal W}$ is $o$ of Eq. 5. If $d_\mathrm{out}<d$, the query is added to $o=W_O^\top[p_1;\dots;p_H]$, before
+# decoding (Appendix C).
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-2 -->
+# <blockquote>
+#
+# **Remark 2 (Theorem 1 with a skip connection)** *Section 4.4; Appendix C*
+#
+# **The paper states.** Theorem 1 also holds true for Attention layers with skip connection (see Appendix C).
+#
+# <details><summary>Slips (1)</summary>
+#
+# - Appendix C has $\hat y=W_D^\top(e+o)$ after $o$ was redefined to contain $e$. It should be $\hat y=W_D^\top o$ with
+#   the new $o$; the query counts once, as in the next equality.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The decoder of Theorem 1 passes on the first $d_\mathrm{out}$ entries of a vector of $d$ numbers. With a skip
+# connection, each output is therefore off by the first $d_\mathrm{out}$ entries of its query. We know these entries
+# before we build anything, and subtract them from the labels.
+#
+# ## See it run
+# We build weights for three kinds of labels, and read them with the skip connection.
 
 # %%
 import torch
@@ -31,24 +77,6 @@ seed = 0  # seed of every draw, at least 0
 require(heads=(heads, 1, None), width=(width, 3, None), context=(context, 2, width - 1))
 require(outputs=(outputs, 1, width), seed=(seed, 0, None))
 
-# %% [markdown]
-# ## The layer
-# Section 4.4 adds $f_{\mathcal W}(E, e)$, the layer's output, to the token. A layer that hands tokens on to the next
-# one has $d_\mathrm{out} = d$, and there the sum is what it says: with $W_D = I$, as in Proposition 4, $f_{\mathcal W}$
-# is $o = W_O^\top[p_1; \dots; p_H]$ of Eq. 5. With $d_\mathrm{out} < d$, where only the read-out is of interest, it is
-# $o$ that the query is added to, before $W_D$ (Appendix C); the decoded numbers could not be added to a token.
-#
-# <!-- claim memorization/skip-layer -->
-# <blockquote>
-#
-# **Section 4.4 (Attention with a skip connection)** *Section 4.4; Appendix C*
-#
-# $e'=e+f_{\mathcal W}(E,e)$ and $e_i'=e_i+f_{\mathcal W}(E,e_i)$. (For tokens that are handed on, $d_\mathrm{out}=d$;
-# where $d_\mathrm{out}<d$ the query is added to $o=W_O^\top[p_1;\dots;p_H]$, before decoding.)
-#
-# </blockquote>
-# <!-- /claim -->
-
 # %%
 examples = sample_examples(capacity(heads, context, width), context, width, seed=seed)
 some_heads = random_heads(heads, width, width, seed + 2)
@@ -64,41 +92,6 @@ f, next_tokens = with_and_without(handing_on)
 decoding = random_readout(heads, width, outputs, outputs, seed + 4)
 plain, skipped = with_and_without(decoding)
 decoded_query = examples.queries @ decoding.decode
-
-# %% [markdown]
-# Both forms of the layer, and the control that counts the query twice. For all read-outs it is enough to try matrices
-# with a single entry 1, or none.
-
-# %%
-claim = Claim("memorization/skip-layer")
-claim.close("d_out = d, W_D = I: new tokens less e + f", next_tokens - examples.queries, f, atol=1e-13)
-claim.equal("d_out = d: numbers of f", f.shape[1], width)
-claim.close("any d_out: skip less plain less decoded query", skipped - plain, decoded_query, atol=1e-13)
-claim.control.close("the query counted twice", skipped - plain, 2 * decoded_query, atol=1e-13)
-claim.certified("all read-outs", certify_skip_layer())
-claim.number("decoded f of these parameters: numbers, to be added to the d of a token", plain.shape[1])
-claim.verdict()
-
-# %% [markdown]
-# ## Theorem 1 with the skip
-# <!-- claim memorization/remark-2 -->
-# <blockquote>
-#
-# **Remark 2 (Theorem 1 with a skip connection)** *Section 4.4; Appendix C*
-#
-# Theorem 1 holds for the layer with a skip connection: build for the labels $y^{(t)}-I_{d_\mathrm{out}\times
-# d}\,e^{(t)}$, the labels less the first $d_\mathrm{out}$ entries of the query.
-#
-# **In the paper's proof.** $\hat y=W_D^\top(e+o)$, after $o$ was redefined to contain $e$.
-#
-# **Corrected.** $\hat y=W_D^\top o$ with the new $o$; the query counts once.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The construction is run for three kinds of labels, and read with the skip connection. Appendix C decodes $e + o$ in a
-# line that comes after $o$ was redefined to contain $e$. The next equality counts the query once, so the old $o$ is
-# meant. Taken at its word, the line counts it twice.
 
 
 # %%
@@ -123,10 +116,6 @@ show.table(
     [(numbers, name, error.abs().max()) for numbers, rows in errors.items() for name, error in rows.items()],
 )
 
-# %% [markdown]
-# Without the shift every output is off by its query, whatever the label; with it, by rounding. Each point below is one
-# output; the diagonal is "off by exactly the query's coordinate".
-
 # %%
 fig, axis = show.axes(width=5.2, height=3.2)
 entries = examples.queries[:, :outputs].flatten()
@@ -138,16 +127,28 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="shift",
-    caption="What the skip connection adds. Built for the labels as they are, the outputs are off by the query's "
-    "coordinates (dashed diagonal); built for the shifted labels, they are right; built with the wrong sign, they are "
-    "off by twice as much (triangles).",
+    caption="Errors of the outputs against the query's first coordinates, for three kinds of labels.",
     alt="Errors against coordinates of the query: points on the diagonal for unshifted labels, on a steeper line for "
     "the wrong sign, and on zero for the right shift.",
 )
 
 # %% [markdown]
-# The remark is judged for these parameters and for $d_\mathrm{out} = d$. At one size z3 proves the shift for all
-# features, queries and labels.
+# Built for the labels as they are, each output is off by exactly its query's coordinate. With the wrong sign it is off
+# by twice as much. Built for the shifted labels, all outputs are right.
+#
+# ## How we checked
+# We repeat this for $d_\mathrm{out}=d$, and z3 proves the shift for all features, queries and labels at one size. The
+# controls count the query twice, or shift with the wrong sign.
+
+# %%
+claim = Claim("memorization/skip-layer")
+claim.close("d_out = d, W_D = I: new tokens less e + f", next_tokens - examples.queries, f, atol=1e-13)
+claim.equal("d_out = d: numbers of f", f.shape[1], width)
+claim.close("any d_out: skip less plain less decoded query", skipped - plain, decoded_query, atol=1e-13)
+claim.control.close("the query counted twice", skipped - plain, 2 * decoded_query, atol=1e-13)
+claim.certified("all read-outs", certify_skip_layer())
+claim.number("decoded f of these parameters: numbers, to be added to the d of a token", plain.shape[1])
+claim.verdict()
 
 # %%
 shifted = {f"d_out = {k}": rows["less the query's first coordinates"].abs().max() for k, rows in errors.items()}
@@ -167,11 +168,31 @@ claim.certified("all features, queries and labels", certify_skip_labels(heads=3,
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A skip connection costs the theorem nothing: what it adds is known beforehand and is taken off the labels. The layer
-# of Section 4.4 is meant for $d_\mathrm{out} = d$, and is right there as printed. One line of Appendix C counts the
-# query twice, and the line after it once.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `outputs = 8`, which is $d$: the table has one half only, that for $d_\mathrm{out}=d$.
-# - Set `heads = 1`: with $n$ examples the shift works as well, and the points on the diagonal become few.
+# For all read-outs it is enough to try matrices with a single entry 1, or none. The line of Appendix C, taken at its
+# word, counts the query twice.
+#
+# </details>
+#
+# ## What to remember
+#
+# - A skip connection adds a known vector to each output, and we can subtract it beforehand.
+# - Theorem 1 therefore holds for layers with skip connections as well.
+#
+# ## Exercises
+#
+# 1. *By hand.* The label is $(1,4)$ and the query $(3,-2,7)$. For which label do we build the weights?
+#    <details><summary>Solution</summary>
+#
+#    For $(1,4)-(3,-2)=(-2,6)$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `outputs = 8`, the width of the tokens. What happens to the table?
+#    <details><summary>Solution</summary>
+#
+#    It has three rows instead of six, because both numbers of outputs are now the same.
+#
+#    </details>
+#
+# Next: [Proposition 4](proposition_4_averaging.ipynb), because a skip connection also repairs equal queries.

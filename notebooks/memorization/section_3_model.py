@@ -1,14 +1,136 @@
 # %% [markdown]
-# # Section 3 · The model, its matrix form and its parameters
+# # Section 3 · The model: everything after the softmax is linear
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
-# A model memorises if it gives every one of $T$ examples its label, whatever the labels are; its capacity is the
-# largest $T$ for which it can. The model here is one attention layer that is read at one query. An example shows it a
-# context, $n$ tokens of $d$ numbers each, and the query. Each of $H$ heads takes a convex combination of the context's
-# tokens; the $H$ combinations, side by side, are a row of the feature matrix $Z$; everything after that is linear. So
-# with the heads fixed, the number of labels that can all be met is the rank of $Z$. (Heads trained for given labels can
-# meet more: Proposition 2.) (The introduction of the paper calls capacity "the minimal set of parameters"; Section 3
-# and all theorems mean the largest $T$.)
+# What does it mean that a layer of attention memorises? It must give each question its answer, whatever the answers
+# are. The layer has many weights, but most of them act in a simple way. This page separates the simple part from the
+# rest.
+#
+# **In numbers.** The context has the tokens $(1,0)$ and $(0,1)$. On one query, a head gives the weights 3/4 and 1/4 and
+# returns $z=(0.75,0.25)$; on another it gives 1/4 and 3/4 and returns $(0.25,0.75)$. Everything that follows is linear.
+# To answer 1 and 0, we solve two equations: $1.5\,z_1-0.5\,z_2$ is 1 on the first and 0 on the second.
+#
+# ## The paper states
+# Keys $W_{K_h}$ and queries $W_{Q_h}$ have width $d_h$, values $W_{V_h}$ have width $d_v$. The output map $W_O$ joins
+# the $H$ heads, and the decoder $W_D$ makes the output of $d_\mathrm{out}$ numbers.
+#
+# <!-- claim memorization/definition-mha -->
+# <blockquote>
+#
+# **Eqs. 1-6 (One layer of multi-head attention, read at a query)** *Section 3, Eqs. 1-6*
+#
+# **The paper states.** For all heads $h\in[H]$: $\alpha_h:=EW_{K_h}W_{Q_h}^\top e$,
+# $\theta_h:=\mathrm{Softmax}(\alpha_h)$, $z_h:=E^\top\theta_h$, $p_h:=W_{V_h}^\top z_h$;
+# $o:=W_O^\top[p_1;p_2;\dots;p_H]$ is the output of the MHA layer, and $\hat y:=W_D^\top o$ is the final output of the
+# model.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The context $E\in\mathbb R^{n\times d}$ has the tokens as rows, and $e\in\mathbb R^d$ is the
+# query. There is no scaling of the logits, no bias, mask or skip connection.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/definition-feature-matrix -->
+# <blockquote>
+#
+# **Eqs. 7-8 (Feature matrix and matrix form)** *Section 4.1, Eqs. 7-8*
+#
+# **The paper states.** $Z:=[z^{(1)\top};z^{(2)\top};\dots;z^{(T)\top}]\in\mathbb R^{T\times dH}$, where
+# $z^{(t)}:=[z_1^{(t)\top},\dots,z_H^{(t)\top}]^\top$. The predicted labels $\hat y^{(t)}$ are given by $\hat
+# y^{(t)}:=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})W_OW_D\in\mathbb R$, $\forall t\in[T]$.
+#
+# **What is true.** $\hat Y=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})\,W_OW_D\in\mathbb R^{T\times d_\mathrm{out}}$.
+#
+# **What changed.** The right side of Eq. 8 is the matrix of all outputs, not the output of a single example.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/definition-memorization -->
+# <blockquote>
+#
+# **Memorization (Memorising a training set)** *Section 3*
+#
+# **The paper states.** Our goal is to find a parameter set $\mathcal W$ such that the MHA model is able to memorize any
+# label set given the key matrices and query vectors, i.e., $y^{(t)}=f_{\mathcal W}(E^{(t)},e^{(t)})$ for all $t\in[T]$.
+# The maximum number $T$ of examples for which we are able to achieve this serves as a lower bound on the memorization
+# capacity of the model.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The introduction has another wording: capacity "refers to the minimal set of parameters
+# $\mathcal W$ such that $f_{\mathcal W}(x)=y$ holds for all input-output pairs". It fixes the examples and counts
+# parameters. All results of the paper fix the layer and count examples, as here.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/remark-parameter-count -->
+# <blockquote>
+#
+# **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
+#
+# **The paper states.** Theorem 1 shows that an MHA with $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters can memorize at least
+# $H(\min(n,d_h)-1)+1$ examples. (1) $d_h=d$, $d_v=d_\mathrm{out}=1$: $\Theta(Hd^2)$, $\Omega(Hn)$ examples. (2)
+# $d_h=n<d$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$, $\Omega(Hn)$. (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$,
+# $\Theta(Hn)$ with $d$-dimensional label each; for $n=\Theta(d)$ the bound becomes optimal.
+#
+# **What is true.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters; the orders are as stated.
+#
+# **What changed.** The output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out of the count.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The orders are judged from $n=2$ on. At $n=1$ with one shared context the capacity is 1,
+# whatever $H$ is.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/table-2 -->
+# <blockquote>
+#
+# **Table 2 (Notation)** *Appendix*
+#
+# **The paper states.** The symbols of the paper with their shapes; among them $W_D\in\mathbb R^d$ and $y,\hat
+# y\in\mathbb R$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** These entries are for $d_\mathrm{out}=1$; Section 3 has $W_D\in\mathbb R^{d\times
+# d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The outputs are the feature matrix $Z$ times one matrix. If the rows of $Z$ are independent, that matrix can be chosen
+# to give any labels. With the heads fixed, the number of labels that we can choose freely is therefore the rank of $Z$.
+# Most of this chapter asks how large it can be. Heads that are trained for given labels can do more ([Proposition
+# 2](proposition_2_tightness.ipynb)).
+#
+# <details><summary>Proof of the order in setting (3)</summary>
+#
+# At least $H(n-1)+1$ examples are certain, by Theorem 1 with $d_h = d > n$. Now let all examples share one context. A
+# head acts through its logits up to a common number, a matrix of $n - 1$ free rows of $d$ numbers. A head's weights are
+# given by $n - 1$ of them, so all features are linear in 1 and these, and each of the $d$ outputs is a linear map of
+# these $H(n-1)+1$ numbers. So the outputs of $T$ examples, $Td$ numbers, are a smooth function of at most $H(n-1)d +
+# (H(n-1)+1)\,d = 2H(n-1)d + d$ numbers. For $T > 2H(n-1) + 1$ they are more than that. A smooth image of fewer
+# dimensions has measure zero, so almost no labels are met. $\square$
+#
+# </details>
+#
+# ## See it run
 
 # %%
 import torch
@@ -59,28 +181,6 @@ examples = sample_examples(examples_count, context, width, shared=False, seed=se
 layer = random_heads(heads, width, head_width, seed + 1)
 readout = random_readout(heads, width, values, outputs, seed + 2)
 
-# %% [markdown]
-# ## Six equations
-# A head compares the query with every token, turns the comparisons into weights that sum to 1, and returns the weighted
-# mean of the tokens. Head $h$ has keys $W_{K_h}$ and queries $W_{Q_h}$, matrices of $d$ rows and $d_h$ columns, and
-# values $W_{V_h}$ of $d$ rows and $d_v$ columns. The output map $W_O$, of $Hd_v$ rows and $d$ columns, joins the heads,
-# and the decoder $W_D$, of $d$ rows and $d_\mathrm{out}$ columns, makes the output.
-#
-# <!-- claim memorization/definition-mha -->
-# <blockquote>
-#
-# **Eqs. 1-6 (One layer of multi-head attention, read at a query)** *Section 3, Eqs. 1-6*
-#
-# For heads $h\in[H]$, a context $E\in\mathbb R^{n\times d}$ of tokens as rows and a query $e\in\mathbb R^d$:
-# $\alpha_h=EW_{K_h}W_{Q_h}^\top e$, $\theta_h=\mathrm{softmax}(\alpha_h)$, $z_h=E^\top\theta_h$, $p_h=W_{V_h}^\top
-# z_h$, $o=W_O^\top[p_1;\dots;p_H]$, $\hat y=W_D^\top o$. No scaling of the logits, no bias, mask or skip connection.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# (At $d_h = 1$ the usual factor $1/\sqrt{d_h}$, which Eq. (1) does without, is 1.) The loop below follows the six
-# equations line by line; the package computes all examples and heads at once.
-
 # %%
 batched = predict(layer, readout, examples)
 pairs = list(zip(examples.contexts, examples.queries, strict=True))
@@ -90,9 +190,6 @@ masked = torch.stack([predict_literally(layer, readout, E[:-1], e) for E, e in p
 skipped = predict(layer, readout, examples, skip=True)
 weights = softmax_weights(layer, examples)
 sums = weights.sum(dim=-1)
-
-# %% [markdown]
-# Each head makes a mixture of the tokens of one example, with weights of its own.
 
 # %%
 fig, axis = show.axes(width=5.2, height=2.6)
@@ -104,14 +201,54 @@ axis.legend()
 show.figure(
     fig,
     name="weights",
-    caption="Softmax weights of the heads on the first example. Each curve sums to 1; the mean of the tokens with "
-    "these weights is the head's part of the row of Z.",
+    caption="Softmax weights of the heads on the first example.",
     alt="A curve for each head over the tokens, all between zero and one.",
 )
 
 # %% [markdown]
-# Controls are layers with something that Section 3 leaves out; the factor on the logits is such a control for $d_h \ge
-# 2$ only.
+# We see each head mix the tokens with different weights, which sum to 1. The mean with these weights is the head's part
+# of the row of $Z$. We now count the parameters in the paper's three settings.
+
+# %%
+counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
+sizes = (heads, width, head_width, values, outputs)
+
+
+def exponent(small: float, large: float) -> float:
+    """The exponent seen over one doubling."""
+    return torch.log2(torch.tensor(large / small, dtype=torch.float64)).item()
+
+
+# %%
+H, n, d = 64, 512, 1024
+exponents = {
+    "setting 1, parameters in d": (exponent(parameter_count(H, d, d, 1, 1), parameter_count(H, 2 * d, 2 * d, 1, 1)), 2),
+    "setting 1, parameters in H": (exponent(parameter_count(H, d, d, 1, 1), parameter_count(2 * H, d, d, 1, 1)), 1),
+    "setting 2, parameters in n": (exponent(parameter_count(H, d, n, 1, 1), parameter_count(H, d, 2 * n, 1, 1)), 1),
+    "setting 2, parameters in d": (exponent(parameter_count(H, d, n, 1, 1), parameter_count(H, 2 * d, n, 1, 1)), 1),
+    "setting 3, parameters in d": (
+        exponent(parameter_count(H, d, d, d, d), parameter_count(H, 2 * d, *3 * (2 * d,))),
+        2,
+    ),
+    "examples in n": (exponent(capacity(H, n, d), capacity(H, 2 * n, d)), 1),
+    "examples in H": (exponent(capacity(H, n, d), capacity(2 * H, n, d)), 1),
+    "setting 3 with n = d/2, numbers stored per parameter, in d": (
+        exponent(
+            capacity(H, d // 2, d) * d / parameter_count(H, d, d, d, d),
+            capacity(H, d, 2 * d) * 2 * d / parameter_count(H, 2 * d, *3 * (2 * d,)),
+        ),
+        0,
+    ),
+}
+# %%
+show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
+
+# %% [markdown]
+# All orders are as the paper states them.
+#
+# ## How we checked
+# We compare the fast form with a loop that follows the six equations. The controls are layers with something that
+# Section 3 leaves out: a mask, a skip connection, a factor on the logits.
 
 # %%
 claim = Claim("memorization/definition-mha")
@@ -122,26 +259,6 @@ claim.control.close("with a skip connection", batched, skipped, atol=1e-13)
 if head_width > 1:
     claim.control.close("with the usual factor on the logits", batched, scaled, atol=1e-13)
 claim.verdict()
-
-# %% [markdown]
-# ## The matrix form
-# The $H$ combinations side by side are a row of $Z$; value, output and decoding weights then act on $Z$ as one matrix.
-# Both sides are linear in each of these weights, so that trying all matrices with a single entry 1 settles all others.
-#
-# <!-- claim memorization/definition-feature-matrix -->
-# <blockquote>
-#
-# **Eqs. 7-8 (Feature matrix and matrix form)** *Section 4.1, Eqs. 7-8*
-#
-# **As printed.** Eq. 8 gives $\hat y^{(t)}=Z\,\mathrm{diag}(\cdots)W_OW_D\in\mathbb R$ for each $t$.
-#
-# **Corrected.** $Z\in\mathbb R^{T\times Hd}$ has the rows $[z_1^{(t)\top},\dots,z_H^{(t)\top}]$, and $\hat
-# Y=Z\,\mathrm{diag}(W_{V_1},\dots,W_{V_H})\,W_OW_D\in\mathbb R^{T\times d_\mathrm{out}}$.
-#
-# The right side is the matrix of all outputs, $\hat Y\in\mathbb R^{T\times d_\mathrm{out}}$.
-#
-# </blockquote>
-# <!-- /claim -->
 
 # %%
 Z = features(layer, examples)
@@ -155,39 +272,10 @@ claim.control.close("features in another order", matrix_form(Z.flip(1), readout)
 claim.certified("all read-outs", certify_matrix_form())
 claim.verdict()
 
-# %% [markdown]
-# ## What memorising means
-# <!-- claim memorization/definition-memorization -->
-# <blockquote>
-#
-# **Memorization (Memorising a training set)** *Section 3*
-#
-# **The paper states.** Our goal is to find a parameter set $\mathcal W$ such that the MHA model is able to memorize any
-# label set given the key matrices and query vectors, i.e., $y^{(t)}=f_{\mathcal W}(E^{(t)},e^{(t)})$ for all $t\in[T]$.
-# The maximum number $T$ of examples for which we are able to achieve this serves as a lower bound on the memorization
-# capacity of the model.
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** The introduction has another wording: capacity "refers to the minimal set of parameters
-# $\mathcal W$ such that $f_{\mathcal W}(x)=y$ holds for all input-output pairs". That fixes the examples and counts
-# parameters; all results of the paper fix the layer and count examples, as here.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Below the labels are drawn after the features and have nothing to do with them. An example that is there twice, with
-# two labels, can never be memorised.
-
 # %%
 labels = normal(examples_count, outputs, seed=seed + 3)
 solved = solve_readout(Z, labels, heads, values)
 met = predict(layer, solved, examples)
-
-# %% [markdown]
-# For the control the first example is there again, with its label moved by one.
 
 # %%
 again = torch.cat([torch.arange(examples_count), torch.tensor([0])])
@@ -199,95 +287,6 @@ claim.true("arbitrary labels memorised", memorises(met, labels))
 claim.close("largest residual", met, labels, atol=1e-10)
 claim.control.true("first example again with another label", memorises(met_twice, other_label))
 claim.verdict()
-
-# %% [markdown]
-# ## Counting parameters
-# $W_K, W_Q$ have $2Hdd_h$ entries, $W_V$ and $W_O$ have $Hdd_v$ each, $W_D$ has $dd_\mathrm{out}$. The paper has
-# $Hdd_v$ once. It holds the number against what Theorem 1 promises, $H(\min(n,d_h)-1)+1$ examples ({claim:ref}`see
-# Theorem 1 <memorization/theorem-1>`), in three settings. The slip does them no harm: the orders are the same.
-#
-# <!-- claim memorization/remark-parameter-count -->
-# <blockquote>
-#
-# **Text after Theorem 1 (Parameters, and the three settings)** *Section 4*
-#
-# **The paper states.** Theorem 1 shows that an MHA with $2Hdd_h+Hdd_v+dd_\mathrm{out}$ parameters can memorize at least
-# $H(\min(n,d_h)-1)+1$ examples. (1) $d_h=d$, $d_v=d_\mathrm{out}=1$: $\Theta(Hd^2)$, $\Omega(Hn)$ examples. (2)
-# $d_h=n<d$, $d_v=d_\mathrm{out}=1$: $\Theta(Hdn)$, $\Omega(Hn)$. (3) $d_h=d_v=d_\mathrm{out}=d$: $\Theta(Hd^2)$,
-# $\Theta(Hn)$ with $d$-dimensional label each; for $n=\Theta(d)$ the bound becomes optimal.
-#
-# **What is true.** The layer has $2Hdd_h+2Hdd_v+dd_\mathrm{out}$ parameters; the orders are as stated.
-#
-# **What changed.** The output weights $W_O\in\mathbb R^{Hd_v\times d}$ were left out of the count.
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** The orders are judged from $n=2$ on. At $n=1$ with one shared context the capacity is 1,
-# whatever $H$ is.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Theorem 1 is a lower bound, so $\Omega$ is what it gives in all three settings. In setting (3) the paper says
-# $\Theta$, and rightly, for what is *certain* to be memorised: there are data that satisfy both assumptions and on
-# which no layer does better than twice as much.
-#
-# <details><summary>Proof of the order in setting (3)</summary>
-#
-# At least $H(n-1)+1$ examples are certain, by Theorem 1 with $d_h = d > n$. Now let all examples share one context. A
-# head acts through its logits up to a common number, a matrix of $n - 1$ free rows of $d$ numbers. A head's weights are
-# given by $n - 1$ of them, so all features are linear in 1 and these, and each of the $d$ outputs is a linear map of
-# these $H(n-1)+1$ numbers. So the outputs of $T$ examples, $Td$ numbers, are a smooth function of at most $H(n-1)d +
-# (H(n-1)+1)\,d = 2H(n-1)d + d$ numbers. For $T > 2H(n-1) + 1$ they are more than that. A smooth image of fewer
-# dimensions has measure zero, so almost no labels are met. $\square$
-#
-# </details>
-#
-# An order is seen as an exponent over one doubling, at sizes of a real model.
-
-# %%
-counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
-sizes = (heads, width, head_width, values, outputs)
-
-
-def slope(small: float, large: float) -> float:
-    """The exponent seen over one doubling."""
-    return torch.log2(torch.tensor(large / small, dtype=torch.float64)).item()
-
-
-# %% [markdown]
-# The exponents in the three settings, beside those that the text states:
-
-# %%
-H, n, d = 64, 512, 1024
-exponents = {
-    "setting 1, parameters in d": (slope(parameter_count(H, d, d, 1, 1), parameter_count(H, 2 * d, 2 * d, 1, 1)), 2),
-    "setting 1, parameters in H": (slope(parameter_count(H, d, d, 1, 1), parameter_count(2 * H, d, d, 1, 1)), 1),
-    "setting 2, parameters in n": (slope(parameter_count(H, d, n, 1, 1), parameter_count(H, d, 2 * n, 1, 1)), 1),
-    "setting 2, parameters in d": (slope(parameter_count(H, d, n, 1, 1), parameter_count(H, 2 * d, n, 1, 1)), 1),
-    "setting 3, parameters in d": (slope(parameter_count(H, d, d, d, d), parameter_count(H, 2 * d, *3 * (2 * d,))), 2),
-    "examples in n": (slope(capacity(H, n, d), capacity(H, 2 * n, d)), 1),
-    "examples in H": (slope(capacity(H, n, d), capacity(2 * H, n, d)), 1),
-    "setting 3 with n = d/2, numbers stored per parameter, in d": (
-        slope(
-            capacity(H, d // 2, d) * d / parameter_count(H, d, d, d, d),
-            capacity(H, d, 2 * d) * 2 * d / parameter_count(H, 2 * d, *3 * (2 * d,)),
-        ),
-        0,
-    ),
-}
-# %% [markdown]
-# All are as stated, up to what a doubling at finite size leaves.
-
-# %%
-show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
-
-# %% [markdown]
-# The dimensions of the proof, called *labels within reach*, are the rank of the derivative of all outputs by all
-# weights, here on seven examples more than the bound allows. Count and orders are also proved for all sizes, the order
-# of the examples from $n = 2$ on.
 
 # %%
 small_sizes = [(2, 2, 6), (3, 2, 7), (2, 3, 6)]
@@ -309,29 +308,6 @@ claim.control.equal("setting 3, separate contexts, (2, 2, 6): labels within reac
 claim.certified("count and orders, all sizes", certify_parameter_count())
 claim.verdict()
 
-# %% [markdown]
-# ## The table of notation
-# Table 2 lists symbols and shapes. They are the shapes of the tensors used here, with one slip: $W_D \in \mathbb R^d$
-# and $y, \hat y \in \mathbb R$ are the case $d_\mathrm{out} = 1$ only.
-#
-# <!-- claim memorization/table-2 -->
-# <blockquote>
-#
-# **Table 2 (Notation)** *Appendix*
-#
-# **The paper states.** The symbols of the paper with their shapes; among them $W_D\in\mathbb R^d$ and $y,\hat
-# y\in\mathbb R$.
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** These entries are for $d_\mathrm{out}=1$; Section 3 has $W_D\in\mathbb R^{d\times
-# d_\mathrm{out}}$ and $y,\hat y\in\mathbb R^{d_\mathrm{out}}$.
-#
-# </blockquote>
-# <!-- /claim -->
-
 # %%
 shapes = {
     "W_K": (layer.keys[0], (width, head_width)),
@@ -350,11 +326,39 @@ claim.control.equal("numbers in such a label, by the table", batched[0].numel(),
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# All that is not linear happens in the softmax weights; after them the outputs are $Z$ times a matrix. So how many
-# labels fixed heads can meet, whatever they are, is the rank of $Z$, and most of the chapter asks it. Eq. 8, Table 2
-# and the number of parameters have slips that change no order.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `head_width = 1`: the usual factor on the logits is 1 there, and one control falls away.
-# - Set `examples_count = 10`: that is $H(n-1)+1$, and arbitrary labels are still met.
+# At $d_h=1$ the usual factor $1/\sqrt{d_h}$ is 1 and no control. Both sides of the matrix form are linear in each
+# weight, so it is enough to try all matrices with a single entry 1. Labels are drawn after the features and have
+# nothing to do with them; in the control the first example occurs again with its label moved by one. An exponent is
+# taken over one doubling. Theorem 1 is a lower bound, so it gives $\Omega$. In setting (3) the paper says $\Theta$, and
+# rightly, for what is *certain* to be memorised: there are data that satisfy both assumptions and on which no layer
+# does better than twice as much. The dimensions of that proof are the rank of the derivative of all outputs by all
+# weights, on seven examples more than the bound allows.
+#
+# </details>
+#
+# ## What to remember
+#
+# - Only the softmax weights are not linear.
+# - With fixed heads, the rank of $Z$ is the number of labels that we can choose freely.
+# - The layer has $2Hd(d_h+d_v)+dd_\mathrm{out}$ parameters.
+#
+# ## Exercises
+#
+# 1. *By hand.* How many parameters has a layer with $H=2$, $d=4$, $d_h=d_v=3$ and one output?
+#    <details><summary>Solution</summary>
+#
+#    $2\cdot2\cdot4\cdot(3+3)+4=100$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `examples_count = 10`. Are arbitrary labels still met?
+#    <details><summary>Solution</summary>
+#
+#    Yes: $10=3\cdot3+1$ is the number $H(n-1)+1$ of Theorem 1, and with separate contexts even more labels are within
+#    reach.
+#
+#    </details>
+#
+# Next: [Definitions 1 and 2](definition_1_kruskal_rank.ipynb), because the rank of $Z$ depends on how independent the
+# data are.

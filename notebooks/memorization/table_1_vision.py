@@ -2,18 +2,14 @@
 # # Table 1 and Figure 1 · Do the assumptions hold in a vision transformer?
 # *Mahdavi, Liao, Thrampoulidis: Table 1 and Figure 1, Section 5.1.*
 #
-# Theorem 1 asks that every $n$ queries be independent, where $n$ is the number of tokens of an example, here the
-# patches of an image and the class token. In a vision transformer all images bring the same query, the class token, so
-# at the embedding that fails as badly as it can. But one layer of attention mixes each image into its class token, and
-# images differ. The paper takes 2000 images of ImageNet and asks at four places: are the class tokens of Kruskal rank
-# $n$, that is, are every $n$ of them independent (Assumption 1)? Are the tokens of each image independent (Assumption
-# 2)? Are the class tokens in general position, that is, are as many of them independent as a token has numbers,
-# whichever one takes?
+# In a vision transformer all images bring the same query, the class token, and Assumption 1 fails as badly as possible.
+# One layer later, each class token has seen its image. Are the class tokens now as independent as the theorem requires?
 #
-# ImageNet and the published weights cannot be shipped with a book. **The stand-in** is random crops of the two
-# photographs that come with scikit-learn, and a small vision transformer trained on them to tell where a crop was
-# taken. A folder with a published model can be named in the parameters; it then joins the table as a row of its own.
+# **In numbers.** The paper's model has $n=197$ tokens of $d=768$ numbers. Assumption 1 requires that any 197 of the
+# class tokens are independent, Assumption 2 that the 197 tokens of each image are, and general position that any 768 of
+# the class tokens are.
 #
+# ## The paper states
 # <!-- claim memorization/table-1 -->
 # <blockquote>
 #
@@ -33,9 +29,44 @@
 # </blockquote>
 # <!-- /claim -->
 #
-# All features are computed twice, once in float32 and once in float64 from the start. The paper names no precision; the
-# authors' published code takes ranks in float32. A rank is numerical: it counts singular values above (size) × (machine
-# epsilon) × (largest), and the two precisions put that line nine orders apart.
+# <!-- claim memorization/remark-assumption-3-vision -->
+# <blockquote>
+#
+# **Section 5.1 (Assumption 3 at the embedding of a vision transformer)** *Section 5.1*
+#
+# **The paper states.** We also empirically test Assumption 3 and find that it already holds for the Embedding layer.
+# Following up on Section 4.4, this may explain why Assumption 1 already holds after applying any type of Attention.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim memorization/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (Kruskal rank after random attention)** *Section 5.1*
+#
+# **The paper states.** Testing Kruskal Rank of query tokens on the output of one layer Random Attention on ImageNet.
+# The Kruskal Rank is only slightly larger than $n$ (Assumption 1), and much smaller than $d$ (General Position).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The paper's test uses float32, the precision of the authors' code. In float64 our stand-in
+# features pass at $k=d$ as well.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Attention adds a mixture of an image's tokens to its class token, and images differ ([Proposition
+# 4](proposition_4_averaging.ipynb)). Whether 768 class tokens count as independent is another question. The test counts
+# singular values above a tolerance, and in float32 the tolerance is nine orders larger than in float64.
+#
+# ## See it run
+# We cannot ship ImageNet and the published weights with a book. **Our stand-in** is random crops of the two photographs
+# that come with scikit-learn, and a small vision transformer trained on them to say where a crop was taken. With the
+# parameter `checkpoint` you can add a published model.
 
 # %%
 import json
@@ -62,9 +93,9 @@ images_count = 1000  # crops, at least 200 + (side // patch) ** 2
 side = 32  # their side in pixels, a multiple of patch from patch to 512
 patch = 8  # side of a patch in pixels, at least 1
 heads = 3  # heads of the random and trained transformer, a divisor of the width, at least 1
-draws = 600  # random subsets a test, at least 600
+draws = 600  # random subsets per test, at least 600
 train_steps = 150  # steps of the stand-in for a trained model, at least 10
-checkpoint = ""  # folder of a ViT checkpoint; tested beside the others if given
+checkpoint = ""  # folder of a ViT checkpoint; tested like the others if given
 pictures = ""  # folder of pictures; takes the place of the crops for the checkpoint
 seed = 0  # seed of every draw, at least 0
 device = "cpu"  # where to compute, one of "cpu", "cuda"
@@ -81,9 +112,6 @@ require(
     device=(device, {"cpu", "cuda"}),
 )
 
-# %% [markdown]
-# ## Images and models
-
 # %%
 SINGLE, DOUBLE = torch.float32, torch.float64
 crops, origins = photograph_crops(images_count, side, seed)
@@ -93,11 +121,6 @@ base = cast(random_vision_model(n, d, d, heads, seed + 1), device)
 attention = cast(random_attention(d, seed + 2), device)
 trained, losses = train_vision_model(base, data.float(), origins, train_steps, seed=seed + 3)
 f"n = {n} tokens of width d = {d}; the trained stand-in's loss fell from {losses[0]:.3f} to {losses[-1]:.3f}"
-
-# %% [markdown]
-# ## Four places, two precisions
-# *Embedding*: tokens before any layer; every query is the same class token. *Random attention*: one random head behind
-# it. *Random ViT* and *trained ViT*: the output of a whole first layer.
 
 
 # %%
@@ -114,10 +137,6 @@ def outputs(
     return torch.cat(queries), contexts[0]
 
 
-# %% [markdown]
-# As in Definition 1, subsets are what is tested:
-
-
 # %%
 def examine(queries: torch.Tensor, contexts: torch.Tensor) -> dict:
     """Whether random subsets of d (or all) and of n queries are independent, and the share of such contexts."""
@@ -129,9 +148,6 @@ def examine(queries: torch.Tensor, contexts: torch.Tensor) -> dict:
     full_rank = (torch.linalg.matrix_rank(contexts) == n).double().mean().item()
     return shares | {"assumption 2": full_rank, "prefixes": prefixes.cpu()}
 
-
-# %% [markdown]
-# With a published model, its own patches and positions decide $n$ and $d$.
 
 # %%
 places = {
@@ -146,22 +162,19 @@ if checkpoint:
     whole_side = int((len(published.positions) - 1) ** 0.5) * size
     seen = folder_images(Path(pictures), whole_side, 2000) if pictures else photograph_crops(1000, whole_side, seed)[0]
     places["Published ViT"] = (published, published.layer, patches(seen, size).to(device))
-found = {
+results = {
     (name, dtype): examine(*outputs(model, layer, images, dtype))
     for name, (model, layer, images) in places.items()
     for dtype in (SINGLE, DOUBLE)
 }
 
-# %% [markdown]
-# The shares, and what the paper's rule, 99 % of the subsets, makes of them:
-
 
 # %%
-def share_of(passed: list[bool]) -> float:
+def fraction_of(passed: list[bool]) -> float:
     return sum(passed) / len(passed)
 
 
-def said(share: float) -> str:
+def marked(share: float) -> str:
     return f"{share:.3g} {'✓' if share >= 0.99 else '×'}"
 
 
@@ -170,95 +183,18 @@ show.table(
     [
         (
             *(name, str(dtype).removeprefix("torch.")),
-            *(said(share_of(row[key])) for key in ("general position", "assumption 1")),
-            said(row["assumption 2"]),
+            *(marked(fraction_of(row[key])) for key in ("general position", "assumption 1")),
+            marked(row["assumption 2"]),
         )
-        for (name, dtype), row in found.items()
+        for (name, dtype), row in results.items()
     ],
-    f"Share of random subsets (or contexts) of full rank; crops of photographs, n = {n}, d = {d}",
+    f"Fraction of random subsets (or contexts) of full rank; crops of photographs, n = {n}, d = {d}",
 )
 
 # %% [markdown]
-# The control repeats one image: then there is nothing to mix into the class token.
-
-# %%
-repeated = data[:1].double().expand(200, -1, -1)
-repeated_queries = cast(attention, DOUBLE).at(cast(base, DOUBLE).tokens(repeated), 0)
-alone = sampled_ranks(repeated_queries, n, 100, seed).max()
-
-# %% [markdown]
-# All rows of the table. Shares of subsets are judged by their intervals, those in float64 over 600 subsets.
-
-# %%
-claim = Claim("memorization/table-1")
-after = [name for name in places if name != "Embedding"]
-claim.equal("embedding: most independent queries, of n", found["Embedding", SINGLE]["prefixes"].max(), 1)
-for name in after:
-    claim.at_least(f"{name}: share for Assumption 1", estimate(found[name, SINGLE]["assumption 1"]), 0.99)
-    claim.below(f"{name}: share for general position", estimate(found[name, SINGLE]["general position"]), 0.99)
-every = {f"{name}, {dtype}": row["assumption 2"] for (name, dtype), row in found.items()}
-claim.at_least("share for Assumption 2", every, 0.99)
-for name in after:
-    label = f"{name}, float64: share for general position"
-    claim.at_least(label, estimate(found[name, DOUBLE]["general position"]), 0.99)
-claim.control.at_least("one image repeated, random attention: most independent queries, of n", alone, n)
-if not (checkpoint and pictures):
-    claim.stand_in("crops of two photographs for ImageNet, a small transformer trained on them for published weights")
-claim.verdict()
-
-# %% [markdown]
-# So the pattern of Table 1 comes out, and with it what it rests on. "General position fails" is a statement about
-# float32: computed in float64 from the same images and weights, they pass. What fails exactly is the embedding row
-# alone, where every query is the same vector. The paper's conclusion that the Kruskal rank is far below $d$ does not
-# follow from its test.
-#
-# ## Assumption 3 at the embedding
-# <!-- claim memorization/remark-assumption-3-vision -->
-# <blockquote>
-#
-# **Section 5.1 (Assumption 3 at the embedding of a vision transformer)** *Section 5.1*
-#
-# **The paper states.** We also empirically test Assumption 3 and find that it already holds for the Embedding layer.
-# Following up on Section 4.4, this may explain why Assumption 1 already holds after applying any type of Attention.
-#
-# </blockquote>
-# <!-- /claim -->
-
-
-# %%
-def sums_at_embedding(images: torch.Tensor, count: int) -> torch.Tensor:
-    """The ranks of random n of the sums of class token and mean token, before any layer."""
-    embedded = cast(base, DOUBLE).tokens(images)
-    return sampled_ranks(embedded[:, 0] + embedded.mean(dim=1), n, count, seed)
-
-
-claim = Claim("memorization/remark-assumption-3-vision")
-claim.at_least("embedding: share for Assumption 3", estimate((sums_at_embedding(data, 600) == n).tolist()), 0.99)
-claim.control.at_least("one image repeated: most independent sums, of n", sums_at_embedding(repeated, 100).max(), n)
-claim.stand_in("crops of two photographs for ImageNet")
-claim.verdict()
-
-# %% [markdown]
-# ## Figure 1: the curve
-# The figure draws the share of independent subsets of $k$ queries against $k$, after random attention. Its caption says
-# that the Kruskal rank is only slightly larger than $n$, and much smaller than $d$.
-#
-# <!-- claim memorization/figure-1 -->
-# <blockquote>
-#
-# **Figure 1 (Kruskal rank after random attention)** *Section 5.1*
-#
-# The share of independent subsets of $k$ queries after random attention is 1 at $k=n$ and falls to 0 well before $k=d$:
-# the Kruskal rank is only slightly larger than $n$ and much smaller than $d$. (In float32, the precision of the
-# authors' code.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# At the paper's size, 2000 images of 224 pixels with $n = 197$ and $d = 768$, the run takes minutes. It is recorded in
-# `results/memorization/figure_1.json`: some eight hundred random orders of the queries for each of two draws of crops
-# and weights, in which every $k$ is tested at once. To make it again: `python benchmarks/memorization_figure_1.py
-# results/memorization/figure_1.json`. The small size of this page is drawn beside it.
+# We see the pattern of Table 1 in the float32 rows. In float64, the same images and weights are in general position.
+# Only the embedding fails in both, because there every query is the same vector. At which $k$ does float32 begin to
+# fail?
 
 # %%
 recorded = json.loads((Layout.here().results / "memorization" / "figure_1.json").read_text(encoding="utf-8"))
@@ -268,15 +204,11 @@ large = [
     for row in recorded["data"]
 ]
 large_k = [largest_satisfied(prefixes) for prefixes in large]
-prefixes = found["Random attention", SINGLE]["prefixes"]
+prefixes = results["Random attention", SINGLE]["prefixes"]
 small_k = largest_satisfied(prefixes)
 
-# %% [markdown]
-# In float32 both curves fall between $n$ and $d$ (dashed); in float64, at the sizes that were tried (squares), all
-# subsets pass.
-
 # %%
-double_small = [share_of(found["Random attention", DOUBLE][key]) for key in ("assumption 1", "general position")]
+double_small = [fraction_of(results["Random attention", DOUBLE][key]) for key in ("assumption 1", "general position")]
 drawn = [(0, range(1, d + 1), [prefixes], [n, d], double_small)]
 for row in recorded["data"]:
     drawn.append((1, range(1, large_d + 1, 3), large, [int(k) for k in row["float64"]], list(row["float64"].values())))
@@ -296,17 +228,12 @@ panels[0].legend()
 show.figure(
     fig,
     name="kruskal",
-    caption="Left the small size, right the two draws of the recorded run. In float32 the share falls between n and d "
-    "(dashed); squares: float64.",
+    caption="Left our small size, right two draws at the paper's size. Dashed: n and d.",
     alt="Satisfied fraction against k, two panels. Float32 falls from one to zero between the lines, float64 does not.",
 )
 
 # %% [markdown]
-# ## Figure 1: how far above n?
-# Where the float32 curve falls is set by the tolerance, and by $n$ and $d$. The authors' published notebook prints the
-# shares and ranks behind the paper's figure and table; they are quoted, not rerun: random attention holds 99 % up to a
-# $k$ of some 235 and fails from 330 on, 768 queries have rank 472 (random ViT 717, trained ViT 313), and the trained
-# ViT passes Assumption 1 with 0.9982.
+# We see the float32 curves fall between $n$ and $d$. In float64 nothing falls.
 
 # %%
 rows = [("here, small size", n, d, small_k, small_k / n, small_k / d)]
@@ -315,13 +242,46 @@ rows.append(("authors' published notebook", 197, 768, "about 235", 235 / 197, 23
 show.table(["random attention, float32", "n", "d", "last k at 99 %", "k over n", "k over d"], rows)
 
 # %% [markdown]
-# "Slightly larger than $n$" is no number. On the paper's images it is some 1.2. The stand-in does not bear out
-# "slightly": on crops of two photographs it is some 1.7 at the size on record, and much more at the small size, as the
-# first row shows. So the ratio is shown and not judged. "Much smaller than $d$" is judged by $d/2$, at the size on
-# record; at the small size it does not hold.
-#
-# Not every picture will do: digits cut into single pixels have class tokens of rank below $n = 65$ after random
-# attention, even in float64.
+# ## How we checked
+# The fraction of subsets is judged by its interval over 600 of them. As a control, we repeat one image: there is
+# nothing to mix into the class token. A second control is digits cut into single pixels, whose class tokens fail even
+# in float64.
+
+# %%
+repeated = data[:1].double().expand(200, -1, -1)
+repeated_queries = cast(attention, DOUBLE).at(cast(base, DOUBLE).tokens(repeated), 0)
+alone = sampled_ranks(repeated_queries, n, 100, seed).max()
+
+# %%
+claim = Claim("memorization/table-1")
+after = [name for name in places if name != "Embedding"]
+claim.equal("embedding: most independent queries, of n", results["Embedding", SINGLE]["prefixes"].max(), 1)
+for name in after:
+    claim.at_least(f"{name}: share for Assumption 1", estimate(results[name, SINGLE]["assumption 1"]), 0.99)
+    claim.below(f"{name}: share for general position", estimate(results[name, SINGLE]["general position"]), 0.99)
+every = {f"{name}, {dtype}": row["assumption 2"] for (name, dtype), row in results.items()}
+claim.at_least("share for Assumption 2", every, 0.99)
+for name in after:
+    label = f"{name}, float64: share for general position"
+    claim.at_least(label, estimate(results[name, DOUBLE]["general position"]), 0.99)
+claim.control.at_least("one image repeated, random attention: most independent queries, of n", alone, n)
+if not (checkpoint and pictures):
+    claim.stand_in("crops of two photographs for ImageNet, a small transformer trained on them for published weights")
+claim.verdict()
+
+
+# %%
+def sums_at_embedding(images: torch.Tensor, count: int) -> torch.Tensor:
+    """The ranks of random n of the sums of class token and mean token, before any layer."""
+    embedded = cast(base, DOUBLE).tokens(images)
+    return sampled_ranks(embedded[:, 0] + embedded.mean(dim=1), n, count, seed)
+
+
+claim = Claim("memorization/remark-assumption-3-vision")
+claim.at_least("embedding: share for Assumption 3", estimate((sums_at_embedding(data, 600) == n).tolist()), 0.99)
+claim.control.at_least("one image repeated: most independent sums, of n", sums_at_embedding(repeated, 100).max(), n)
+claim.stand_in("crops of two photographs for ImageNet")
+claim.verdict()
 
 # %%
 pixels = patches(digit_images(), 1).to(device)
@@ -330,12 +290,11 @@ pixel_queries = cast(attention, DOUBLE).at(pixel_model.tokens(pixels), 0)
 at_n = [bool(k >= large_n) for one in large for k in one]
 one_pixel = satisfied_fraction(pixel_queries, 65, 100, seed)
 
-# %% [markdown]
-# Those digits and the embedding are the controls.
-
 # %%
 claim = Claim("memorization/figure-1")
-claim.at_least("small size, float32: share at k = n", estimate(found["Random attention", SINGLE]["assumption 1"]), 0.99)
+claim.at_least(
+    "small size, float32: share at k = n", estimate(results["Random attention", SINGLE]["assumption 1"]), 0.99
+)
 claim.below("small size, float32: largest k of any draw, below d", prefixes.max(), d)
 claim.at_least("recorded, float32: share at k = n", estimate(at_n), 0.99)
 claim.at_most("recorded, float32: largest k at 99 % over d, 'much smaller'", max(large_k) / large_d, 0.5)
@@ -344,23 +303,55 @@ claim.number("recorded, float32: largest k at 99 % over n", mean_k / large_n, pr
 in_double = min(row["float64"][str(large_d)] for row in recorded["data"])
 claim.number("recorded, float64: share at k = d, few subsets", in_double)
 claim.at_least(
-    "small size, float64: share at k = d", estimate(found["Random attention", DOUBLE]["general position"]), 0.99
+    "small size, float64: share at k = d", estimate(results["Random attention", DOUBLE]["general position"]), 0.99
 )
 claim.number("small size, float32: largest k at 99 % over n", small_k / n)
 claim.control.at_least("digits, one pixel a patch: share at k = n = 65", one_pixel, 0.99)
-at_embedding = share_of(found["Embedding", DOUBLE]["assumption 1"])
+at_embedding = fraction_of(results["Embedding", DOUBLE]["assumption 1"])
 claim.control.at_least("embedding, float64: share at k = n", at_embedding, 0.99)
 claim.stand_in("crops of two photographs for ImageNet")
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One layer of attention makes the class tokens of different images independent, $n$ at a time, as the paper says; even
-# a random one does. That general position fails is a matter of float32, as in the paper's code: computed in float64
-# from the same images and weights, they pass. How far above $n$ the float32 curve falls is not the same at the two
-# sizes, nor for other images.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `patch = 4` with `heads = 4`: with 65 tokens of width 48 there are more tokens than dimensions, and Assumption 2
-#   fails everywhere.
-# - Set `train_steps = 10`: a transformer that has hardly learned anything satisfies the assumptions as well.
+# The places are the *embedding*, before any layer; *random attention*, one random head behind it; and *random ViT* and
+# *trained ViT*, the output of a whole first layer. All features are computed twice, in float32 and in float64 from the
+# start. A singular value counts if it is above (size) × (machine epsilon) × (largest).
+#
+# At the paper's size, 2000 images of 224 pixels, we keep the run in `results/memorization/figure_1.json`: some eight
+# hundred random orders of the queries for each of two draws of crops and weights, in which every $k$ is tested at once.
+# The command is `python benchmarks/memorization_figure_1.py results/memorization/figure_1.json`.
+#
+# "Slightly larger than $n$" is no number, and we do not judge it. The authors' published notebook has about 1.2 times
+# $n$; our crops have about 1.7 at the paper's size, and more at the small size. We judge "much smaller than $d$" by
+# $d/2$, at the paper's size. The notebook also has rank 472 of 768 queries after random attention (random ViT 717,
+# trained ViT 313), and the trained ViT passes Assumption 1 with 0.9982; these numbers are quoted, not rerun.
+#
+# </details>
+#
+# ## Where the paper differs
+# Nothing here contradicts the table. But "general position fails" is a statement about float32, and the paper's
+# conclusion that the Kruskal rank is far below $d$ does not follow from its test.
+#
+# ## What to remember
+#
+# - One layer of attention, even a random one, makes the class tokens of different images independent.
+# - That general position fails depends on the precision of the arithmetic.
+#
+# ## Exercises
+#
+# 1. *By hand.* Two vectors differ by $10^{-8}$ in one entry of size 1. Are they independent, in float32 and in float64?
+#    <details><summary>Solution</summary>
+#
+#    In float64 they can be. In float32, where numbers near 1 are about $10^{-7}$ apart, they are the same vector.
+#
+#    </details>
+# 2. *Predict, then run.* Set `patch = 4` and `heads = 4`, which gives 65 tokens of width 48. Which assumption fails?
+#    <details><summary>Solution</summary>
+#
+#    Assumption 2, everywhere: 65 vectors of 48 numbers cannot be independent.
+#
+#    </details>
+#
+# Next: [Table 3](table_3_language.ipynb), because language models repeat their tokens.

@@ -734,5 +734,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Proposition 2](proposition_2_tightness.ipynb), because we want to know whether other heads could store one more
-# example.
+# Next: [Claims 1 and 2](claims_1_2_one_head.ipynb), because we still have to see how one matrix can be silent on some
+# examples and decided on all others.

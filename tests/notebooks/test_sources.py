@@ -3,12 +3,13 @@
 import ast
 import json
 import re
+from itertools import pairwise
 from typing import TypeGuard
 
 import papermill
 import pytest
 
-from bookpress.claims.registry import Registry, Verdict
+from bookpress.claims.registry import Paper, Registry, Verdict
 from bookpress.claims.statement import BLOCK
 from bookpress.layout import Layout
 from bookpress.notebooks.pair import unpaired
@@ -128,3 +129,16 @@ def test_every_notebook_that_makes_points_reports_and_is_used() -> None:
     used |= {name for name in LAYOUT.point_notebooks() if name in offered}
     assert used == set(LAYOUT.point_notebooks())
     assert [name for name in used if "report(" not in Notebook(name, LAYOUT).code] == []
+
+
+@pytest.mark.parametrize("paper", Registry.load(LAYOUT).papers, ids=lambda paper: paper.name)
+def test_each_page_of_a_spine_leads_to_the_next_and_the_chapter_lists_them(paper: Paper) -> None:
+    for page, following in pairwise(paper.spine):
+        last = Notebook(f"{paper.name}/{page}", LAYOUT).source.cells[-1].source.rpartition("Next: ")[2]
+        assert f"]({following}.ipynb)" in last, page
+    listed = re.findall(
+        rf"^\d\. .*?/notebooks/{paper.name}/(\w+)",
+        (LAYOUT.book / "papers" / f"{paper.name}.md").read_text(),
+        re.MULTILINE,
+    )
+    assert listed[-len(paper.spine) :] == paper.spine or not paper.spine

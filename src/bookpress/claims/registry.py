@@ -168,7 +168,8 @@ class Paper(BaseModel):
     """The claims of one paper, in the paper's order; ``number`` is the paper's place in the book.
 
     A chapter of the book's own has neither ``authors`` nor a reference to ``cite``. ``revised`` is the edition whose
-    form the chapter has: from the third on, every claim has the paper's words.
+    form the chapter has: from the third on, every claim has the paper's words. ``spine`` has the pages to read, in
+    their order; the others are for reference.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -180,6 +181,7 @@ class Paper(BaseModel):
     authors: str | None = None
     cite: str | None = None
     revised: Literal[3] | None = None
+    spine: list[str] = Field(default=[], max_length=9)
     claims: list[Entry]
 
     @property

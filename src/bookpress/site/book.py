@@ -153,7 +153,8 @@ class Book:
         return {name: self.records[name].title for name in names}
 
     def notebooks_of(self, paper: Paper) -> list[str]:
-        """The paper's notebooks in the order in which the registry first names them."""
-        named = dict.fromkeys(entry.notebook for entry in paper.claims if entry.notebook)
+        """The paper's notebooks: its spine, then the others in the order in which the registry first names them."""
+        spine = [f"{paper.name}/{page}" for page in paper.spine]
+        named = dict.fromkeys([*spine, *(entry.notebook for entry in paper.claims if entry.notebook)])
         rest = [name for name in self.records if name.startswith(f"{paper.name}/") and name not in named]
         return [name for name in named if name in self.records] + rest
