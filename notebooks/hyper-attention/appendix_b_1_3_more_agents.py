@@ -148,11 +148,11 @@ show.figure(
 # Products of orthogonal codes are orthogonal, so [Theorem 3.1](theorem_3_1_representation.ipynb) applies to $N^2$
 # cells, or to $2N^2$ cells with a policy. The layer then has $N^4$ or $4N^4$ scores, and sums over all $j$.
 #
-# To leave out $j=i$ for $L$ agents, every token takes its own term back, a part $\frac1L$ from each token. No weights
-# are right for two numbers of agents: if all are of one kind, the layer grows as $L$ and the sum as $L-1$.
+# To leave out $j=i$ for $L$ agents, we let every token take its own term back, a part $\frac1L$ from each token. No
+# weights are right for two numbers of agents: if all are of one kind, the layer grows as $L$ and the sum as $L-1$.
 #
 # If the effect depends on differences around *both* loops, most scores are zero in the code of waves ([Theorem
-# B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the agents ends at a wall, and then we need more of them.
+# B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the agents ends at a wall, and then we need more scores.
 #
 # <details><summary>Proof of App. B.1.3, two coordinates, repaired</summary>
 #

@@ -187,8 +187,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw heads at random: tables, weights, and the features that they read. Plain attention computes the same sum on
-# one symbol per combination.
+# We draw heads at random: tables, weights, and the features that they read. We compute the same sum by plain attention,
+# on one symbol per combination.
 
 # %%
 draw = generator(seed)

@@ -150,8 +150,8 @@ show.figure(
 # Without repeats, we cannot distinguish the two at one length ([Theorem 4.8](theorem_4_8_lengths.ipynb)). Descent
 # starts from $C=0$ with none of the invisible direction and ends with none of it, which is not the diagonal layer.
 #
-# **With repeats.** Section 3 does not exclude them. Take the strands that hold a single, always active allele $\mu$
-# alone. A layer returns $L\,T_{\mu\mu}$ on them, score times value, and this is 1 at one $L$ only.
+# **With repeats.** Section 3 does not exclude them. Take the strands that hold only copies of one always active allele
+# $\mu$. There a layer returns $L\,T_{\mu\mu}$, with score times value in $T_{\mu\mu}$, and this is 1 at one $L$ only.
 #
 # **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the first lengths, which should all become
 # 1, while 0 should stay 0. No $\mathrm{relu}(az+c)$ does this. If we add a read-out,

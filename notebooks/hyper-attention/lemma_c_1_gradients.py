@@ -46,10 +46,10 @@ require(size=(size, 2, 12), length=(length, 2, 30), samples=(samples, 5, 500), s
 
 # %% [markdown]
 # ## A tiny example
-# Take one symbol and one token. The output is a score $c$ times a value $w$, and the target is 1. At $c=0$, $w=1$ the
-# error is $cw-1=-1$, and the loss is its square. Its gradients are $2\cdot(-1)\cdot w=-2$ in $c$ and $2\cdot(-1)\cdot
-# c=0$ in $w$. Against them, only $c$ moves, with speed 2. The error also grows with speed 2, which is $-2(w^2+c^2)$
-# times the error. As long as $w^2+c^2$ stays away from 0, the error decays exponentially.
+# We take one symbol and one token. The output is a score $c$ times a value $w$, and the target is 1. At $c=0$, $w=1$
+# the error is $cw-1=-1$, and the loss is its square. Its gradients are $2\cdot(-1)\cdot w=-2$ in $c$ and
+# $2\cdot(-1)\cdot c=0$ in $w$. Against them, only $c$ moves, with speed 2. The error also grows with speed 2, which is
+# $-2(w^2+c^2)$ times the error. As long as $w^2+c^2$ stays away from 0, the error decays exponentially.
 
 # %%
 words = ["loss", "gradients", "motion of the errors", "decay"]

@@ -243,8 +243,8 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, one head spreads each answer over the phrases that share a word with it. On the right, order 3 gives each
-# phrase its own answer.
+# On the left, we see one head spread each answer over the phrases that share a word with it. On the right, order 3
+# gives each phrase its own answer.
 #
 # ## How we checked
 # We compare linear and softmax heads with the bound by rank, and order 3 with the answers. The controls give one head

@@ -221,8 +221,7 @@ zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
 # %% [markdown]
 # ## How we checked
 # With full rank the test error must vanish. As controls we take too few sequences, the added null vector, and data in
-# which no token repeats. We judge descent only where its training error is 0 to $10^{-12}$. For two symbols and three
-# tokens, exact ranks settle every data set.
+# which no token repeats. For two symbols and three tokens, exact ranks settle every data set.
 
 # %%
 claim = Claim("hyper-attention/theorem-4-6")
@@ -281,6 +280,13 @@ claim.control.at_most("shifted layer, relative error on fresh sequences", error_
 claim.verdict()
 
 # %% [markdown]
+# <details><summary>Method notes</summary>
+#
+# The theorem speaks of zero training error. We therefore judge gradient descent only where its training error is below
+# $10^{-12}$, and least squares everywhere.
+#
+# </details>
+#
 # ## What to remember
 # - Training data determine a linear layer if, for every symbol, the counts of its sequences have full rank.
 # - We can check this rank before training.

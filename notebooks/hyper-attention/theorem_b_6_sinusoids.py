@@ -10,8 +10,8 @@
 # # Theorem B.6 · Sines and cosines as positions
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
-# Positions are often coded by sines and cosines. Which effects of one position on another can attention then hold, and
-# what do its scores look like? If the effect depends only on the difference, Fourier's basis makes the scores almost
+# We often code positions by sines and cosines. Which effects of one position on another can attention then hold, and
+# what do its scores look like? If the effect depends only on the difference, we find that the scores are almost
 # diagonal.
 
 # %%
@@ -211,9 +211,9 @@ show.figure(
 #
 # ## Why it is true
 # An effect of the difference is a convolution, and waves diagonalise convolutions. A real wave has a sine and a cosine
-# part, so each frequency takes a $2\times2$ block with the entries $a_k$ and $b_k$. If $f$ is symmetric, all $b_k$
-# vanish and $C$ is diagonal. The window of colliding agents is symmetric, and its coefficients are a geometric sum over
-# $4R+1$ places.
+# part, so for each frequency we need a $2\times2$ block with the entries $a_k$ and $b_k$. If $f$ is symmetric, all
+# $b_k$ vanish and $C$ is diagonal. The window of colliding agents is symmetric, and its coefficients are a geometric
+# sum over $4R+1$ places.
 #
 # <details><summary>Proof of Lemma B.4, as corrected</summary>
 #
