@@ -66,7 +66,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the whole chain. With many symbols, a matrix takes the place of $w^2+c^2$.
+# We see the chain. With many symbols, a matrix takes the place of $w^2+c^2$.
 #
 # ## The paper states
 # Sequence $X^{(n)}$ has the counts $s^{(n)}$ and the residuals $D^{(n)}$, output minus target. The matrix $B$ holds the
@@ -180,7 +180,7 @@ show.figure(
 # chain rule. Here vec stacks columns, and $\otimes$ puts one block per entry of its first factor.
 #
 # ## See it run
-# We draw random data, and a layer away from its target.
+# We draw data, and a layer away from its target.
 
 # %%
 draw = generator(seed)
