@@ -61,8 +61,7 @@ show.figure(
     fig,
     name="tangent",
     caption="The exponential and its tangent at 0, with the scaled score of $2\\cdot3$ for two values of $c$.",
-    alt="A curve above a dashed line that touches it at 0. At 0.6 the two are 0.2 apart; at 0.06 they cannot be told "
-    "from each other.",
+    alt="A curve above a dashed line that touches it at 0. At 0.6 the two are 0.2 apart; at 0.06 they coincide.",
 )
 
 # %% [markdown]
