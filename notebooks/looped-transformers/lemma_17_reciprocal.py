@@ -412,12 +412,12 @@ show.table(["m", "sum of the coefficients over m³", "lost in 53 bits, times m"]
 
 # %%
 claim = Claim("looped-transformers/lemma-17")
-for error, least, most, intervals, bound, steps, _, printed, _, other_side in rows:
+for error, least, most, intervals, bound, of_steps, _, printed, _, other_side in rows:
     label = f"ε = {error}, δ = {least}, C = {most:.0f}"
-    claim.at_most(f"{label}: largest error of the steps", steps, error)
+    claim.at_most(f"{label}: largest error of the steps", of_steps, error)
     claim.at_most(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, error)
     claim.at_most(f"{label}: intervals within the bound", intervals, bound)
-    claim.at_most(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", steps, error, of="proof")
+    claim.at_most(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", of_steps, error, of="proof")
     claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
 coarse = reciprocal_partition(0.2, 0.1, 10.0)
 claim.control.close("half the intervals: largest error", coarse(grid(0.1, 10.0)), 1 / grid(0.1, 10.0), atol=0.1)
@@ -454,13 +454,13 @@ claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/lemma-19")
-for (error, most, count), (intervals, steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
+for (error, most, count), (intervals, of_steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
     label = f"ε = {error}, C = {most:.0f}"
-    claim.at_most(f"{label}: largest error of the steps", steps, error * (1 + 1e-9))
+    claim.at_most(f"{label}: largest error of the steps", of_steps, error * (1 + 1e-9))
     claim.at_most(f"{label}: intervals", intervals, count)
     claim.control.at_most(f"{label}: half the intervals, largest error", coarse, error)
     right = "second indicator x >= (i + 1)² ε²"
-    claim.at_most(f"{label}: the proof's intervals, {right}", steps, error * (1 + 1e-9), of="proof")
+    claim.at_most(f"{label}: the proof's intervals, {right}", of_steps, error * (1 + 1e-9), of="proof")
     claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
 claim.certified("ε = 1/8, C = 9: every real x", certify_root_steps())
 claim.verdict()
