@@ -240,6 +240,7 @@ claim.verdict()
 # - A cycle costs work in proportion to the number of columns if only the scratchpad attends to all of them.
 #
 # ## Exercises
+#
 # 1. *By hand.* Cells hold $x=4$, $y=3$ and $z=0$. Add $x$ to $y$ with two subtractions.
 #    <details><summary>Solution</summary>
 #

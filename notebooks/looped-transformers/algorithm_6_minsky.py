@@ -293,6 +293,7 @@ claim.verdict()
 # - The paper's operands are exchanged in every line; with the right order, two instructions replace five.
 #
 # ## Exercises
+#
 # 1. *By hand.* Registers hold $r_0=1$ and $r_1=0$. Execute the paper's first line for `add(r1)`,
 #    SUBLEQ$(r_1,c_{-1},j+1)$, and the corrected line.
 #    <details><summary>Solution</summary>

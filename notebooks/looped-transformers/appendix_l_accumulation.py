@@ -353,6 +353,7 @@ claim.verdict()
 #   bounded as well.
 #
 # ## Exercises
+#
 # 1. *By hand.* Let $n=8$ and $\epsilon=0.001$. What is the paper's $cG=\log(n\epsilon)$, and what is $e^{-cG}$?
 #    <details><summary>Solution</summary>
 #

@@ -264,6 +264,7 @@ claim.verdict()
 # - A program is a matrix: the loop reads its commands and changes only scratchpad and memory.
 #
 # ## Exercises
+#
 # 1. *By hand.* A row holds 3 in one column and $-2$ in another. Compute $x-\sigma(x)+\sigma(-x)$ for both.
 #    <details><summary>Solution</summary>
 #

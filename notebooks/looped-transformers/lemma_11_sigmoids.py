@@ -350,6 +350,7 @@ claim.verdict()
 # - The second way needs a column of zeros, or a layer in which the other columns score 0.
 #
 # ## Exercises
+#
 # 1. *By hand.* A softmax sees one score $u$ and nine scores 0. Which bias makes the weight $\phi(u)$? What is the
 #    weight at $u=0$ with the paper's sign of the bias?
 #    <details><summary>Solution</summary>

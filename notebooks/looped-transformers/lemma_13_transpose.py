@@ -429,6 +429,7 @@ for number, (off, cold, summaries) in sums.items():
 # - Sums take one layer and differences two; for numbers the rows are a fixed number.
 #
 # ## Exercises
+#
 # 1. *By hand.* For the matrix with the rows 1 2 and 3 4, what does the proof's version of Lemma 13 return?
 #    <details><summary>Solution</summary>
 #

@@ -714,6 +714,7 @@ claim.verdict()
 # - With 53 bits the best $c$ is near $10^{-7}$, and every program of this chapter meets this floor.
 #
 # ## Exercises
+#
 # 1. *By hand.* Let $c=0.01$ and let $C$ be so large that only the curvature matters. Which errors do you expect for
 #    $1\cdot1$ and for $10\cdot10$?
 #    <details><summary>Solution</summary>

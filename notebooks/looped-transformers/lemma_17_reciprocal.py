@@ -514,6 +514,7 @@ claim.verdict()
 # - Sigmoids of all slopes give the root on $[0,m^2]$ within $1/m$, and $O(\log^2m)$ of them are enough.
 #
 # ## Exercises
+#
 # 1. *By hand.* How many equal steps does the root need on $[0,4]$ for an error of $\frac12$, and where do they begin?
 #    <details><summary>Solution</summary>
 #

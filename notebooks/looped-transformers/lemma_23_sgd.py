@@ -376,6 +376,7 @@ claim.verdict()
 # - A program can change its own instructions, and so visit more points than it has lines.
 #
 # ## Exercises
+#
 # 1. *By hand.* With six points and twenty passes, how many updates does the paper's program make?
 #    <details><summary>Solution</summary>
 #

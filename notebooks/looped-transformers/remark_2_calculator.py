@@ -257,6 +257,7 @@ claim.verdict()
 # - Its errors fall in proportion to the number of columns, which grows like $d^2$.
 #
 # ## Exercises
+#
 # 1. *By hand.* For the root on $[0,8]$, which error can we expect with $d=4$ and with $d=8$?
 #    <details><summary>Solution</summary>
 #

@@ -212,6 +212,7 @@ claim.verdict()
 # - Only unit vectors choose: between two of them is a third function, not a mean.
 #
 # ## Exercises
+#
 # 1. *By hand.* Two functions are $\phi(x)$ and $\phi(3x)$. What does the selector $(\frac12,\frac12)$ compute at $x=1$?
 #    <details><summary>Solution</summary>
 #

@@ -335,6 +335,7 @@ claim.verdict()
 # - Rounds of a loop can take the place of heads: the machine stays the same.
 #
 # ## Exercises
+#
 # 1. *By hand.* The derivative of Huber's loss rises from $-1$ to 1. With $m=40$ equal steps, how high is a step, and
 #    how far is a staircase of hard steps from the derivative at most?
 #    <details><summary>Solution</summary>

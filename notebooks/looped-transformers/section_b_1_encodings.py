@@ -341,6 +341,7 @@ claim.verdict()
 # - A positive top bit marks a negative integer, so the machine can subtract by flipping bits and adding.
 #
 # ## Exercises
+#
 # 1. *By hand.* Three bits, all eight columns present, and $e^{2\lambda}=10$. What weight does the right column get, and
 #    what weight does the opposite code get?
 #    <details><summary>Solution</summary>

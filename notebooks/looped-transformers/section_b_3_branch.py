@@ -309,6 +309,7 @@ claim.verdict()
 # - The branch takes two layers, because the flag and the next counter are computed side by side.
 #
 # ## Exercises
+#
 # 1. *By hand.* Compute the flag of $-8$ and of 0 in four bits, with $1-N$ and with $1+N$.
 #    <details><summary>Solution</summary>
 #

@@ -205,6 +205,7 @@ claim.verdict()
 # - The sigmoids must become sharper as their number grows.
 #
 # ## Exercises
+#
 # 1. *By hand.* How many times more sigmoids do we need for a tenth of the error, if it falls like $m^{-1/2}$?
 #    <details><summary>Solution</summary>
 #
