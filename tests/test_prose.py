@@ -10,9 +10,7 @@ from prose import ROOT, Passage, of_claims, of_notebook, of_package, of_page, pl
 NOT_YET = {
     "hyper-attention",
     "in-context-reasoning",
-    "linear-attention",
     "looped-transformers",
-    "memorization",
     "src/attention_theory",
     "src/bookpress",
 }

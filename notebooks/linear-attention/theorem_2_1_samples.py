@@ -487,7 +487,7 @@ show.table(
         [count, (least < 0.5).double().mean(), *(count * risk.quantile(levels))]
         for count, (least, risk) in finite_risks.items()
     ],
-    caption=f"2000 data sets each. The proof asks for N = {enough} and bounds N times the excess by "
+    caption=f"2000 data sets each. The proof needs N = {enough} and bounds N times the excess by "
     f"{enough * bounded:.0f} for δ = {failure:g}.",
 )
 

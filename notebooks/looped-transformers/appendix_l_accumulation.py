@@ -148,14 +148,33 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
+# <!-- claim looped-transformers/appendix-l-footnote-2 -->
+# <blockquote>
+#
+# **App. L (Matrices of a norm above 1)** *Appendix L, footnote 2*
+#
+# **The paper states.** Notice that this [that $\|A\|\le1$] can be assumed without loss of generality, since we can
+# normalize all the errors with the maximum norm of a matrix to the power of $T$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** If every step adds an error of at most $\epsilon'$, and $\|A\|\ge1$, the error after $T$ steps
+# is at most $T\epsilon'\|A\|^{T-1}$. For an error of $\epsilon$ at the end each step has to be $\|A\|^{T-1}$ times as
+# accurate as at norm 1.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # ## Why it is true
 # *One product.* The entry $A$ of Eq. (11) approximates $1+cx$. Its error has two parts: the curvature, $\frac12c^2x^2$,
 # and the weight of the other columns, about $2e^{-C}$. With $c=\sqrt\epsilon/G$ and $C=\log(8/\epsilon)$, each is below
 # $\epsilon$.
 #
 # *Many steps.* If each step multiplies an error by at most 1 and adds at most $\epsilon'$, the error after $T$ steps is
-# at most $T\epsilon'$. Steps that enlarge errors are not covered. The functions $1/x$ and $\sqrt x$ are steep near 0
-# and do enlarge them.
+# at most $T\epsilon'$. With a norm above 1, each of these $T$ terms grows by at most $\|A\|^{T-1}$. Steps that enlarge
+# errors are not covered. The functions $1/x$ and $\sqrt x$ are steep near 0 and do enlarge them.
 #
 # <details><summary>Proof of App. L bound on multiplication error, as corrected</summary>
 #
@@ -294,7 +313,7 @@ spectral = torch.linalg.matrix_norm(single @ copied, 2) / torch.linalg.matrix_no
 # %% [markdown]
 # ## How we checked
 # The machine's product must stay within the law of [Lemma 14](lemma_14_product.ipynb), and its distance within $T$
-# times this law. With norm 1.5 it must not.
+# times this law. With norm 1.5 it must not, unless we allow the factor $1.5^{T-1}$.
 
 # %%
 claim = Claim("looped-transformers/appendix-l-multiplication")
@@ -329,6 +348,14 @@ claim.at_most("norm 1: error after a product over that before plus its own", ste
 claim.at_most("a column copied to 8: largest column sum over that before", column_sums, 1 + 1e-12, of="proof")
 claim.control.at_most("the same in the spectral norm", spectral, 1.0, of="proof")
 claim.printed.at_most("functions: error after a step over that before plus its own", later, 1.0, of="proof")
+claim.verdict()
+
+# %%
+normalised = grown / (steps[: len(grown)] * law * 1.5 ** (steps[: len(grown)] - 1))
+claim = Claim("looped-transformers/appendix-l-footnote-2")
+claim.at_most("norm 1.5: distance over T times the law times 1.5^(T - 1), largest", normalised.max(), 1.0)
+claim.control.at_most("norm 1.5: distance over T times the law, at T = 20", grown[-1] / (20 * law), 1.0)
+claim.number("1.5^19", 1.5**19)
 claim.verdict()
 
 # %% [markdown]

@@ -153,7 +153,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The sum may have coefficients, $\sum_lc_l\,\phi(a_l\cdot x)$.
+# **Beyond the paper.** The sum may have coefficients, $\sum_lc_l\,\phi(a_l\cdot x)$. The numbers $|a_l\cdot x|$ have a
+# bound, which the constants $C$ exceed.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -361,7 +362,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `functions = 8`. Do the layers or heads of Lemma 11 change?
 #    <details><summary>Solution</summary>
 #
-#    No. The eight functions share three layers and $m$ heads. Each function takes one more row, for its place in $e_j$.
+#    No. The eight functions share three layers and $m$ heads. Only the rows grow, from 21 to 24, because $e_j$ needs a
+#    row for each function.
 #
 #    </details>
 #

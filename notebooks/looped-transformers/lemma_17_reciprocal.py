@@ -76,7 +76,7 @@ for error, least, most in cases:
     rows.append([error, least, most, partition.intervals, bound, *largest, mirrored])
 
 # %%
-titles = ["ε", "δ", "C", "intervals", "printed bound", "steps", "sigmoids", "steps as printed", "first knot at δ"]
+titles = ["ε", "δ", "C", "intervals", "the paper's bound", "steps", "sigmoids", "the paper's steps", "first knot at δ"]
 show.table(
     [*titles, "steps on [-C, -δ]"],
     rows,

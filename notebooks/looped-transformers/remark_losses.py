@@ -76,6 +76,9 @@ w = torch.zeros(d, dtype=torch.float64)
 # loss takes two sigmoids and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has
 # $\epsilon=O(\delta/m)$. The update by the sum over all points runs as well.
 #
+# If $|f''|\le L$ is all that is known, the term of $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two
+# losses that are run are convex.
+#
 # </blockquote>
 # <!-- /claim -->
 #
