@@ -182,7 +182,7 @@ literal, needed = zip(*[works(size) for size in sizes], strict=True)
 # %%
 fig, axis = show.axes(width=6, height=3)
 axis.loglog(sizes, literal, "o-", label="literal layers")
-axis.loglog(sizes, needed, "s-", label="what is needed")
+axis.loglog(sizes, needed, "s-", label="scratchpad only")
 axis.set(xlabel="$n$, columns", ylabel="multiplications a cycle")
 axis.legend()
 show.figure(

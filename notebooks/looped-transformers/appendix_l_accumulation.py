@@ -248,20 +248,20 @@ def at_worst(epsilon, n, constant=1.0):
 # %%
 epsilons = [0.9, 0.5, 0.25, 0.2, 0.15, 0.05, 0.01, 1e-3, 1e-4]
 show.table(
-    ["ε", "cG as printed", "error of 1 + cx, C₂ = 1", "the same, C₂ = 10¹²", "cG corrected", "error of 1 + cx"],
+    ["ε", "the paper's cG", "error of 1 + cx, C₂ = 1", "the same, C₂ = 10¹²", "cG corrected", "error of 1 + cx"],
     [
         (epsilon, math.log(8 * epsilon), as_printed(epsilon), as_printed(epsilon, 1e12))
         + ((math.sqrt(epsilon), corrected(epsilon)) if epsilon <= 0.25 else ("", ""))
         for epsilon in epsilons
     ],
-    caption="Largest distance for the printed choice and for the corrected one, n = 8; it is to be at most ε.",
+    caption="Largest distance for the paper's choice and for the corrected one, n = 8. It should be at most ε.",
 )
 
 # %%
 fig, axis = show.axes()
 fine = [10 ** (-4 + 4 * k / 200) for k in range(200)]
 for place, n in enumerate((8, 16, 64)):
-    axis.loglog(fine, [as_printed(epsilon, n=n) for epsilon in fine], f"C{place}-", label=f"printed, $n={n}$")
+    axis.loglog(fine, [as_printed(epsilon, n=n) for epsilon in fine], f"C{place}-", label=f"the paper's, $n={n}$")
 below = [epsilon for epsilon in fine if epsilon <= 0.25]
 axis.loglog(below, [corrected(epsilon) for epsilon in below], "C3-", label="corrected, $n=8$")
 axis.loglog(fine, fine, "k--", label=r"$\epsilon$")
@@ -270,7 +270,7 @@ axis.legend(fontsize=8)
 show.figure(
     fig,
     name="product-bound",
-    caption="The largest distance that the printed constants give, for three $n$, and the corrected ones. The printed "
+    caption="The largest distance with the paper's constants, for three $n$, and with the corrected ones. The paper's "
     "curves dip below the line of $\\epsilon$ in a band about $1/n$ only, which is narrower for larger $n$.",
     alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a straight line, "
     "epsilon itself, except near the tips. A fourth runs below that line throughout.",
@@ -381,10 +381,12 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $n=8$ and $\epsilon=0.001$. What is the paper's $cG=\log(n\epsilon)$, and what is $e^{-cG}$?
+# 1. *By hand.* Let $n=8$ and $\epsilon=0.001$. What is the paper's $cG=\log(n\epsilon)$, and near which value is the
+#    entry at $x=-G$?
 #    <details><summary>Solution</summary>
 #
-#    $\log0.008\approx-4.8$. At $x=-G$ the entry is therefore near $1/0.008=125$, and not near $1+cx\approx5.8$.
+#    $\log0.008\approx-4.8$. At $x=-G$ the entry is therefore near $e^{4.8}$, that is, $1/0.008=125$, and not near
+#    $1+cx\approx5.8$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `products = 300`. Does the curve of norm 1 cross its dashed line?

@@ -320,8 +320,8 @@ wide, table = summarise(machine), summarise(narrow)
 show.table(
     ["", "layers", "heads", "width"],
     [
-        ["printed, this construction (21 rows, doubled)", 1, 1, 42],
-        ["printed, Charton (2021)", 1, 8, 256],
+        ["the paper, this construction (21 rows, doubled)", 1, 1, 42],
+        ["the paper, Charton (2021)", 1, 8, 256],
         [f"run here ({table.width} rows, doubled)", table.layers, table.heads, 2 * table.width],
         [f"run here, exact ({wide.width} rows, doubled)", wide.layers, wide.heads, 2 * wide.width],
     ],

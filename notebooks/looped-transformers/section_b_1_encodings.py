@@ -250,9 +250,9 @@ show.figure(
     fig,
     name="copy-error",
     caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and meets the "
-    "rounding of float64 at about 18; the printed bound falls with slope -1 and says something only above "
+    "rounding of float64 at about 18; the paper's bound falls with slope -1 and says something only above "
     f"{math.log(height * columns**3):.0f}.",
-    alt="Four curves on a logarithmic axis against temperature. The printed bound lies eight or more orders of "
+    alt="Four curves on a logarithmic axis against temperature. The paper's bound lies eight or more orders of "
     "magnitude above the measured error; the measured entry error lies on the dotted law until it reaches rounding.",
 )
 
