@@ -170,7 +170,7 @@ show.figure(
 # ## Why it is true
 # *One product.* The entry $A$ of Eq. (11) approximates $1+cx$. Its error has two parts: the curvature, $\frac12c^2x^2$,
 # and the weight of the other columns, about $2e^{-C}$. With $c=\sqrt\epsilon/G$ and $C=\log(8/\epsilon)$, each is below
-# $\epsilon$.
+# $\epsilon$, and they have opposite signs.
 #
 # *Many steps.* If each step multiplies an error by at most 1 and adds at most $\epsilon'$, the error after $T$ steps is
 # at most $T\epsilon'$. With a norm above 1, each of these $T$ terms grows by at most $\|A\|^{T-1}$. Steps that enlarge

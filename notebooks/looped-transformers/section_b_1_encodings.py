@@ -332,8 +332,8 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# Both misprints contradict other lines of the paper. Taken literally, the first gives every column the same code. The
-# second makes every difference of two integers wrong by $2^{N-1}$.
+# Taken literally, the rule for addresses gives every column the same code. The signs in the list of Appendix G make
+# every difference of two integers wrong by $2^{N-1}$. Other lines of the paper have both right.
 #
 # ## What to remember
 # - The right address scores at least 2 more than any other, whatever the length of the addresses.
