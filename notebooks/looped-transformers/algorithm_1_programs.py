@@ -11,8 +11,7 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 1 (Algorithm 2), Section 3, Appendix C.1.*
 #
 # Can a computer get by with a single instruction? SUBLEQ(a, b, c) subtracts `mem[a]` from `mem[b]`; if the result is at
-# most zero, it goes on at instruction c, else at the next one. We build multiplication, roots and sorting from it and
-# run them in the transformer.
+# most zero, it goes on at instruction c, else at the next one. We build arithmetic and sorting from it.
 
 # %%
 import math
@@ -79,7 +78,7 @@ print(f"after a result of 0: instruction {branches[0]} next; if it had to be neg
 # itself. For the integer root of $x$ we subtract 1, 3, 5, … while we can, and count.
 #
 # ## See it run
-# A small assembler reads programs as plain text. Here is the square root, as text and in the paper's notation.
+# A small assembler reads plain text. Here is the square root, also in the paper's notation.
 
 # %%
 print(library_text("square_root"))
@@ -195,7 +194,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The upper curve bends towards slope 2 and the lower one towards slope 1.
+# The upper curve bends towards slope 2, the lower one towards slope 1.
 
 # %%
 same = SubleqMachine(5, 8)
