@@ -232,7 +232,7 @@ show.figure(
 )
 
 # %% [markdown]
-# With two instructions per subtraction, most programs are about half as long.
+# With two instructions per subtraction, most programs are between half and two thirds as long.
 #
 # At the edge of $N$ bits the transformer and the Minsky machine part.
 
