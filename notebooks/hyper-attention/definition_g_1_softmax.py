@@ -13,13 +13,6 @@
 # Some words mean something only together. Self-attention gives a weight to each token; HyperAttention of order 3 gives
 # a weight to each *pair* of tokens. Which pairs compete in the softmax, how many parameters does this take, and must we
 # store a number for every triple?
-#
-# ## A tiny example
-# Token 3 looks at pairs of the tokens 1, 2 and 3. The order of the two does not matter, so the definition keeps only
-# pairs $(j_1, j_2)$ with $j_1\ge j_2$, and its strict version only those with $j_1>j_2$.
-#
-# For the score of a pair we multiply the query and both keys entry by entry, and add up. The query $(1,2)$ and the keys
-# $(3,1)$ and $(1,4)$ give $1\cdot3\cdot1+2\cdot1\cdot4=11$.
 
 # %%
 import math
@@ -52,6 +45,14 @@ require(
     width=(width, 2, 64), tokens=(tokens, 3, 20), lengths=(Each(lengths), 4, 256), paper_width=(paper_width, 2, None)
 )
 require(seed=(seed, 0, None))
+
+# %% [markdown]
+# ## A tiny example
+# Token 3 looks at pairs of the tokens 1, 2 and 3. The order of the two does not matter, so the definition keeps only
+# pairs $(j_1, j_2)$ with $j_1\ge j_2$, and its strict version only those with $j_1>j_2$.
+#
+# For the score of a pair we multiply the query and both keys entry by entry, and add up. The query $(1,2)$ and the keys
+# $(3,1)$ and $(1,4)$ give $1\cdot3\cdot1+2\cdot1\cdot4=11$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.5)
@@ -335,6 +336,7 @@ claim.verdict()
 # - With one head and sharing it has exactly the parameters of self-attention.
 #
 # ## Exercises
+#
 # 1. *By hand.* How many ordered pairs, and how many strict pairs, does token $i$ look at?
 #    <details><summary>Solution</summary>
 #
