@@ -169,11 +169,12 @@ show.figure(
 # their parameter efficiency within the $\mathbf C=\mathbf W^Q\mathbf W^{K\top}$ matrix, particularly when relative
 # positions are more important than absolute positions.
 #
-# **What is true.** Comparing (b) with Figure 2(a), the devised matrix needs fewer entries in the sinusoidal code than
-# in the one-hot code, for an equal error.
+# <details><summary>Slips (1)</summary>
 #
-# **What changed.** The comparison must be with Figure 2(a). The learned matrix of Figure 2(b) needs nearly as many
-# entries.
+# - The comparison must be with Figure 2(a), the devised matrix. The learned matrix of Figure 2(b) needs nearly as many
+#   entries as one-hot positions do.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
