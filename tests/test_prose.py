@@ -11,7 +11,6 @@ NOT_YET = {
     "hyper-attention",
     "in-context-reasoning",
     "looped-transformers",
-    "memorization",
     "src/attention_theory",
     "src/bookpress",
 }

@@ -135,7 +135,10 @@ show.figure(
 # <!-- /claim -->
 #
 # The last sentence surprised us. Theorem 1 of the paper on memorization requires independent queries and keys of width
-# $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. With separate contexts we find:
+# $d_h\ge n$ to reach $H(n-1)+1$. Neither condition is needed for the rank. At order 2 even the condition on sums can
+# go: {claim:ref}`queries need only differ <memorization/queries-that-differ>` from each other, from each other's
+# opposites and from 0. If the answers are known when the heads are built, {claim:ref}`pairs of heads
+# <memorization/pairs-of-heads>` store more than the rank. With separate contexts we find:
 #
 # <!-- claim bridges/bridge-3-3 -->
 # <blockquote>

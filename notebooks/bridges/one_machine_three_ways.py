@@ -460,12 +460,12 @@ claim.verdict()
 # %%
 one_job = [next(iter(jobs.values()))]
 forgetful = by_linear_attention(one_job, take_back=False)[0]
-warm_subleq, warm_fleq = by_subleq(one_job, inverse_temperature=3.0)[0], by_fleq(one_job, inverse_temperature=5.0)[0]
+warm_subleq, warm_fleq = by_subleq(one_job, inverse_temperature=1.0)[0], by_fleq(one_job, inverse_temperature=5.0)[0]
 show.table(
     ["transformer", "what is broken", "situations right", "of"],
     [
         [forgetful.name, "nothing is taken back", forgetful.exact, forgetful.situations],
-        [warm_subleq.name, "inverse temperature 3", warm_subleq.exact, warm_subleq.situations],
+        [warm_subleq.name, "inverse temperature 1", warm_subleq.exact, warm_subleq.situations],
         [warm_fleq.name, "inverse temperature 5", warm_fleq.exact, warm_fleq.situations],
     ],
 )
@@ -484,7 +484,7 @@ claim.equal("the number plus one", int(last_tape, 2), int(number, 2) + 1)
 claim.equal("answers", str(answers), str(["accept", *palindromes]))
 claim.at_most("FLEQ: distance of its memory from whole numbers", max(of_job[2].deviation for of_job in ways), 1e-9)
 claim.control.equal("linear attention, nothing taken back: right", forgetful.exact, forgetful.situations)
-claim.control.equal("SUBLEQ, temperature 3: right", warm_subleq.exact, warm_subleq.situations)
+claim.control.equal("SUBLEQ, temperature 1: right", warm_subleq.exact, warm_subleq.situations)
 claim.control.equal("FLEQ, temperature 5: right", warm_fleq.exact, warm_fleq.situations)
 claim.verdict()
 

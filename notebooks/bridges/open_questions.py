@@ -458,6 +458,10 @@ show.table(
 # - *Conditioning.* Bridge 3.2 says that a bound on the rank is reached. How many digits does
 #   {doc}`the read-out </notebooks/bridges/how_much_hyper_attention_memorises>` necessarily lose? This is open even for
 #   order 2 and keys of width one.
+# - *Opposite queries.* In one context, {doc}`queries need only differ </notebooks/memorization/queries_that_differ>`,
+#   unless two are opposite. Do opposite queries lower the rank for three tokens or more?
+# - *Partners.* With separate contexts, {doc}`heads for given labels </notebooks/memorization/pairs_of_heads>` come in
+#   pairs. Are the partners needed?
 # - *Data against size.* Does the number of samples needed to execute automata grow as a power or as an exponential of
 #   {doc}`the numbers of states, letters and words </notebooks/linear-attention/figure_3_dfa_execution>`?
 # - *Rates.* Does the learning rate matter less if we train one matrix than if we train

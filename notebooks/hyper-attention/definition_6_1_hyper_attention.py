@@ -20,6 +20,12 @@
 # \sum_{\alpha \beta \gamma} C_{\alpha\beta\gamma}\, x_\alpha y_\beta z_\gamma$, and $W$ likewise from $W^V$. In the
 # definition $A_{i j_1 j_2}$ is the score and $V_{j_1 j_2}$ the value.
 #
+# Order 3 with a softmax was known before as *2-simplicial attention* {cite}`clift2020logic`, and
+# {cite}`roy2025simplex` train it in large language models, with a window for each of the two tokens looked at. In the
+# latter the value of a pair is a product of two values, one for each token, which is a special case of $W$. The
+# package `simplicial-attention` computes it, and our tests compare {doc}`our softmax of order 3
+# </notebooks/hyper-attention/definition_g_1_softmax>` with it.
+#
 # <!-- claim hyper-attention/definition-6-1 -->
 # <blockquote>
 #

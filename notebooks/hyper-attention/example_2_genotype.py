@@ -59,6 +59,7 @@ from itertools import permutations, product
 import torch
 
 from attention_theory.encodings import one_hot
+from attention_theory.hyper_attention.interactions.connected import relative_residual
 from attention_theory.hyper_attention.interactions.gram import descend, gram_tensors
 from attention_theory.hyper_attention.interactions.interactions import outputs_from_counts, sample_sequences
 from attention_theory.hyper_attention.layers.self_attention import linear_attention
@@ -204,6 +205,68 @@ claim.control.at_most(
 )
 claim.at_most("with repeats and a ReLU layer: largest error", with_relu, 1e-12)
 claim.control.at_most("with repeats: largest error", plain, 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# ## The formula of Section 3
+#
+# <!-- claim hyper-attention/example-2-formula -->
+# <blockquote>
+#
+# **Example 2 (Activeness as a pairwise interaction)** *Section 3*
+#
+# **The paper states.** $P_{\mathcal X(i)} = \mathbb I\{\mathcal X(i)$ is always active$\} + \sum_{j\in[L]} \mathbb
+# I\{\mathcal X(i)$ is activated by $\mathcal X(j)\}\, w_{\mathcal X(j)}$. By orthogonally embedding each allele,
+# Theorem 3.1 again ensures that a single-layer linear self-attention can replicate these interactions exactly.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The indicator in front of the sum is no part of an aggregate pairwise interaction (Eq. 2), and Theorem 3.1 does not
+#   cover it.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** One layer does so at a given length, and at all lengths if no allele repeats. With repeats no
+# layer does so at two lengths, if some allele is always active and has no activator.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Section 3 has weights and does not exclude repeats. At one length an even row of $1/L$ gives the constant 1, with
+# repeats or without. For more lengths, take the strands that hold a single allele $\mu$ which is always active and
+# has no activator. With $T_{\mu\nu}$ for score times value, a layer returns $L\,T_{\mu\mu}$ on them, and this is 1 at
+# one $L$ only.
+
+# %%
+weight = 0.5 + torch.rand(size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+active, always = torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, dtype=torch.float64)
+for allele, activators in dictionary.items():
+    active[allele, activators] = 1.0
+    always[allele] = float(not activators)
+every = {length: torch.tensor(list(product(range(size), repeat=length))) for length in (2, 3)}
+
+
+def formula(symbols):
+    """P of Example 2, token by token."""
+    return always[symbols] + (active * weight)[symbols[:, :, None], symbols[:, None]].sum(dim=-1)
+
+
+even_row = {f"L = {n}": (outputs(x, active * weight + always[:, None] / n) - formula(x)) for n, x in every.items()}
+even_off = {name: off.abs().max().item() for name, off in even_row.items()}
+on_itself = active * weight + torch.diag(always)
+without = {f"L = {n}": (outputs(x, on_itself) - formula(x)).abs().max().item() for n, x in strands.items()}
+pairs = [torch.einsum("nia,njb->niab", *[one_hot(size)[x]] * 2).flatten(2).flatten(0, 1) for x in every.values()]
+both = relative_residual(torch.cat(pairs), torch.cat([formula(x).flatten() for x in every.values()])[:, None])
+
+# %%
+claim = Claim("hyper-attention/example-2-formula")
+claim.at_most("repeats, a layer for each length: largest error", even_off, 1e-12)
+claim.at_most("no repeats, one layer for all lengths: largest error", without, 1e-12)
+claim.control.at_most("repeats, lengths 2 and 3 at once: missed by the best layer", both, 1e-12)
 claim.verdict()
 
 # %% [markdown]

@@ -169,12 +169,13 @@ show.figure(
 # their parameter efficiency within the $\mathbf C=\mathbf W^Q\mathbf W^{K\top}$ matrix, particularly when relative
 # positions are more important than absolute positions.
 #
-# <details><summary>Slips (1)</summary>
+# **What is true.** Compared with Figure 2(a), the devised score matrix needs fewer entries in the sinusoidal code than
+# in the one-hot code, for an equal error. As factors $\mathbf W^Q$ and $\mathbf W^K$ it needs equally many in both
+# codes.
 #
-# - The comparison must be with Figure 2(a), the devised matrix. The learned matrix of Figure 2(b) needs nearly as many
-#   entries as one-hot positions do.
-#
-# </details>
+# **What changed.** The advantage is in the entries of $\mathbf C$ and not in its factors, which take more. The
+# comparison must be with Figure 2(a): the learned matrix of Figure 2(b) needs nearly as many entries as one-hot
+# positions do.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -410,8 +411,8 @@ show.table(
 )
 
 # %% [markdown]
-# The window needs at most 5 % as many entries with sinusoids as one-hot. Ones at random places need more, and factors
-# save nothing here.
+# The window needs at most 5 % as many entries with sinusoids as one-hot. Ones at random places need more. The two
+# factors take equally many entries in both codes, and more than the one-hot matrix.
 #
 # ## How we checked
 # All three layers must reach $10^{-7}$ at every length. The control is Eq. 4 to the letter.
@@ -509,7 +510,7 @@ claim.number("mean squared distance of T", distance, printed=1e-5)
 claim.verdict()
 
 # %% [markdown]
-# For the number of parameters, ones at random places are the control.
+# For the number of entries, ones at random places are the control.
 
 # %%
 claim = Claim("hyper-attention/remark-figure-4-side")

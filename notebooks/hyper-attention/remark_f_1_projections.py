@@ -29,6 +29,7 @@ import torch
 from attention_theory.hyper_attention.interactions.approximation import best_residual
 from attention_theory.hyper_attention.interactions.projections import (
     agreements,
+    fewest_entrywise,
     least_width,
     missed_agreements,
     width_for,
@@ -190,11 +191,12 @@ claim.verdict()
 #
 # **What is true.** For scores that say whether two tokens agree in all features, the gap remains in mean square:
 # self-attention needs dimensions in proportion to $k^{|\Phi|}$, for $k$ values of each, and HyperFeatureAttention with
-# $|\Phi|$ factors $\Theta(|\Phi|)$. Entry by entry, to within $\frac12$, $O(|\Phi|)$ dimensions are enough for either;
-# whether HyperFeatureAttention needs exponentially fewer is open.
+# $|\Phi|$ factors $\Theta(|\Phi|)$. Entry by entry, to within $\frac13$, self-attention needs $\Theta(|\Phi|\log k)$
+# and HyperFeatureAttention $\Theta(|\Phi|\log k/\log(1+|\Phi|))$ dimensions: a logarithmic factor apart.
 #
 # **What changed.** The two figures compare inner products of whole tokens with those of single features, and these are
-# two objects. For what a layer computes, by one measure for both, neither pair of figures is right.
+# two objects. For what a layer computes, by one measure for both, neither pair of figures is right, and entry by entry
+# the gap is not exponential.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -220,8 +222,9 @@ claim.verdict()
 # But these are two objects, vectors of tokens and vectors of features. What both layers compute are scores, and we
 # compare these by one measure at a time. In mean square self-attention needs as many dimensions as there are
 # combinations, and HyperFeatureAttention as many as there are features: the gap is exponential. Entry by entry, which
-# is the measure of Johnson and Lindenstrauss, a number in proportion to $|\Phi|$ is enough for either, and no
-# exponential gap is known.
+# is the measure of Johnson and Lindenstrauss, both need about $|\Phi|$ dimensions, up to a factor $\log|\Phi|$: the gap
+# is not exponential, whatever the weights ({doc}`proved on another page
+# </notebooks/hyper-attention/entrywise_width>`).
 #
 # <details><summary>Proof of Remark F.1, as corrected</summary>
 #
@@ -229,9 +232,11 @@ claim.verdict()
 # probability of at most $2 e^{-d\varepsilon^2/2}$, and $n$ vectors have fewer than $n^2/2$ pairs: $d > 4 \log n /
 # \varepsilon^2$ is enough. With $n = k^{|\Phi|}$ that is $O(|\Phi|)$, with $n = k|\Phi|$ it is $O(\log|\Phi|)$.
 #
-# *Scores, entry by entry.* With $C = I$ the scores of self-attention are such inner products of its tokens, and within
-# $\frac12$ of whether two tokens agree in all features if none exceeds $\frac12$: $d > 16 |\Phi| \log k$ is enough.
-# HyperFeatureAttention is exact in $|\Phi|(k-1) + 1$ dimensions, see below.
+# *Scores, entry by entry.* With $C = \frac23I$ and unit vectors, the scores of self-attention are within $\frac13$ of
+# whether two tokens agree in all features if no inner product exceeds $\frac12$: $d > 16 |\Phi| \log k$ is enough.
+# {doc}`Elsewhere </notebooks/hyper-attention/entrywise_width>` we prove for $N$ tokens and scores of order $A$ that
+# the least $d$ is of the order of $\ln N/\ln(1+A)$, with any weights. Here $N=k^{|\Phi|}$, with $A=1$ for
+# self-attention and $A=|\Phi|$ for HyperFeatureAttention.
 #
 # *Scores of self-attention in mean square.* Tokens are all $N = k^{|\Phi|}$ combinations. Whether two of them agree in
 # every feature is the identity, and $X C X^\top$ has a rank of at most $d$: it misses at least a share $1 - d/N$ of
@@ -280,9 +285,10 @@ by_powers = {m: [width_for(2**m, 0.5 ** (1 / m), 600, source) for source in stre
 show.table(["vectors n", "dimensions needed, mean"], [[n, sum(some) / draws] for n, some in needed.items()])
 
 # %% [markdown]
-# Now the scores entry by entry, for $|\Phi|$ features of two values: how many dimensions until all scores of all
-# combinations are within one half of whether two tokens agree in all features? Self-attention takes random vectors.
-# HyperFeatureAttention takes one-hots, or random vectors and their inner products to the power of $|\Phi|$.
+# Now the scores entry by entry, for $|\Phi|$ features of two values: how many dimensions until no two combinations
+# have a score above a half of that of a combination with itself? (Two thirds of such scores are within $\frac13$ of
+# whether two tokens agree in all features.) Self-attention takes random vectors. HyperFeatureAttention takes
+# one-hots, or random vectors and their inner products to the power of $|\Phi|$.
 
 # %%
 show.table(
@@ -292,10 +298,10 @@ show.table(
 of_features = {f"{m} features": max(by_entry[m]) / enough(2**m, 0.5) for m in combined}
 
 # %% [markdown]
-# All three columns grow about in proportion to the number of features, with different factors. In mean square this is
-# different. The scores are the same for both: do two tokens agree in all features? On all combinations of a few
-# features, with one factor for each of them and as many dimensions as their one-hots span; and the share that no score
-# of self-attention in as many dimensions can hold.
+# All three columns grow about in proportion to the number of features, the last one more slowly by a logarithm. In
+# mean square this is different. The scores are the same for both: do two tokens agree in all features? On all
+# combinations of a few features, with one factor for each of them and as many dimensions as their one-hots span; and
+# the share that no score of self-attention in as many dimensions can hold.
 
 
 # %%
@@ -356,7 +362,7 @@ for width in (1, 2, 4, 6, 8):
 
 # %% [markdown]
 # As printed a dimension of the order $\log|\Phi|$ is enough, here eight times $\log_2|\Phi|$; at least half of the
-# squares should then be held.
+# squares should then be held, and entry by entry the least width should be no more than that.
 
 # %%
 claim = Claim("hyper-attention/remark-f-1")
@@ -373,6 +379,8 @@ claim.at_least("least d for half of the product's squares, over |Φ|", share_of_
 claim.at_most("4 features, one at a time, all tokens: share missed, off the bound by", off_bound, 1e-12)
 claim.above("one at a time, d = 8 log|Φ|: share missed by random embeddings", estimate(at_random), 0.5)
 claim.printed.at_most("one at a time, d = 8 log|Φ|: share missed by the best embedding", best[logarithmic], 0.5)
+slow = fewest_entrywise(2**4096, 4096) / (8 * 12)
+claim.printed.at_most("entry by entry, 4096 features and factors: no fewer dimensions, over 8 log₂|Φ|", slow, 1)
 claim.verdict()
 
 # %% [markdown]
@@ -381,7 +389,7 @@ claim.verdict()
 # layer needs. A layer adds up its scores, and for these the singular values of the interaction decide: smooth ones fit
 # into a few dimensions, and to tell all symbols apart takes about as many dimensions as there are. Products of scores
 # need as many dimensions as features, where a single score needs as many as combinations: in mean square the
-# exponential gap of the paper stays. Entry by entry it is not known.
+# exponential gap of the paper stays. Entry by entry it is a logarithm.
 #
 # ## To try
 # - Set `draws = 24`: the intervals of all estimates become narrower, around the same values.

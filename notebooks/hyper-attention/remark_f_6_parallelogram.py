@@ -134,10 +134,10 @@ show.figure(
 # or similar variants, where $x_i = \mathrm{concat}(a_i, b_i)$. Multihead attention combines bilinear terms additively,
 # not multiplicatively, so it cannot achieve this factorization.
 #
-# **What is true.** For one-hot vectors $a_i$ and $b_i$ the two displayed functions are out of reach, and so is every
-# variant that is not additive in the features of $i$, because of the relation $x_{00} - x_{01} - x_{10} + x_{11} = 0$.
-# The variant $\sum_j f^{(1)}(a_i, a_j) f^{(2)}(a_i, b_j)$ is additive, and one layer with a head for each value of $b$
-# represents it.
+# **What is true.** For one-hot vectors $a_i$ and $b_i$, a sum $\sum_jg(x_i;x_j)$ is within reach if and only if $g$ is
+# additive in the features of $i$, and one layer with a head for each value of $b$ then represents it. The two displayed
+# functions are not, unless $f^{(1)}$ or $f^{(2)}$ does not depend on $i$. The variant $\sum_j f^{(1)}(a_i, a_j)
+# f^{(2)}(a_i, b_j)$ is.
 #
 # **What changed.** Not every variant is out of reach, and the reason is another: attention that adds bilinear terms
 # multiplies two factors if both read the same feature of $i$, or if each combination of values is one symbol.
@@ -168,22 +168,24 @@ show.figure(
 #
 # <details><summary>Proof of Remark F.6, for every depth</summary>
 #
-# A linear attention layer maps $X$ to $X\,(C X^\top X W)$: the tokens are multiplied by a matrix $G$ that all of them
-# share. A sum over heads is again $X G$, a skip connection adds $X$, and a stack composes such maps, so the result
-# always has the form $X \mapsto X G(X)$. Now take four tokens of a sequence with the features
-# $(0,0), (0,1), (1,0), (1,1)$, written next to each other. Then $x_{00} - x_{01} - x_{10} + x_{11} = 0$, so the outputs
-# satisfy the same relation,
+# {doc}`The next page </notebooks/hyper-attention/side_by_side>` proves for any number of features that a stack
+# represents $\sum_jg(x_i;x_j)$ if and only if $g$ is a sum of functions of one feature of $i$ and two features of
+# $j$. With two features the second condition says nothing. What remains is that $g(\cdot\,;t)$ is additive in $a_i$
+# and $b_i$, that is, for all values $a,a'$, $b,b'$ and all tokens $t$,
 #
-# $$Y_{00} - Y_{01} - Y_{10} + Y_{11} = 0,$$
+# $$g(a,b;t)-g(a,b';t)-g(a',b;t)+g(a',b';t)=0 .$$
 #
-# whatever the weights. For the target, the left-hand side is
-# $\sum_j (f_1(0, a_j) - f_1(1, a_j))(f_2(0, b_j) - f_2(1, b_j))$, and for the crosswise target it is
-# $\sum_j (f_1(0, b_j) - f_1(1, b_j))(f_2(0, a_j) - f_2(1, a_j))$. Both sums are zero only by accident. One head of
-# order 2 multiplies two scores, each a table of one feature of $i$ and one of $j$ (Definition 5.1).
+# This is the signed sum of the picture, for a single token $j$ in place of the sum over all. For the first function and
+# $t=(u,v)$ the left-hand side is $(f_1(a,u)-f_1(a',u))(f_2(b,v)-f_2(b',v))$, and for the crosswise one it is
+# $(f_1(a,v)-f_1(a',v))(f_2(b,u)-f_2(b',u))$. If $f_1$ depends on its first argument for some value of its second, and
+# so does $f_2$, the product is not 0 for some token $t$. Therefore the two functions are out of reach, unless a factor
+# does not depend on token $i$. One head of order 2 multiplies two scores, each a table of one feature of $i$ and one of
+# $j$ (Definition 5.1).
 #
-# *A variant within reach.* Let $C^h$ have the entries $f_1(a, a') f_2(a, h)$ in the block of the feature $a$, and let
-# $W^h$ be 1 at the value $h$ of the feature $b$ and 0 elsewhere. Head $h$ returns $\sum_{j : b_j = h} f_1(a_i, a_j)
-# f_2(a_i, h)$, and the sum over $h$ is $\sum_j f_1(a_i, a_j) f_2(a_i, b_j)$. $\square$
+# *A variant within reach.* $f_1(a_i,a_j)f_2(a_i,b_j)$ reads one feature of $i$, so it is additive. Let $C^h$ have the
+# entries $f_1(a, a') f_2(a, h)$ in the block of the feature $a$, and let $W^h$ be 1 at the value $h$ of the feature $b$
+# and 0 elsewhere. Head $h$ returns $\sum_{j : b_j = h} f_1(a_i, a_j) f_2(a_i, h)$, and the sum over $h$ is
+# $\sum_j f_1(a_i, a_j) f_2(a_i, b_j)$. $\square$
 #
 # </details>
 #
@@ -355,4 +357,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), where we meet the layer that multiplies scores.
+# Next: [Beyond Remark F.6](side_by_side.ipynb), where we list everything that such stacks can do.

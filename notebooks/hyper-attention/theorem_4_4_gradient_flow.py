@@ -316,7 +316,8 @@ show.table(
 # the same sign. The starts that come below $2.4$ with a positive $w_1$ are thus an open set, and those with a negative
 # one are another. The two sets have no start in common, the second holds $0.1$ and the first $0.2$. An interval cannot
 # be divided into two such sets; so some start between $0.1$ and $0.2$ is in neither, and its loss stays at $2.4$ or
-# above.
+# above. Such starts are rare: {doc}`another page </notebooks/hyper-attention/almost_every_start>` shows what holds from
+# almost every start, for any $C(0)$ and any signs.
 #
 # What is compared:
 

@@ -293,7 +293,8 @@ claim.verdict()
 #
 # **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not say which slope the
 # gradient takes there. ReLU has the slope 0 at 0 in common software, and descent does not start. The argument does not
-# reach Theorem 3.4, where all of $W$ is trained and scores have both signs.
+# reach Theorem 3.4, where all of $W$ is trained and scores have both signs; with slope 1 at 0, its limit is the same
+# for another reason.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -9,6 +9,7 @@
 
 # %%
 import math
+from dataclasses import replace
 
 import torch
 
@@ -199,8 +200,9 @@ claim.verdict()
 # $W=\lambda E(q)(\tilde E(q)-E(\tau))^\top$ and $F=E(\tau)(\gamma E(q)+\tilde E(q))^\top$, for both linear and ReLU
 # attention, $\lim_{\lambda\to\infty,\,\gamma\to\ln\frac\alpha{1-\alpha}}L(\lambda,\gamma)=L_{\text{Bayes}}$.
 #
-# <details><summary>Slips (3)</summary>
+# <details><summary>Slips (4)</summary>
 #
+# - The paper sums $C_{q,y}$ to $H-1$ in Section 2 and to $H$ in the appendices. Both are equal, since $z_H=q\ne y$.
 # - The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$". It should be $1\le C\le H$, as
 #   the data model has it. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
 # - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
@@ -218,7 +220,9 @@ claim.verdict()
 # C)\,\mathbb 1\{j=\tau\}$, so $L(\lambda,\gamma)=\mathbb E\ln\big(1+e^\gamma+(N-1)e^{-C\lambda}\big)-\alpha\gamma$.
 # This is continuous in $(e^{-\lambda},\gamma)$, also at $e^{-\lambda}=0$, so the two limits may be taken in any order.
 # At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is $L_{\text{Bayes}}+\mathbb
-# E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$.
+# E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$. The paper calls the attended sum in the input of $F$ sufficient and
+# important. It is not necessary: $V=I_d+E(\tau)\tilde E(q)^\top$ and $F=\gamma E(\tau)E(q)^\top$ give the same logits
+# without it.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -304,6 +308,16 @@ p_y_gap = (p_y - 1 / (1 / 0.8 + others)).abs().max()
 
 wrong_gamma = excess_at(0.8, 30.0, 0.0)
 without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
+
+# %%
+built, gamma = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), odds(0.2)), odds(0.2)
+by_value = replace(
+    built,
+    value=built.value + torch.outer(codes.word[tau], codes.previous[0]),
+    feed_forward=gamma * torch.outer(codes.word[tau], codes.word[0]),
+)
+narrow = dense_forward(sentences.tokens, codes, by_value, Architecture(full_input=0.0)).logits
+as_lemma = (narrow - run(scale, gamma).logits).abs().max()
 off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
 small = Task(6, 1, 2, 6, noisy=True)
 
@@ -346,6 +360,7 @@ claim.control.at_most("the trigger at H - 1, C = 1: excess at λ = 40", beyond_b
 claim.equal("γ = 0 at α = 0.8 leaves KL(.8||.5)", wrong_gamma, bernoulli_kl(0.8, 0.5), tolerance=1e-10)
 claim.control.at_most("γ = 0 at α = 0.8: excess at λ = 30", wrong_gamma, 1e-3)
 claim.control.at_most("κ = 0 at α = 0.2: excess at λ = 30", without_sum, 1e-3)
+claim.at_most("κ = 0 with another V: logits minus those of the lemma", as_lemma, 1e-12)
 claim.control.equal("τ after another word: its ξ_A is 0", stray_logits["linear"].max(), 0, tolerance=1e-12)
 claim.equal("τ after another word, ReLU: its ξ_A", stray_logits["relu"].abs().max(), 0, tolerance=1e-12)
 claim.at_most("C = 0, α = 0.2: probability of y, error", p_y_gap, 1e-12, of="proof")

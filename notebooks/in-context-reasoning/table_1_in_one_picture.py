@@ -29,7 +29,7 @@ length = 32  # H, at least 16
 batch = 32  # sentences per step, at least 16
 steps = 200  # T, at least 150
 seed = 0  # seed of every draw, at least 0
-fillers = "outputs allowed"  # the paper's text has the neutral ones, one of "neutral", "outputs allowed"
+fillers = "neutral"  # as in the paper's text, one of "neutral", "outputs allowed"
 device = "cpu"  # where the models of the picture are trained, one of "cpu", "cuda"
 
 # %%
@@ -323,9 +323,9 @@ show.figure(
     "remains in our small run, from none of it (faint) to all of it or more (deep). Framed: cells in which our run "
     "differs from the paper. At the right: which of the questions a to d decides the rows.",
     alt="A grid of thirteen models by four columns, in six groups. Two models are faint in all columns, two deep in "
-    "the third, two in the first and third. Four of the Origin models are deep in both columns of unseen words alone, "
-    "Origin-Softmax-F also in the third column, and Origin-Linear-F in all. Reparam-Linear-W-FA is of a middle colour "
-    "for unseen words with noise, and else faint.",
+    "the third, two in the first and third. Five of the Origin models are deep in both columns of unseen words alone; "
+    "two cells of Origin-Softmax-F are framed. Origin-Linear-F is deep in all. Reparam-Linear-W-FA is deep for unseen "
+    "words without noise, and of a middle colour with noise.",
 )
 
 # %% [markdown]
@@ -478,11 +478,10 @@ show.table(
 # %% [markdown]
 # The last two columns differ in only one row.
 #
-# According to this rule, Origin-Softmax-F learns both tasks. In our short sentences it does so without noise, but with
-# noise most of the gap remains. The result depends on the length of the sentence and on the *fillers*, which are the
-# words that are neither triggers nor outputs. If no filler may be an output word, the only output word is the answer,
-# and attention need not look for the trigger. With outputs among the fillers and long sentences, we reproduce the
-# paper's dashes ({doc}`table_1_thirteen_models`).
+# According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The result depends on the
+# *fillers*, which are the words that are neither triggers nor outputs in the paper's text. Then the only output word is
+# the answer, and attention need not look for the trigger. If outputs may be fillers and sentences are long, we
+# reproduce the paper's dashes ({doc}`table_1_thirteen_models`).
 
 # %%
 RULES = {"neutral fillers": "neutral", "outputs as fillers": "outputs allowed"}
@@ -602,13 +601,13 @@ claim.verdict()
 #    1.77, because the gap without noise is $\ln4$ and $2.46/\ln 4\approx1.77$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `fillers = "neutral"`, so that the answer is the only output word of a sentence. Which row
-#    gets one more frame, and why?
+# 2. *Predict, then run.* Set `fillers = "outputs allowed"`, so that a sentence has other output words than the answer.
+#    Which row loses a frame, and why?
 #    <details><summary>Solution</summary>
 #
-#    It is the row of Origin-Softmax-F. This model need not look for the trigger, because attention that is spread over
-#    all words already finds the answer. With noise its fraction drops from 0.80 to 0.11, where the paper has a dash.
-#    Reparam-Linear-W-FA loses its frame, because rounding now spoils its unseen words (1.22 instead of 0.00).
+#    It is the row of Origin-Softmax-F. Attention that is spread over all words no longer finds the answer. With noise
+#    its fraction rises from 0.11 to 0.80, where the paper has a dash. Reparam-Linear-W-FA gets a frame, because in this
+#    run rounding does not spoil its unseen words (0.00 instead of 1.22).
 #
 #    </details>
 #

@@ -19,7 +19,14 @@ from torch.nn.functional import cosine_similarity
 
 from attention_theory.in_context_reasoning.certified.margins import certify_hard_margin, certify_more_outputs
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
-from attention_theory.in_context_reasoning.direction import Instance, descend, hard_margin, instance, reduced_descend
+from attention_theory.in_context_reasoning.direction import (
+    Instance,
+    descend,
+    descend_relu,
+    hard_margin,
+    instance,
+    reduced_descend,
+)
 from attention_theory.in_context_reasoning.model import Architecture, Weights, forward
 from attention_theory.in_context_reasoning.task import Sentences, Task, violations
 from attention_theory.randomness import normal, streams
@@ -93,17 +100,26 @@ claim.verdict()
 #
 # **Theorem 3.4 (Descent on W misses the construction)** *Section 3.2; Appendix A.4*
 #
-# On that instance, with $U,V$ of Lemma 3.1, linear attention and $W_0=0$, gradient descent on $W$ has
-# $\lim_t\cos(W_t,E(q)\tilde E(q)^\top)=2/\sqrt{12}<1$, whatever its constant rate. The limit direction is
-# $A=(E(q)+\tilde E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the hard-margin solution of the task.
+# **The paper states.** For any $N\ge4$, there exists an instance of $\mathcal O,\mathcal Q$ and sentence distribution
+# in the noiseless setting such that with $\mathcal Q=\{q\}$, $|\mathcal O|=2$, $W^*:=E(q)\tilde E^\top(q)$, $U$ and $V$
+# defined in Lemma 3.1, standard gradient descent on $W$ from $W_0=0$ satisfies
+# $\lim_{t\to\infty}\cos(W_t,W^*)=2/\sqrt{12}<1$.
 #
-# **In the paper's proof.** The proof sets the logits of all words but $y$ to 0, finds $W_t=r_tA$ at every step, and has
-# $x_\zeta$ for the input at $y$. In the text that we have, it writes $A$ with $E(y_1)$ twice, and the theorem begins
-# "Under Theorem 2.2".
+# <details><summary>Slips (2)</summary>
 #
-# **Corrected.** Neutral words have logits of their own, so $W_1$ is not along $A$. The limit is right all the same: the
-# logits are linear in $W$, descent goes to the hard-margin direction, and that is $A$ with $E(y_1)+E(y_2)$. The input
-# at $y$ is $x_{\zeta+1}$; it is Assumption 2.2.
+# - The proof sets the logits of all words but $y$ to 0 and finds $W_t=r_tA$ at every step. Neutral words have logits of
+#   their own, so $W_1$ is not along $A$. The limit is right all the same.
+# - The proof has $x_\zeta$ for the input at $y$, which is $x_{\zeta+1}$. In the text that we have it writes $A$ with
+#   $E(y_1)$ twice, and the theorem begins "Under Theorem 2.2", which is Assumption 2.2.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The limit direction is $A=(E(q)+\tilde E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the
+# hard-margin solution of the task, for every constant rate.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -252,6 +268,67 @@ claim.misprint.equal(
 )
 claim.number("N = 4, H = 6: plain descent at the end", plain_cosines["N = 4, H = 6"][-1])
 claim.certified("the hard margin is A with cosine 2/√12, exactly", certify_hard_margin(list(cases.values())))
+claim.verdict()
+
+# %% [markdown]
+# ## ReLU attention
+# The paper says that it suffices to prove its results for linear attention. For Theorem 3.4 this does not follow from
+# its argument, because scores are negative at many positions. The limit is the same all the same, if descent starts.
+#
+# <!-- claim in-context-reasoning/relu-direction -->
+# <blockquote>
+#
+# **Beyond Theorem 3.4 (Descent on W with ReLU attention)** *Section 3.2; Appendix A.1*
+#
+# On the instance of Theorem 3.4, with any number $m$ of outputs, let attention be ReLU and let the gradient take the
+# slope 1 at 0. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
+# $(E(q)+\tilde E(\square))(\sum_iE(y_i)+m\tilde E(q))^\top$, with cosine $1/\sqrt{2(1+1/m)}$. From the second step on,
+# $W_t-W_1$ is exactly along it. With slope 0 at 0, as in common software, $W_t=0$ for ever.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# After one step ReLU has cut off every position except that of $y$. Nothing disturbs the walk any more, and the paper's
+# own proof, which ignores all other logits, becomes exact.
+#
+# <details><summary>Proof of Beyond Theorem 3.4, ReLU attention</summary>
+#
+# Let $w=W^\top x_H$, so that scores are $\langle w,x_h\rangle$. With slope 1 at 0 the first step is that of linear
+# attention, along $\sum_np_n\big(x_y-\frac1N\sum_hx_h\big)$, where $n$ numbers the sentences and $x_y$ is the input at
+# the position of $y$. Its coefficient is $\frac1m(1-\frac1N)$ at each $E(y_i)$, $1-\frac1N$ at $\tilde E(q)$, below 0
+# at every other $E(j)$ whose word occurs, and at most 0 at every other $\tilde E(j)$. The word after $q$ is $y$, so
+# that every position other than that of $y$ has a score below 0, and that of $y$ one above 0.
+#
+# From then on only the position of $y$ has a slope other than 0. The gradient is $-\sum_np_n(1-p_y)\,x_y$, where
+# $p_y=1/(1+(N-1)e^{-s})$ with the score $s$ of $y$, which is the same in all sentences, since it is so after the first
+# step and the gradient treats the outputs alike. Hence each step is along $\frac1m\sum_iE(y_i)+\tilde E(q)$, which
+# leaves all negative scores as they are, and $s$ rises. Plain steps have the length $\eta(1-p_y)$ up to a factor, and
+# normalised ones $\eta$, so $s\to\infty$: if it were bounded, so would $1-p_y$ be from below. The direction of $w_t$
+# tends to that of $\sum_iE(y_i)+m\tilde E(q)$. With slope 0 at 0 the gradient at $W=0$ is 0. $\square$
+#
+# </details>
+
+# %%
+relu_cases = {**{name: case for name, case in cases.items() if name != "N = 4, H = 4"}, "3 outputs": instance(6, 6, 3)}
+relu = {name: descend_relu(case, 0.1, 500) for name, case in relu_cases.items()}
+m_of = {name: case.outputs for name, case in relu_cases.items()}
+relu_off = {
+    name: relu_cases[name].cosine_with_target(path[-1]).item() * math.sqrt(2 * (1 + 1 / m_of[name]))
+    for name, path in relu.items()
+}
+straight = {
+    name: 1 - cosine_similarity(path[-1] - path[1], relu_cases[name].claimed_direction, dim=0)
+    for name, path in relu.items()
+}
+alive = {name: (relu_cases[name].inputs @ path[1] > 0).sum(dim=1).double().max() for name, path in relu.items()}
+moved = {name: descend_relu(case, 0.1, 5, 0.0)[-1].norm() for name, case in relu_cases.items()}
+
+# %%
+claim = Claim("in-context-reasoning/relu-direction")
+claim.equal("positions with a positive score after one step, most", alive, 1)
+claim.equal("cosine at t = 500 over its limit", relu_off, 1, tolerance=1e-3)
+claim.at_most("1 - cosine of W_T - W_1 with A, largest", straight, 1e-9, of="proof")
+claim.control.above("slope 0 at 0: length of W after five steps", moved, 0)
 claim.verdict()
 
 # %% [markdown]

@@ -342,6 +342,37 @@ claim.printed.at_most("functions: error after a step over that before plus its o
 claim.verdict()
 
 # %% [markdown]
+# ## Matrices of a norm above 1
+# <!-- claim looped-transformers/appendix-l-footnote-2 -->
+# <blockquote>
+#
+# **App. L (Matrices of a norm above 1)** *Appendix L, footnote 2*
+#
+# **The paper states.** Notice that this [that $\|A\|\le1$] can be assumed without loss of generality, since we can
+# normalize all the errors with the maximum norm of a matrix to the power of $T$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** If every step adds an error of at most $\epsilon'$, and $\|A\|\ge1$, the error after $T$ steps
+# is at most $T\epsilon'\|A\|^{T-1}$. For an error of $\epsilon$ at the end each step has to be $\|A\|^{T-1}$ times as
+# accurate as at norm 1.
+#
+# </blockquote>
+# <!-- /claim -->
+# The proof above has $\|e_T\|\le\epsilon'\sum_{t<T}\|A\|^t$. Each of the $T$ terms is at most $\|A\|^{T-1}$ if
+# $\|A\|\ge1$. Divided by this number the errors are those of norm 1. The run with norm 1.5 shows what it costs.
+
+# %%
+normalised = grown / (steps[: len(grown)] * law * 1.5 ** (steps[: len(grown)] - 1))
+claim = Claim("looped-transformers/appendix-l-footnote-2")
+claim.at_most("norm 1.5: distance over T times the law times 1.5^(T - 1), largest", normalised.max(), 1.0)
+claim.control.at_most("norm 1.5: distance over T times the law, at T = 20", grown[-1] / (20 * law), 1.0)
+claim.number("1.5^19", 1.5**19)
+claim.verdict()
+
+# %% [markdown]
 # ## What was learned
 # A product's error is bounded once the curvature of the exponential is bounded, by $c=\sqrt\epsilon/G$. With the
 # printed constants the bound holds in a band about $\epsilon=1/n$, from $0.83/n$ to $1.27/n$ for $n=64$, wider for

@@ -244,7 +244,7 @@ claim.verdict()
 #
 # From $x$ in the first of $d$ columns, three layers with one head put $\sum_l c_l\,\phi(a_l\cdot x)$ into every column:
 # the first copies $x$ into all columns, the second makes a sigmoid in each, the third, whose scores are all equal, adds
-# them up in a row of its own.
+# them up in a row of its own. (The numbers $|a_l\cdot x|$ have a bound, which the constants $C$ exceed.)
 #
 # **In the paper's proof.** The sum is added to the row of the sigmoids, and $\phi(a_l\cdot x)$ is lost from the result;
 # $\sum_i\phi(a_1\cdot x)$ is written; the scores, printed as $d$, are $d^2$; there is no column of zeros.

@@ -373,12 +373,13 @@ show.table(
 # *Bit by bit.* That the ten layers of Appendix G are right is shown layer by layer in {doc}`remark_depth_bounds`, and
 # at which temperature in {doc}`step_6_error_correction`. They have $8L$ rows for command, instruction, counter and
 # codes, $3N$ for the memory and two operands, $\max(3L,2N)$ for the buffer, which takes a whole instruction or two
-# operands, and the indicator. Three things in them are not as printed. The write adds $\sigma(v)-\sigma(-v)=v$, where
-# $v$ is what the memory is to change by; with the printed sign it adds $|v|$. The flag's $\sigma(1-N-\sum b)$ is 1
-# where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum b\ge2-N$; with $1+N$ it is at least 1
-# whatever the bits are. And the constants of flip and adders are multiplied by the indicator, which is 1 in the
-# scratchpad and 0 elsewhere; otherwise they fill the operand rows of all columns, and the write reads those of column
-# $b$. $\blacksquare$
+# operands, and the indicator. The units of the two reads have the ramps of Step 6, as the last layer has them; where
+# bits are exact they change nothing. Three things in the ten layers are not as printed. The write adds
+# $\sigma(v)-\sigma(-v)=v$, where $v$ is what the memory is to change by; with the printed sign it adds $|v|$. The
+# flag's $\sigma(1-N-\sum b)$ is 1 where all $N$ bits are $-1$, and 0 where one or more are $+1$, since then $\sum
+# b\ge2-N$; with $1+N$ it is at least 1 whatever the bits are. And the constants of flip and adders are multiplied by
+# the indicator, which is 1 in the scratchpad and 0 elsewhere; otherwise they fill the operand rows of all columns, and
+# the write reads those of column $b$. $\blacksquare$
 #
 # </details>
 #

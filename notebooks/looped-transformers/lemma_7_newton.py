@@ -198,14 +198,25 @@ claim.verdict()
 #
 # **Lemma 7 (Newton's iteration in the transformer)** *Appendix D; also Lemma 21*
 #
-# **As printed.** The error is driven to zero by the temperature. The proof is the program of Algorithm 9.
+# **The paper states.** Consider a matrix $A\in\mathbb R^{d\times d}$, then for any $\epsilon>0$ there exists a
+# transformer with 13 layers, 1 head and dimensionality $r=O(d)$ that emulates Alg. 3 with output $X_1^{(transf)}$ that
+# satisfies $\|X_1^{(transf)}-X_1\|\le\epsilon$. This error $\epsilon$ arises due to softmax, and can be driven
+# arbitrarily close to 0 by increasing the temperature.
 #
-# **Corrected.** For every $\epsilon$ there is a looped transformer of 12 layers (13 in the paper), with one head in
-# each and $O(d)$ rows, that runs the iteration with an error of at most $\epsilon$. The error is that of the products
-# times what the condition of $A$ makes of it.
+# **What is true.** For every $\epsilon$ there is a looped transformer of 12 layers, with one head in each and $O(d)$
+# rows, that runs the iteration with an error of at most $\epsilon$. The error is driven to 0 by the temperature
+# together with the constants $c$ and $C$ of the product block. It is that of the products times what the condition of
+# $A$ makes of it.
 #
-# By the temperature and the constant $c$ of the product block, the free parameter of Lemmas 9 and 23; with the weights
-# as they are a higher temperature spoils the product. The program with lines 1, 5 and 6 repaired.
+# **What changed.** The temperature alone cannot do it. Whatever the weights and the number of passes, if they are
+# fixed, the output tends to $X_1$ as $\lambda$ grows for a null set of matrices $A$ only. Lemmas 9 and 23 name "another
+# free parameter", as is needed here.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The proof is the program of Algorithm 9, of which lines 1, 5 and 6 need a repair.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
@@ -318,8 +329,9 @@ show.figure(
 # near $10^{-6}$ or $10^{-7}$ is best. The temperature: the lemma says that it drives the error to zero. In the paper's
 # softmax it multiplies all scores $s$, also those of the product, where $e^s$ has to be small beside a constant $e^C$
 # and nearly $1+s$. With the weights as they are, a product's entry $z$ becomes $(e^{\lambda cz-(\lambda-1)C}-1)/c$ at
-# $\lambda$ times the temperature, which tends to $-1/c$: the error grows at once. (A machine that is built for a
-# temperature divides the keys of its product by it, so that it does not matter there.) What drives the error to zero is
+# $\lambda$ times the temperature, which tends to $-1/c$: the error grows at once. No other block
+# with fixed weights does better: {doc}`temperature_alone` proves it for all. (A machine that is built for a temperature
+# divides the keys of its product by it, so that it does not matter there.) What drives the error to zero is
 # $c$ along with $C$, the "free parameter" that Lemmas 9 and 23 name, and the temperature only for reads and writes. And
 # where must it fail? $X$ begins at $\sigma/\|A\|^2$ in the direction where $A$ is least. If that is less than what the
 # first product adds, its sign is left to chance, and with the wrong one Newton's iteration runs away.

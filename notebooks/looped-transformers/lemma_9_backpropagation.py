@@ -310,8 +310,8 @@ claim.verdict()
 #
 # A looped transformer of 12 layers (13 in the paper), with one head in each and $O(\log|\mathcal D|+d)$ rows, runs
 # stochastic gradient descent on a two-layer sigmoid network, with an error that the temperature and the constant $c$ of
-# the product control. (With $m\le d$ hidden units: the paper leaves $m$ free, and its rows lack it, since $W_1$ of
-# $m\times d$ takes cells of height $\max(m,d)$. Run here is $m=d$.)
+# the product control. (The paper leaves the number $m$ of hidden units free. $W_1$ takes cells of height $\max(m,d)$,
+# so that the count of rows is for $m\le d$, or for $m=O(d)$. Run are $m<d$, $m=d$ and $m>d$.)
 #
 # **In the paper's proof.** The proof is the program of Algorithms 15 and 16; the number of points is $n_d$ in the one
 # place, $|\mathcal D|$ in the other.
@@ -401,6 +401,27 @@ show.figure(
 )
 
 # %% [markdown]
+# The paper has $m$ hidden units, and says nothing of $m$. The vectors of hidden units are rows here, so that $m\lt d$
+# of them are the width of an instruction; for $m>d$ the cells have the height $m$, and the inputs are padded with
+# zeros.
+
+
+# %%
+def with_shape(hidden, inputs):
+    """One step of a network of another shape in the machine: whether the counter is right, and the distance."""
+    other, point = Network.random(hidden, inputs, seed), x[:1, :inputs]
+    program = machine_program(other, point, y[:1], rate, 1)
+    run, reference = FleqMachine(program).run(program, 60), interpret(program)
+    learned = read_network(program, run.memory, hidden, inputs)
+    return compare(run, reference).counters_agree, learned.distance(other.step(point[0], y[0].item(), rate))
+
+
+shapes = {f"m = {m}, d = {inputs}": with_shape(m, inputs) for m, inputs in ((d - 1, d), (d, d - 1))}
+counters = {"one point": single[3].counters_agree, "several points": result.counters_agree}
+counters |= {name: right for name, (right, _) in shapes.items()}
+apart = {name: distance for name, (_, distance) in shapes.items()}
+
+# %% [markdown]
 # The two dials of the lemma are turned on one step: $c$ of the products, and the temperature factor of reading and
 # writing. And the number of rows, which is to grow as $\log|\mathcal D|+d$: with the points it grows only through the
 # bits of an address, for each of them by the same number of rows.
@@ -421,11 +442,11 @@ show.table(["c", "distance to plain training after a step"], list(off.items()))
 
 # %%
 claim = Claim("looped-transformers/lemma-9")
-claim.true("one point: counter right in every cycle", single[3].counters_agree)
+claim.true("counter right in every cycle", counters)
 claim.at_most("after one step: distance", after_one.distance(network.train(x[:1], y[:1], rate, 1)[-1]), 1e-6)
 claim.at_most("after five steps: distance to plain training", distance_after(single, 1, 5), 1e-6)
-claim.true("several points: counter right in every cycle", result.counters_agree)
 claim.at_most("several points: distance over the updates", distance_after(several, points, epochs) / updates, 1e-6)
+claim.at_most("other shapes, after one step: distance", apart, 1e-6)
 claim.close("several points: loss at the end less that of plain training", losses[-1], plain[-1], atol=1e-5)
 claim.at_most("layers (13 claimed)", sizes.layers, 13)
 claim.equal("heads of the widest layer (1 claimed)", sizes.heads, 1)

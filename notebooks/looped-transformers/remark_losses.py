@@ -73,7 +73,8 @@ w = torch.zeros(d, dtype=torch.float64)
 # the machine's $w\leftarrow w-\eta f'(w\cdot x_i-y_i)x_i$ ends, after an update for each of $x_1,\dots,x_T$, within
 # $\eta\epsilon\sum_i\|x_i\|$ and the errors of the products of the exact descent. The logistic loss takes two sigmoids
 # and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has $\epsilon=O(\delta/m)$. The update by the
-# sum over all points runs as well.
+# sum over all points runs as well. (The paper's $f$ is arbitrary. If $|f''|\le L$ is all that is known, the term of
+# $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two losses that are run are convex.)
 #
 # </blockquote>
 # <!-- /claim -->
@@ -85,6 +86,10 @@ w = torch.zeros(d, dtype=torch.float64)
 # k\,xx^\top)(w-w')$. The matrix has the eigenvalues 1 and $1-\eta k\|x\|^2$, which lie between $-1$ and 1 where $\eta
 # L\|x\|^2\le2$: an error that goes in does not come out larger. To it the step adds $\eta\|x\|$ times the error of
 # $f'$, and what the products lose. Over all steps this is $\eta\epsilon\sum_i\|x_i\|$, and the floor.
+#
+# *Losses that are not convex.* If $|f''|\le L$ is all that is known, then $|k|\le L$, and the second eigenvalue is at
+# most $1+\eta L\|x\|^2$ in size. An error that enters in step $i$ is multiplied by $\prod_{j>i}(1+\eta L\|x_j\|^2)$ at
+# most, and so is the $i$-th term of the sum.
 #
 # *The products.* There are three: $w\cdot x$, whose error $f'$ passes on at most $L$ times; $\eta f'$; and that number
 # times $x$. An entry $z$ of a product is off by at most $cz^2/2+\rho/c$ (Lemma 14), with $\rho=10^{-14}$ for rounding,

@@ -2,10 +2,60 @@
 # # Section 4.4 · Are sinusoidal positions of full rank?
 # *Mahdavi, Liao, Thrampoulidis: Section 4.4.*
 #
-# Theorem 1 asks that the $n$ tokens of a context, vectors of $d$ numbers, be linearly independent (Assumption 2). Words
-# occur again, and their embeddings with them; so the paper looks to the positions, which are added to the tokens: the
-# position $p$ is encoded by the values at $p$ of $d$ sines and cosines of different frequencies. Do they make the
-# tokens independent?
+# A word that occurs twice gives a sentence two equal tokens, and equal tokens are not independent. Language models add
+# a vector for the place to each word. Does this always make the tokens independent, as the paper says? And would a
+# computer see it?
+
+# %%
+import json
+
+import torch
+from torch import Tensor
+
+from attention_theory.encodings import sinusoidal
+from attention_theory.memorization.examples import draw
+from attention_theory.memorization.positions import smallest_singular_ratio
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+from bookpress.layout import Layout
+
+# %% [markdown]
+# ## A tiny example
+# Let the vectors of the first two places be $(\sin0,\cos0)=(0,1)$ and $(\sin1,\cos1)=(0.84,0.54)$. Add the word
+# $(0.5,0)$ to both. The two tokens are $(0.5,1)$ and $(1.34,0.54)$, with determinant $0.5\cdot0.54-1\cdot1.34=-1.07$:
+# they are independent, although the word is the same. Now let the two words be *minus* the vectors of their places.
+# Both tokens are $(0,0)$.
+
+# %%
+fig, axis = schematic.canvas(height=2.6)
+for left, shift, words in ((2.5, (0.5, 0.0), "the same word at both places"), (9.0, None, "words minus the places")):
+    for at in ((0.0, 1.0), (0.84, 0.54)):
+        x, y = (0.0, 0.0) if shift is None else shift
+        tip = (left + 2.2 * at[0], 1.2 + 2.2 * at[1])
+        end = (left, 1.2) if shift is None else (left + 2.2 * (at[0] + x), 1.2 + 2.2 * (at[1] + y))
+        schematic.arrow(axis, (left, 1.2), tip, colour=schematic.QUIET)
+        schematic.arrow(axis, tip, end, colour=schematic.VERMILION)
+        axis.plot(*end, "o", color=schematic.BLUE, markersize=7)
+    schematic.text(axis, (left + 1.0, 0.5), words)
+
+# %%
+show.figure(
+    fig,
+    name="tiny",
+    caption="Thin arrows: two places. Orange: the words that are added. Dots: the tokens.",
+    alt="On the left two arrows from a point, each continued by the same short arrow to the right; the two dots at the "
+    "ends are in different directions. On the right the second arrows lead back, and both dots are at the start.",
+)
+
+# %% [markdown]
+# We see that the same word keeps the two tokens in different directions, and that special words bring them together.
+#
+# ## The paper states
+# A context has $n$ tokens of $d$ numbers, the rows of $E$. Assumption 2 says that they are linearly independent: $E$
+# has rank $n$. Sinusoidal positions encode the place $p$ by the values at $p$ of $d$ sines and cosines of different
+# frequencies.
 #
 # <!-- claim memorization/remark-positional-full-rank -->
 # <blockquote>
@@ -27,27 +77,45 @@
 #
 # **Beyond the paper.** Arithmetic must be exact. In float64 the rank of 512 encodings of width 1024 is 171. With words
 # of the usual small size that occur again, 512 places and a vocabulary of 256, the context has rank 398 in float64 and
-# 387 in float32, the precision of the authors' code.
+# 387 in float32, the precision of the authors' code. Learned positions need not have full rank: those of
+# all-MiniLM-L6-v2, cut to rank 8, leave 1 of 60 texts with independent tokens before the first layer, and all 60 after
+# it (float64).
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# In exact arithmetic the positions are independent: they are the real and imaginary parts of powers of $d$ distinct
-# numbers $e^{\pm i\omega_k}$ on the unit circle, where the $\omega_k$ are the frequencies. In double precision they are
-# far from it, because most frequencies are so low that their waves hardly move over a few hundred positions. And full
-# rank of the positions says nothing about tokens *plus* positions by itself, which is where the text takes it: tokens
-# equal to minus the positions give zero. But such tokens are rare.
-
-# %%
-import torch
-from torch import Tensor
-
-from attention_theory.encodings import sinusoidal
-from attention_theory.memorization.examples import draw
-from attention_theory.memorization.positions import smallest_singular_ratio
-from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
+# ## Why it is true
+# The positions are the real and imaginary parts of powers of $d$ different numbers on the unit circle. A combination of
+# $n\le d$ rows that is 0 is a polynomial of degree below $n$ with $d$ roots, so it is 0. With words added, a
+# determinant of the tokens is a polynomial in the entries of the words. It is not 0 if the words are 0, and therefore
+# almost never. How *far* from dependent the tokens are is another question. Most frequencies are so low that their
+# waves change little over a few hundred places.
+#
+# <details><summary>Proof of Section 4.4, positions, as corrected</summary>
+#
+# *The positions.* Row $p = 0, 1, \dots$ has the entries $\sin p\omega_k$ and $\cos p\omega_k$ with $\omega_k =
+# 10000^{-2k/d}$, $k = 0, \dots, d/2 - 1$. With $z_k = e^{i\omega_k}$ they are $(z_k^p - \bar z_k^p)/2i$ and $(z_k^p +
+# \bar z_k^p)/2$, so that the matrix of the first $n$ rows is $P = VB$: $V$ has the rows $(z_0^p, \bar z_0^p, z_1^p,
+# \bar z_1^p, \dots)$, and $B$ is block diagonal with invertible blocks of two. As $0 < \omega_k \le 1 < \pi$ and the
+# $\omega_k$ differ, the $d$ numbers $z_k$ and $\bar z_k$ are distinct. A combination of the rows of $V$ that is zero is
+# a polynomial of degree below $n \le d$ with $d$ roots, and so has no coefficient but zero. Hence $\mathrm{rank}\,P =
+# \mathrm{rank}\,V = n$.
+#
+# *Words added.* Let the embeddings of $N$ words be the rows of $X \in \mathbb R^{N \times d}$. A sentence of $n$
+# words is a matrix $S$ of $n$ rows, each with a single 1, and its context is $SX + P$. The sum of the squares of its $n
+# \times n$ minors is a polynomial in the entries of $X$, and at $X = 0$ it is not zero, since $\mathrm{rank}\,P = n$. A
+# polynomial that is not identically zero vanishes on a set of measure zero only. There are $N^n$ sentences, and
+# finitely many such sets are a set of measure zero: every $X$ outside makes all contexts of rank $n$ at once.
+#
+# *Not all.* With $N \ge n$, the sentence of the words $1, \dots, n$ and these embedded as minus the first $n$
+# positions, the context is 0. $\square$
+#
+# </details>
+#
+# ## See it run
+# We examine the first $n$ positions of width 64 with 240 digits, alone and with one word added to all of them, which is
+# the sentence that is hardest for Assumption 2. In a third sentence we draw the words from half as many, so that some
+# occur again.
 
 # %% tags=["parameters"]
 most = 33  # positions examined with many digits, width 64, from 12 to 48
@@ -55,12 +123,6 @@ seed = 0  # seed of every draw, at least 0
 
 # %%
 require(most=(most, 12, 48), seed=(seed, 0, None))
-
-# %% [markdown]
-# ## With many digits
-# The first $n$ positions of width 64 are examined, alone and with one word added to all of them: the sentence that is
-# the hardest for Assumption 2, since without positions its tokens are all the same. In a third sentence we draw the
-# words from half as many, so that some occur again and some do not.
 
 # %%
 counts = sorted({4, 12, 20, 28, most})
@@ -79,9 +141,6 @@ recurring = smallest_singular_ratio(most, 64, tokens=sentence(most, 64))
 rounded = [torch.linalg.svdvals(sinusoidal(count, 64)) for count in counts]
 in_float64 = [(values[-1] / values[0]).item() for values in rounded]
 
-# %% [markdown]
-# The smallest singular value, as a share of the largest:
-
 # %%
 fig, axis = show.axes()
 axis.semilogy(counts, exact, marker="o", label="positions, 240 digits")
@@ -99,32 +158,8 @@ show.figure(
 )
 
 # %% [markdown]
-# ## Why
-# <details><summary>Proof of Section 4.4, positions, as corrected</summary>
-#
-# *The positions.* Row $p = 0, 1, \dots$ has the entries $\sin p\omega_k$ and $\cos p\omega_k$ with $\omega_k =
-# 10000^{-2k/d}$, $k = 0, \dots, d/2 - 1$. With $z_k = e^{i\omega_k}$ they are $(z_k^p - \bar z_k^p)/2i$ and $(z_k^p +
-# \bar z_k^p)/2$, so that the matrix of the first $n$ rows is $P = VB$: $V$ has the rows $(z_0^p, \bar z_0^p, z_1^p,
-# \bar z_1^p, \dots)$, and $B$ is block diagonal with invertible blocks of two. As $0 < \omega_k \le 1 < \pi$ and the
-# $\omega_k$ differ, the $d$ numbers $z_k$ and $\bar z_k$ are distinct. A combination of the rows of $V$ that is zero is
-# a polynomial of degree below $n \le d$ with $d$ roots, and so has no coefficient but zero. Hence $\mathrm{rank}\,P =
-# \mathrm{rank}\,V = n$.
-#
-# *Words beside them.* Let the embeddings of $N$ words be the rows of $X \in \mathbb R^{N \times d}$. A sentence of $n$
-# words is a matrix $S$ of $n$ rows, each with a single 1, and its context is $SX + P$. The sum of the squares of its $n
-# \times n$ minors is a polynomial in the entries of $X$, and at $X = 0$ it is not zero, since $\mathrm{rank}\,P = n$. A
-# polynomial that is not identically zero vanishes on a set of measure zero only. There are $N^n$ sentences, and
-# finitely many such sets are a set of measure zero: every $X$ outside makes all contexts of rank $n$ at once.
-#
-# *Not all.* With $N \ge n$, the sentence of the words $1, \dots, n$ and these embedded as minus the first $n$
-# positions, the context is 0. $\square$
-#
-# </details>
-#
-# So the paper's argument is right for almost all embeddings, and for them it needs the positions: without them a word
-# that occurs again makes two tokens equal. How *far* from dependent the tokens are is another matter, as the picture
-# shows. In float64 and float32 the tokens keep the rank where every place has another word. Where words occur again,
-# the positions would have to do it, and they cannot:
+# The smallest singular value falls exponentially, and never to 0. In double precision it stops at rounding. What does
+# this mean for sentences?
 
 # %%
 sizes = [(32, 64), (197, 768), (512, 1024)]
@@ -143,16 +178,49 @@ show.table(
 )
 
 # %% [markdown]
-# A text whose words occur again fails Assumption 2 in the precision of the authors' code, with sinusoids of unit size
-# and words of this size. What exact arithmetic proves would not have been seen there.
+# The tokens keep the rank where every place has a new word. Where words occur again, the positions would have to do it
+# alone, and in float64 and float32 they cannot.
 #
-# The controls are a word that occurs again without positions, and rounding. As printed, the positions' rank carries
-# over to every context; here are the tokens for which it does not.
+# ### Positions of a trained model
+# The positions of all-MiniLM-L6-v2, a BERT, are learned. We replace the first 64 by their best approximation of a lower
+# rank and ask, in float64, which of 60 texts keep independent tokens. The results are recorded
+# (`benchmarks/memorization_weights.py`), because the weights are a package of 83 MB (`make weights`).
+
+# %%
+recorded = json.loads((Layout.here().results / "memorization" / "weights.json").read_text(encoding="utf-8"))
+cut = {
+    int(row["positions"].split()[-1]): row["contexts of full rank"]
+    for row in recorded["data"]
+    if "cut to rank" in row["positions"] and row["precision"] == "float64"
+}
+fig, axis = show.axes()
+for depth, marker in zip((0, 1, 6), show.MARKERS, strict=False):
+    axis.plot(list(cut), [full[depth] / 60 for full in cut.values()], marker=marker, label=f"after {depth} layers")
+axis.set(xlabel="rank that is left of 64 learned positions", ylabel="texts with independent tokens")
+axis.legend()
+show.figure(
+    fig,
+    name="cut",
+    caption="all-MiniLM-L6-v2, texts of 64 tokens, float64: the fraction of texts whose tokens are independent, with "
+    "positions cut to a lower rank.",
+    alt="Three curves against the rank. Before the first layer the curve rises from 0 at rank 1 to 0.1 at rank 16, "
+    "0.85 at rank 32 and 1 at rank 48. After one layer and after six, it is near 0.8 at rank 1, and 1 from rank 8 on.",
+)
+
+# %% [markdown]
+# We see that a trained layer repairs what is missing. Positions of rank 8 leave nearly no text with independent tokens,
+# and after one layer all texts have them. For trained GPT-2, Table 3 of the paper reports the opposite: independence
+# before the first layer, and not after it.
+#
+# ## How we checked
+# The controls are a word that occurs again without positions, and rounding. As stated in the paper, the rank of the
+# positions carries over to every context; we give the tokens for which it does not.
 
 # %%
 again = int(torch.linalg.matrix_rank(word.expand(32, -1)))
 cancelled = int(torch.linalg.matrix_rank(positions[0] - sinusoidal(32, 64)))
 
+# %%
 claim = Claim("memorization/remark-positional-full-rank")
 claim.above("240 digits, smallest ratio, far above the precision", min(exact), 1e-100)
 claim.above("240 digits, one word at all positions: smallest ratio", min(one_word), 1e-100)
@@ -170,12 +238,25 @@ claim.number("float32, 512 tokens, words that occur again: rank", in_two[-1][3])
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Sinusoidal positions are independent, exactly and only just: of width 64, double precision sees some twenty of them to
-# be independent, and of width 1024 some 170.
-# Added to tokens they make almost all embeddings of words satisfy Assumption 2, repeated words included, though not all
-# embeddings. In float64 and float32 repeated words lose rank for all that.
+# ## What to remember
+# - Sinusoidal positions are independent, but only just: double precision sees some twenty of them at width 64.
+# - Added to words, they make almost all contexts independent in exact arithmetic, though not all.
+# - In floating point, words that occur again lose rank. Learned positions do better.
 #
-# ## To try
-# - Set `most = 48`: the exact curves go on falling, to some $10^{-82}$, and still together.
-# - Set `seed = 1`: another word, and the curve with it still lies on that of the positions alone.
+# ## Exercises
+#
+# 1. *By hand.* Add the word $(x,y)$ to the two places of the tiny example. For which words are the tokens dependent?
+#    <details><summary>Solution</summary>
+#
+#    The tokens are $(x,1+y)$ and $(0.84+x,0.54+y)$, and the determinant is $x(0.54+y)-(1+y)(0.84+x)=-0.46x-0.84y-0.84$.
+#    It is 0 on the line $0.46x+0.84y=-0.84$, a set of measure 0, on which $(0,-1)$ lies.
+#
+#    </details>
+# 2. *Predict, then run.* Set `most = 48`. Where do the exact curves end, and do they separate?
+#    <details><summary>Solution</summary>
+#
+#    They go on falling to about $10^{-82}$, still together: a single word changes one direction only.
+#
+#    </details>
+#
+# Next: [Table 3](table_3_language.ipynb), because there we test language models, with their positions.

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from attention_theory import nn
     from attention_theory.linear_attention.learning.certificate import certificate
     from attention_theory.linear_attention.learning.regression import fit_linear_attention
+    from attention_theory.looped_transformers.compiler.program import compile
     from attention_theory.memorization.attention import capacity
     from attention_theory.memorization.memorizing_attention import memorize
 
     __version__: str
 
-__all__ = ["__version__", "capacity", "certificate", "fit_linear_attention", "memorize", "nn"]
+__all__ = ["__version__", "capacity", "certificate", "compile", "fit_linear_attention", "memorize", "nn"]
 
 _ROOMS = {
     "capacity": "memorization.attention",
+    "compile": "looped_transformers.compiler.program",
     "certificate": "linear_attention.learning.certificate",
     "fit_linear_attention": "linear_attention.learning.regression",
     "memorize": "memorization.memorizing_attention",

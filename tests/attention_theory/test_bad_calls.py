@@ -106,6 +106,7 @@ from attention_theory.looped_transformers.blocks.barron import fourier_constant,
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import OwnColumns
+from attention_theory.looped_transformers.certified.one_layer import certify_one_layer
 from attention_theory.looped_transformers.certified.subleq_cycle import certify_cycle
 from attention_theory.looped_transformers.fleq.conformance import random_fleq_program
 from attention_theory.looped_transformers.machine.adder import add
@@ -117,6 +118,7 @@ from attention_theory.looped_transformers.programs.power_iteration import power_
 from attention_theory.looped_transformers.subleq.language import program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.minsky import Add, Sub, translate
+from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.looped_transformers.subleq.transformer import SubleqTransformer
 from attention_theory.memorization.attention import (
@@ -127,10 +129,12 @@ from attention_theory.memorization.attention import (
     random_readout,
 )
 from attention_theory.memorization.averaging import cancelling_examples
+from attention_theory.memorization.certified.language_models import certify_independent
 from attention_theory.memorization.construction import build_heads
+from attention_theory.memorization.depths import predicted_rank
 from attention_theory.memorization.examples import integer_vectors, sample_examples
 from attention_theory.memorization.kruskal import kruskal_rank, largest_satisfied
-from attention_theory.memorization.language import sample_texts
+from attention_theory.memorization.language import random_language_model, sample_texts
 from attention_theory.memorization.memorizing_attention import MemorizingAttention, memorize
 from attention_theory.memorization.positions import smallest_singular_ratio
 from attention_theory.memorization.rank_certificate import rank_certificate
@@ -169,6 +173,7 @@ TABLE, WORD, PLACE = (torch.zeros(1, *shape, dtype=torch.int64) for shape in ((2
 TOKENS, COURSE = Tokens([np.zeros(9, dtype=np.uint16)], 3), Course([0], [1.0], [1.0])
 CORPUS, TRAINING = Corpus(TOKENS, TOKENS, "nine tokens"), Training(1, 2, 3, 1e-2, 0, 2, 1, 1)
 NOISY = sample_sentences(replace(TASK, noisy=True), 5, 0)
+BERT = random_language_model("bert", 9, 14, 12, 3, 0)
 
 #: The name that is refused, and a call that has to refuse it.
 CALLS: list[tuple[str, Callable[[], Any]]] = [
@@ -184,6 +189,10 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("examples", lambda: build_heads(Examples(ones(2, 3), ones(3, 3)), 2, 2)),
     ("prefixes", lambda: largest_satisfied(torch.tensor([], dtype=torch.int64))),
     ("width", lambda: smallest_singular_ratio(2, 3)),
+    ("texts", lambda: certify_independent(BERT, torch.zeros(13, 4, dtype=torch.int64))),
+    ("texts", lambda: certify_independent(BERT, torch.zeros(2, 13, dtype=torch.int64))),
+    ("depths", lambda: certify_independent(BERT, torch.zeros(2, 4, dtype=torch.int64), (2,))),
+    ("spectrum", lambda: predicted_rank(torch.zeros(0), torch.float32)),
     ("examples", lambda: cancelling_examples(sample_examples(1, 2, 6))),
     ("examples", lambda: cancelling_examples(sample_examples(2, 1, 6))),
     ("settings", lambda: saturation_by_model(filled(1 / 3, 3, 6, 3), [Setting(2, 3, 4, 5)])),
@@ -301,6 +310,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("the machine", lambda: SubleqRunner(SubleqMachine(5, 4, dtype=torch.float32), [random_program(3, 3, 4, 0)])),
     ("the machine", lambda: SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)),
     ("machine", lambda: certify_cycle(SubleqMachine(3, 3, 4, real=True))),
+    ("machine", lambda: certify_one_layer(OneLayerMachine(2, 3))),
     ("functions", lambda: random_fleq_program((), 8, 3, 0)),
     ("setting", lambda: run_block(ColumnSumBlock("root", root_sigmoids(0.1, 4.0)), *ones(2, 1, 2, 2))),
     ("a", lambda: OwnColumns(ones(1, 3))),
@@ -360,6 +370,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
     ("source", lambda: SubleqTransformer.compile("x = 7\nhalt").run({"x": 1000})),
     ("steps", lambda: SubleqTransformer(program([1], [])).run(steps=-1)),
+    ("real", lambda: SubleqTransformer(program([1], []), num_layers=1, real=True)),
     ("functions", lambda: FleqTransformer.compile("halt", {}, 3, functions=("add", "cube"))),
     ("letters", lambda: UniversalTransformer.compile("a 0 -> a 1 L\na _ -> a _ L", letters=2)),
     ("words", lambda: UniversalTransformer.compile("a _ -> a _ L", 2).run("____")),

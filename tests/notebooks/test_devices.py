@@ -28,6 +28,7 @@ BAND = 0.25
 #: Trainers that make no experiment, and why; who uses them trains nothing by it.
 EXEMPT = {
     "attention_theory.hyper_attention.certified.gradients.certify_tuple_conservation": "a gradient at one point",
+    "attention_theory.hyper_attention.interactions.projections.search_entrywise": "an example, which is then checked",
     "attention_theory.looped_transformers.programs.backpropagation.Network": "what a program of the machine computes",
 }
 

@@ -207,6 +207,10 @@ def _softmax(x: np.ndarray, axis: int, half_to_float: bool) -> np.ndarray:
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
+def _logsumexp(x: np.ndarray, dim: Sequence[int], keepdim: bool = False) -> Any:
+    return _each(sympy.log)(_each(sympy.exp)(x).sum(axis=tuple(dim), keepdims=keepdim))
+
+
 def _each(function: Callable[[Entry], Entry]) -> Callable[[np.ndarray], np.ndarray]:
     return np.vectorize(function, otypes=[object])
 
@@ -235,6 +239,7 @@ _SUMS: dict[str, Callable[..., Any]] = {
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": _each(sympy.exp),
     "log": _each(sympy.log),
+    "logsumexp": _logsumexp,
     "abs": _each(sympy.Abs),
     "max": lambda x: sympy.Max(*x.flat),
     "min": lambda x: sympy.Min(*x.flat),

@@ -1,6 +1,5 @@
 """Normalised gradient descent on the scales λ: Theorem 3.2, Appendix B.2.1 and Algorithm 1."""
 
-import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -61,27 +60,25 @@ def descend_noiseless(
     counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype, device=laws.device)
     scales = [laws.new_zeros(len(laws))]
     for _ in range(steps):
-        at = scales[-1][:, None]
         if arithmetic == "subtraction":
-            slope = (laws * noiseless_slope(at, counts, others, arithmetic)).sum(dim=1) / len(laws)
+            slope = (laws * noiseless_slope(scales[-1][:, None], counts, others, arithmetic)).sum(dim=1) / len(laws)
         else:  # up to a common factor, which normalisation drops
-            log_slope = (laws.log() + noiseless_log_slope(at, counts, others)).logsumexp(dim=1)
+            log_slope = log_slopes(laws, scales[-1], others)
             slope = -(log_slope - log_slope.max()).exp()
         scales.append(normalised_step(scales[-1], slope, rate))
     return torch.stack(scales)
 
 
-def balanced_exponent(least: list[int], rate: float) -> float:
-    """``η / sqrt(sum_q C_q^-2)`` for the least counts C_q after each trigger: how fast the loss of Lemma 3.1 falls.
-
-    It is the exponent a step of normalised descent where the terms ``e^{-C_q λ_q}`` of the loss stay in balance. No
-    steps of length η do better (proved on the page of Theorem 3.2; the paper has equal laws only).
+def log_slopes(
+    laws: Float[Tensor, "triggers counts"], scales: Float[Tensor, "*times triggers"], others: int
+) -> Float[Tensor, "*times triggers"]:
+    """Logarithms of the slopes ``-|Q| ∂L/∂λ_q`` of the noiseless population loss, finite at every λ (Eq. 11).
 
     Raises:
-        ParameterError: no trigger, a count below 1, or a negative rate.
+        ParameterError: no other word.
     """
-    require(least=(Each(least), 1, None), rate=(rate, 0.0, None))
-    return rate / math.hypot(*(1 / count for count in least))
+    counts = torch.arange(1, laws.shape[1] + 1, dtype=laws.dtype, device=laws.device)
+    return (laws.log() + noiseless_log_slope(scales[..., None], counts, others)).logsumexp(dim=-1)
 
 
 def descend_noisy(

@@ -47,10 +47,15 @@ class Instance:
     @property
     def features(self) -> Float[Tensor, "sentences tokens codes"]:
         """``K``: the logits are ``2 K v``, since ``ξ_j = sum_h 1{z_h = j} (x_H·x_H) v·x_h`` and ``|x_H|² = 2``."""
+        return torch.einsum("shj,shc->sjc", self.inputs[..., : self.tokens], self.inputs)
+
+    @property
+    def inputs(self) -> Float[Tensor, "sentences length codes"]:
+        """``x_h`` in the codes."""
         words = one_hot(self.sentences.tokens, self.tokens).to(self.probability)
         previous = torch.zeros_like(words)
         previous[:, 1:] = words[:, :-1]
-        return torch.einsum("shj,shc->sjc", words, torch.cat([words, previous], dim=2))
+        return torch.cat([words, previous], dim=2)
 
     @property
     def last_input(self) -> Float[Tensor, " codes"]:
@@ -119,6 +124,29 @@ def descend(
         else:
             v = v - rate * slope * log_scale.exp()[..., None]
         path.append(v)
+    return torch.stack(path)
+
+
+def descend_relu(case: Instance, rate: float, steps: int, slope_at_zero: float = 1.0) -> Float[Tensor, "times codes"]:
+    """v at t = 0, ..., T under normalised descent on W from 0 with ReLU attention.
+
+    Args:
+        slope_at_zero: what the gradient takes for the slope of ReLU at 0, where all scores are at the start.
+
+    Raises:
+        ParameterError: a negative rate, or no step.
+    """
+    require(rate=(rate, 0.0, None), steps=(steps, 1, None))
+    inputs, words = case.inputs, case.inputs[..., : case.tokens]
+    path = [case.probability.new_zeros(2 * case.tokens)]
+    for _ in range(steps):
+        scores = 2 * inputs @ path[-1]
+        active = (scores > 0).to(scores) + slope_at_zero * (scores == 0)
+        logits = torch.einsum("sh,shj->sj", scores.relu(), words)
+        error = case.probability[:, None] * cross_entropy(logits, case.sentences.output, "log-domain").error
+        slope = torch.einsum("sj,shj,sh,shc->c", error, words, active, inputs)
+        length = math.sqrt(2) * torch.linalg.vector_norm(slope)
+        path.append(path[-1] - rate * slope / length if length > 0 else path[-1])
     return torch.stack(path)
 
 

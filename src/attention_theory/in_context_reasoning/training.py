@@ -15,12 +15,12 @@ from attention_theory.in_context_reasoning.cross_entropy import Arithmetic
 from attention_theory.in_context_reasoning.history import MEASURES, History, measures
 from attention_theory.in_context_reasoning.model import LayerLogits
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import VARIANTS, Stack, TrainingRun, stacks
+from attention_theory.in_context_reasoning.variants import HALF_FIXED, VARIANTS, Stack, TrainingRun, stacks
 from attention_theory.randomness import Seed, generator, streams
 from attention_theory.validation import Each, refuse_unless, require, require_some
 
 #: The models that can be trained on counts of bigrams.
-_LINEAR = ("Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA")
+_LINEAR = ("Origin-Linear-FA", "Reparam-Linear-W-FA", "Reparam-Linear-FA", *HALF_FIXED)
 
 
 def train(

@@ -25,18 +25,20 @@ class Variant:
             or the ``scales`` λ alone (Reparam).
         attention: the activation.
         full_input: whether the feed-forward layer sees the attended sum (FA) or ``x_H`` alone (F).
+        fixed: the matrix that has the form of the lemmas although all others are trained; in no model of the paper.
     """
 
     trained: Literal["all", "query-key", "scales"]
     attention: Activation
     full_input: bool
+    fixed: Literal["value", "feed_forward"] | None = None
 
     @property
     def name(self) -> str:
-        """As the paper writes it, e.g. ``Reparam-Linear-W-FA``."""
-        family = "Origin" if self.trained == "all" else "Reparam"
+        """As the paper writes it, e.g. ``Reparam-Linear-W-FA``, with the matrices that are trained."""
+        family = "Origin" if self.trained == "all" and not self.fixed else "Reparam"
         activation = {"linear": "Linear", "relu": "ReLU", "softmax": "Softmax"}[self.attention]
-        middle = "-W" if self.trained == "query-key" else ""
+        middle = "-W" if self.trained == "query-key" else {None: "", "value": "-WF", "feed_forward": "-VW"}[self.fixed]
         return f"{family}-{activation}{middle}-{'FA' if self.full_input else 'F'}"
 
     def architecture(self, relu_shift: float = 0.0) -> Architecture:
@@ -44,6 +46,8 @@ class Variant:
         return Architecture(self.attention, float(self.full_input), relu_shift)
 
 
+#: The matrices that a model may have in the form of the lemmas while W is trained.
+_LAYERS: tuple[Literal["value", "feed_forward"], ...] = ("value", "feed_forward")
 _ACTIVATIONS: tuple[Activation, ...] = ("softmax", "linear", "relu")
 
 #: Every model by its name; Table 1's thirteen, and Reparam-ReLU-W-FA of Figure 2.
@@ -55,6 +59,11 @@ VARIANTS: dict[str, Variant] = {
         Variant("query-key", "linear", True),
         Variant("query-key", "relu", True),
     ]
+}
+
+#: Models that the paper has not, with V or F alone in the form of the lemmas (Appendix D.2.2).
+HALF_FIXED: dict[str, Variant] = {
+    variant.name: variant for variant in (Variant("all", "linear", True, layer) for layer in _LAYERS)
 }
 
 #: The rows of Table 1 in its order.
@@ -115,21 +124,26 @@ class Stack:
         known = [(gammas or {}).get(run.noise, odds(run.noise) if run.noise else 0.0) for run in runs]
         self.gammas = torch.tensor(known, dtype=dtype, device=device)
         self.rates = torch.tensor([run.rate for run in runs], dtype=dtype, device=device)
-        of_layers = [run.rate if run.variant.trained == "all" else 0.0 for run in runs]
-        self._rates_of_layers = torch.tensor(of_layers, dtype=dtype, device=device)
+        kept = {
+            layer: torch.tensor([run.variant.trained != "all" or run.variant.fixed == layer for run in runs])
+            for layer in _LAYERS
+        }
+        self._layer_rates = {layer: self.rates.masked_fill(kept[layer].to(device), 0.0) for layer in _LAYERS}
         size, stack = task.tokens, len(runs)
         codes = embedding(size, 2 * size).to(device)
         self.directions = key_directions(task, codes).to(dtype)
         self.scales = self.directions.new_zeros(stack, task.used_triggers)
-        value, forward_layer = (self.directions.new_zeros(stack, 2 * size, size).mT for _ in range(2))
-        for index, (run, gamma) in enumerate(zip(runs, known, strict=True)):
-            if run.variant.trained != "all":
-                made = reparameterised(task, codes, codes.word.new_zeros(task.used_triggers), gamma).in_codes(codes)
-                value[index], forward_layer[index] = made.value.to(dtype), made.feed_forward.to(dtype)
+        layers = {layer: self.directions.new_zeros(stack, 2 * size, size).mT for layer in _LAYERS}
+        for index, gamma in enumerate(known):
+            for layer in _LAYERS:
+                if kept[layer][index]:
+                    made = reparameterised(task, codes, codes.word.new_zeros(task.used_triggers), gamma)
+                    layers[layer][index] = getattr(made.in_codes(codes), layer).to(dtype)
+        value = layers["value"]
         query_key = value.new_zeros(stack, 2 * size, 2 * size)
         if sets == 1 and Places.is_abreast(value):  # as look-ups of all models want it, and give its slope
             query_key = query_key.permute(1, 2, 0).contiguous().permute(2, 0, 1)
-        self.weights = Weights(value, query_key, forward_layer)
+        self.weights = Weights(value, query_key, layers["feed_forward"])
 
     def rows(self, levels: list[float]) -> Int[Tensor, " runs"]:
         """The place of each run's noise level α among ``levels``, for one set."""
@@ -147,8 +161,8 @@ class Stack:
             return
         _move(self.weights.query_key, gradient.query_key, self.rates)
         if self.trained == "all":
-            _move(self.weights.value, gradient.value, self._rates_of_layers)
-            _move(self.weights.feed_forward, gradient.feed_forward, self._rates_of_layers)
+            _move(self.weights.value, gradient.value, self._layer_rates["value"])
+            _move(self.weights.feed_forward, gradient.feed_forward, self._layer_rates["feed_forward"])
 
     def step_scales(self, gradient: Float[Tensor, "runs triggers"]) -> None:
         """The step of the scales alone, from their gradients; W stays behind."""

@@ -4,26 +4,36 @@
 their defaults, and which gives, for each ending of a file's name, what makes its content.
 """
 
+import inspect
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
 
+from attention_theory.looped_transformers.compiler import examples
+from attention_theory.looped_transformers.compiler.program import compile
 from attention_theory.looped_transformers.fleq.frozen import BLOCKS, FrozenFleq
 from attention_theory.looped_transformers.portable.frozen import FrozenMachine
 from attention_theory.looped_transformers.subleq.assembler import library, library_text
 from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.machine import Depth
+from attention_theory.validation import require
 
 #: For each ending of a file's name, what makes the content.
 _Forms = Mapping[str, Callable[[], bytes]]
 
 
 def _subleq(
-    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, inverse_temperature: float = 30.0
+    layers: Depth | Literal[1] = 10,
+    integers: int = 16,
+    instructions: int = 28,
+    bits: int = 8,
+    inverse_temperature: float = 30.0,
 ) -> _Forms:
     """The computer of Lemma 1, which executes one SUBLEQ instruction a cycle.
 
     Args:
-        layers: 10, 6 or 4.
+        layers: 10, 6, 4 or 1.
         integers: memory cells after the reserved two.
         instructions: before the last, which halts.
         bits: of an integer.
@@ -63,8 +73,41 @@ def _programs() -> _Forms:
     return {".json": lambda: (json.dumps({name: library_text(name) for name in library()}) + "\n").encode()}
 
 
+def _program(source: str = "gcd", bits: int = 8) -> _Forms:
+    """A Python program, compiled to SUBLEQ: its listing, memory and instructions, and the line of each.
+
+    Args:
+        source: a file, or the name of an example of :mod:`.compiler.examples`.
+        bits: of an integer.
+
+    Raises:
+        CompileError: what is outside the subset of Python, with its line.
+        ParameterError: bits out of range, or a file that cannot be read.
+    """
+    path, names = Path(source), [name for name, one in vars(examples).items() if inspect.isfunction(one)]
+    if not path.is_file():
+        require(source=(source, names))
+    text = path.read_text(encoding="utf-8") if path.is_file() else inspect.getsource(getattr(examples, source))
+    compiled = compile(text, bits=bits)
+    content = {
+        "source": text,
+        "bits": bits,
+        "listing": compiled.listing,
+        "memory": compiled.program.memory,
+        "code": compiled.program.code,
+        "lines": compiled.source_map,
+        "cells": {name: [cells.start, cells.stop] for name, cells in compiled.cells.items()},
+    }
+    return {".json": lambda: (json.dumps(content) + "\n").encode()}
+
+
 def _forms(frozen: FrozenMachine) -> _Forms:
     return {".onnx": frozen.onnx, ".json": frozen.json}
 
 
-EXPORTS: dict[str, Callable[..., _Forms]] = {"subleq": _subleq, "fleq": _fleq, "programs": _programs}
+EXPORTS: dict[str, Callable[..., _Forms]] = {
+    "subleq": _subleq,
+    "fleq": _fleq,
+    "program": _program,
+    "programs": _programs,
+}

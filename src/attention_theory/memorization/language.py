@@ -1,4 +1,4 @@
-"""Language transformers up to their first layer (Appendix J), and texts to feed them."""
+"""Language transformers layer by layer (Appendix J), and texts to feed them."""
 
 import re
 from collections.abc import Callable
@@ -23,14 +23,14 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """Tokens to vectors, and the first layer.
+    """Tokens to vectors, and the layers.
 
     Attributes:
         words: a vector for each token of the vocabulary.
         positions: learned encodings.
         segments: a vector for each of BERT's two sentences; None for GPT-2.
         norm: the normalisation of BERT's embeddings; None for GPT-2.
-        layer: the first layer.
+        layers: the layers, the first one first.
         causal: whether tokens look back only (GPT-2).
         separator: the number of the token that ends BERT's first sentence.
         sentences: 1 where both sentences of BERT bear the first segment's vector, as its code does without a second
@@ -41,7 +41,7 @@ class LanguageModel:
     positions: Float[Tensor, "positions width"]
     segments: Float[Tensor, "2 width"] | None
     norm: Norm | None
-    layer: Layer
+    layers: tuple[Layer, ...]
     causal: bool
     separator: int = _SEPARATOR
     sentences: Literal[1, 2] = 1
@@ -60,25 +60,33 @@ class LanguageModel:
             embedded = embedded + self.segments[after.clamp(max=self.sentences - 1)]
         return embedded if self.norm is None else self.norm(embedded)
 
-    def queries(
-        self, numbers: Int[Tensor, "texts tokens"], depth: Literal[0, 1], chunk: int = 8
-    ) -> Float[Tensor, "texts width"]:
-        """The query's vector at the embedding (depth 0) or after the first layer (depth 1)."""
-        rows = []
+    def queries(self, numbers: Int[Tensor, "texts tokens"], depth: int, chunk: int = 8) -> Float[Tensor, "texts width"]:
+        """The query's vector after ``depth`` layers; at the embedding for depth 0.
+
+        Raises:
+            ParameterError: more layers than the model has.
+        """
+        require(depth=(depth, 0, len(self.layers)))
+        rows, at = [], self.query_position
         for part in numbers.split(chunk):
-            tokens = self.tokens(part)
-            at = self.query_position
-            rows.append(tokens[:, at] if depth == 0 else self.layer.at(tokens, at))
+            tokens = self.contexts(part, max(0, depth - 1))
+            rows.append(self.layers[depth - 1].at(tokens, at) if depth else tokens[:, at])
         return torch.cat(rows)
 
-    def contexts(
-        self, numbers: Int[Tensor, "texts tokens"], depth: Literal[0, 1]
-    ) -> Float[Tensor, "texts tokens width"]:
+    def contexts(self, numbers: Int[Tensor, "texts tokens"], depth: int) -> Float[Tensor, "texts tokens width"]:
+        """All tokens after ``depth`` layers.
+
+        Raises:
+            ParameterError: more layers than the model has.
+        """
+        require(depth=(depth, 0, len(self.layers)))
         tokens = self.tokens(numbers)
-        return tokens if depth == 0 else self.layer.everywhere(tokens, self.causal)
+        for layer in self.layers[:depth]:
+            tokens = layer.everywhere(tokens, self.causal)
+        return tokens
 
     def independent_contexts(
-        self, numbers: Int[Tensor, "texts tokens"], depth: Literal[0, 1], chunk: int = 8
+        self, numbers: Int[Tensor, "texts tokens"], depth: int, chunk: int = 8
     ) -> Bool[Tensor, " texts"]:
         """Whether the context of each text has full rank, in the precision of the weights (Assumption 2)."""
         ranks = [torch.linalg.matrix_rank(self.contexts(part, depth)) for part in numbers.split(chunk)]
@@ -91,24 +99,34 @@ class LanguageModel:
 
 
 def random_language_model(
-    kind: Literal["bert", "gpt2"], vocabulary: int, positions: int, width: int, heads: int, seed: Seed
+    kind: Literal["bert", "gpt2"],
+    vocabulary: int,
+    positions: int,
+    width: int,
+    heads: int,
+    seed: Seed,
+    depth: int = 1,
 ) -> LanguageModel:
     """As these models are initialised: vectors from N(0, 0.02²).
 
     Raises:
-        ParameterError: an unknown kind, fewer than 3 words or fewer than 2 positions.
+        ParameterError: an unknown kind, fewer than 3 words, fewer than 2 positions or no layer.
     """
+    require(depth=(depth, 1, None))
     require(kind=(kind, {"bert", "gpt2"}), vocabulary=(vocabulary, 3, None), positions=(positions, 2, None))
     draw = generator(seed)
 
     def gaussian(*shape: int) -> Tensor:
         return 0.02 * torch.randn(*shape, generator=draw)
 
+    def layers(order: Literal["pre", "post"]) -> tuple[Layer, ...]:
+        return tuple(random_layer(width, heads, draw, order) for _ in range(depth))
+
     words, places = gaussian(vocabulary, width), gaussian(positions, width)
     if kind == "bert":
         segments = gaussian(2, width)
-        return LanguageModel(words, places, segments, Norm(), random_layer(width, heads, draw, "post"), causal=False)
-    return LanguageModel(words, places, None, None, random_layer(width, heads, draw), causal=True)
+        return LanguageModel(words, places, segments, Norm(), layers("post"), causal=False)
+    return LanguageModel(words, places, None, None, layers("pre"), causal=True)
 
 
 class WordNumbers:

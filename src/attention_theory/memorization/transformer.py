@@ -1,4 +1,4 @@
-"""The first layer of a vision or language transformer, read at all tokens or at one (Section 5.1, Appendix J)."""
+"""A layer of a vision or language transformer, read at all tokens or at one (Section 5.1, Appendix J)."""
 
 import math
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -103,7 +103,7 @@ _Model = TypeVar("_Model")
 
 
 def cast(model: _Model, target: torch.dtype | torch.device | str) -> _Model:
-    """A model (a dataclass of tensors and other such dataclasses) in another precision or on another device."""
+    """A model in another precision or on another device: a dataclass of tensors, other such ones and tuples of them."""
     changed: dict[str, object] = {}
     for part in fields(model):  # type: ignore[arg-type]
         value = getattr(model, part.name)
@@ -111,6 +111,8 @@ def cast(model: _Model, target: torch.dtype | torch.device | str) -> _Model:
             changed[part.name] = value.to(target)
         elif is_dataclass(value) and not isinstance(value, type):
             changed[part.name] = cast(value, target)
+        elif isinstance(value, tuple):
+            changed[part.name] = tuple(cast(one, target) for one in value)
     return replace(model, **changed)  # type: ignore[type-var]
 
 

@@ -29,8 +29,6 @@ from bookpress.site.package import folded_cells, libraries
 #: Words that a reader takes in within a minute, and pages that a strip names.
 _WORDS_A_MINUTE, _PAGES_NAMED = 200, 3
 
-_TITLE = re.compile(r"# .*")
-
 
 class StalePage(Failure, code=Exit.BAD_FILE):
     """The executed notebook was made from other code than the source holds now."""
@@ -46,7 +44,7 @@ def write_page(book: Book, name: str, small_map: str) -> None:
     page = _Page(record, layout)
     cells = list(page.cells())
     first = cells[0].source
-    title = _TITLE.match(first)
+    title = re.match("# .*", first)
     if title is None:
         raise StalePage(f"{name}: the first cell must begin with a title, '# ...'")
     strip = {"minutes": page.minutes(), "builds_on": page.builds_on(), "full_size": book.full_size_run(name)}
@@ -79,7 +77,8 @@ class _Page:
         self._ran = [cell for cell in run if cell not in self._injected]
         if self.source.code != code_of(self._ran):
             raise StalePage(f"{record.notebook}: the executed copy is of older code; run it again")
-        with_figures = {number for number, cell in enumerate(self._ran) if any(map(_is_figure, cell.outputs))}
+        shown = [[output.get("data", {}) for output in cell.outputs] for cell in self._ran]
+        with_figures = {number for number, outputs in enumerate(shown) if any(FIGURE_MIME in one for one in outputs)}
         self._folded = folded_cells([cell.source for cell in self._ran], with_figures, libraries(layout))
 
     def cells(self) -> Iterator[NotebookNode]:
@@ -136,10 +135,6 @@ class _Page:
             claim = data[CLAIM_MIME]["settled"]["claim"]
             return without_html(panel_block(next(one for one in self.record.claims if one.claim == claim)))
         return without_html(data.get("text/markdown", ""))
-
-
-def _is_figure(output: dict[str, Any]) -> bool:
-    return FIGURE_MIME in output.get("data", {})
 
 
 def origin_block(record: Record, defaults: dict[str, Any]) -> str:

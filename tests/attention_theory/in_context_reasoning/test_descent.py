@@ -8,7 +8,6 @@ import torch
 from attention_theory.in_context_reasoning.cross_entropy import cross_entropy
 from attention_theory.in_context_reasoning.descent import (
     algorithm_1,
-    balanced_exponent,
     descend_noiseless,
     descend_noisy,
     normalised_step,
@@ -52,15 +51,6 @@ def test_noiseless_descent_is_descent_on_the_transformers_loss() -> None:
         (slope,) = torch.autograd.grad(loss, scales)
         scales = normalised_step(scales.detach(), slope, 0.1)
     assert (descend_noiseless(laws, 0.1, 30, 9)[-1] - scales).abs().max() < 1e-12
-
-
-def test_the_balanced_exponent_is_the_largest_margin_of_a_step() -> None:
-    least = torch.tensor([1.0, 3.0, 4.0], dtype=torch.float64)
-    ways = torch.rand(20_000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    margins = (least * ways / ways.norm(dim=1, keepdim=True)).amin(dim=1)
-    best = balanced_exponent([1, 3, 4], 0.5)
-    assert 0.5 * margins.max().item() == pytest.approx(best, rel=0.02)
-    assert 0.5 * margins.max().item() <= best
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -7,7 +7,13 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from attention_theory.in_context_reasoning.direction import descend, hard_margin, instance, reduced_descend
+from attention_theory.in_context_reasoning.direction import (
+    descend,
+    descend_relu,
+    hard_margin,
+    instance,
+    reduced_descend,
+)
 from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward
 from attention_theory.in_context_reasoning.task import Task, violations
@@ -40,6 +46,23 @@ def test_descent_on_v_is_descent_on_the_matrix(normalised: bool, arithmetic: str
     target = torch.outer(codes.word[0], codes.previous[0])
     cosine = (matrix * target).sum() / matrix.norm()
     assert case.cosine_with_target(v).item() == pytest.approx(cosine.item(), abs=1e-12)
+
+
+def test_relu_descent_is_descent_on_the_matrix_after_a_first_step_that_is_linear() -> None:
+    """All scores are 0 at the start, where automatic differentiation takes the slope 0."""
+    case = instance(5, 6)
+    codes, path = embedding(5, 10), descend_relu(case, 0.1, 20)
+    assert (path[1] - descend(case, 0.1, 1, True)[1]).abs().max() < 1e-14
+    matrix = torch.outer(case.last_input, path[1])
+    eye, zero = torch.eye(10, dtype=torch.float64), torch.zeros(10, 10, dtype=torch.float64)
+    for _ in range(19):
+        matrix.requires_grad_()
+        logits = dense_forward(case.sentences.tokens, codes, Weights(eye, matrix, zero), Architecture("relu")).logits
+        losses = torch.nn.functional.cross_entropy(logits, case.sentences.output, reduction="none")
+        (slope,) = torch.autograd.grad((case.probability * losses).sum(), matrix)
+        matrix = matrix.detach() - 0.1 * slope / slope.norm()
+    assert (matrix - torch.outer(case.last_input, path[-1])).abs().max() < 1e-12
+    assert not descend_relu(case, 0.1, 5, slope_at_zero=0.0).any()
 
 
 @pytest.mark.parametrize("normalised", [False, True])

@@ -11,7 +11,7 @@ from attention_theory.in_context_reasoning.embedding import embedding
 from attention_theory.in_context_reasoning.model import Architecture, Weights, dense_forward, forward
 from attention_theory.in_context_reasoning.reparameterised import reparameterised
 from attention_theory.in_context_reasoning.task import Task, draw_labels, sample_sentences
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun, stacks
+from attention_theory.in_context_reasoning.variants import HALF_FIXED, TABLE_1, VARIANTS, TrainingRun, stacks
 
 TASK = Task(11, 2, 3, 12, noisy=True, fillers="outputs allowed")
 
@@ -40,6 +40,8 @@ def printed_form_step(run: TrainingRun, rate: float, sentences, labels, steps: i
     zero = torch.zeros(22, 22, dtype=torch.float64)
     parts = {"all": Weights(zero, zero, zero), "query-key": replace(built, query_key=zero), "scales": built}
     weights = parts[run.variant.trained]
+    if run.variant.fixed:
+        weights = replace(weights, **{run.variant.fixed: getattr(built, run.variant.fixed)})
     architecture = Architecture(run.variant.attention, float(run.variant.full_input), 1e-8)
     for _ in range(steps):
         if run.variant.trained == "scales":
@@ -48,6 +50,7 @@ def printed_form_step(run: TrainingRun, rate: float, sentences, labels, steps: i
             free = {"scale": scale}
         else:
             names = ("value", "query_key", "feed_forward") if run.variant.trained == "all" else ("query_key",)
+            names = tuple(name for name in names if name != run.variant.fixed)
             free = {name: getattr(weights, name).clone().requires_grad_() for name in names}
             weights = replace(weights, **free)
         logits = dense_forward(sentences.tokens, codes, weights, architecture).logits
@@ -66,12 +69,14 @@ def printed_form_step(run: TrainingRun, rate: float, sentences, labels, steps: i
 
 
 @pytest.mark.parametrize(
-    "names", [[name] * 2 for name in VARIANTS] + [["Origin-ReLU-FA", "Reparam-ReLU-W-FA"]], ids=" ".join
+    "names",
+    [[name] * 2 for name in VARIANTS] + [["Origin-ReLU-FA", "Reparam-ReLU-W-FA"], [*HALF_FIXED]],
+    ids=" ".join,
 )
 def test_a_stack_walks_like_the_printed_form(names: list[str]) -> None:
     """Two runs of each model, and of two models that share a stack and do not train the same tensors."""
     runs = [
-        TrainingRun(VARIANTS[name], noise, rate)
+        TrainingRun((VARIANTS | HALF_FIXED)[name], noise, rate)
         for name, (noise, rate) in zip(names, ((0.2, 0.1), (0.8, 0.5)), strict=True)
     ]
     sentences = sample_sentences(TASK, 20, seed=3)
@@ -90,3 +95,6 @@ def test_a_stack_walks_like_the_printed_form(names: list[str]) -> None:
         if run.variant.trained != "all":
             assert torch.equal(stack.weights.value[index], before.value[index])
             assert torch.equal(stack.weights.feed_forward[index], before.feed_forward[index])
+        if run.variant.fixed:
+            kept = (getattr(each, run.variant.fixed)[index] for each in (stack.weights, before))
+            assert torch.equal(*kept)

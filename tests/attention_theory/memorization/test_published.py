@@ -11,7 +11,7 @@ import torch
 
 from attention_theory.data.photographs import patches
 from attention_theory.memorization.language import random_language_model
-from attention_theory.memorization.published import load_language_model, load_vision_model
+from attention_theory.memorization.published import installed_checkpoint, load_language_model, load_vision_model
 from attention_theory.memorization.transformer import Layer
 from attention_theory.memorization.vision import random_vision_model
 from attention_theory.randomness import normal
@@ -30,8 +30,10 @@ def plain_norm(name: str, width: int) -> dict[str, torch.Tensor]:
     return {f"{name}.weight": torch.ones(width), f"{name}.bias": torch.zeros(width)}
 
 
-def layer_weights(layer: Layer, attention: str, norms: tuple[str, str], width: int) -> dict[str, torch.Tensor]:
-    place = "encoder.layer.0."
+def layer_weights(
+    layer: Layer, attention: str, norms: tuple[str, str], width: int, number: int = 0
+) -> dict[str, torch.Tensor]:
+    place = f"encoder.layer.{number}."
     weights: dict[str, torch.Tensor] = {}
     for name in ("query", "key", "value"):
         weights |= linear(f"{place}{attention}.{name}", getattr(layer, name))
@@ -66,8 +68,11 @@ def test_vit(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize(("separator", "in_config"), [(1, {"sep_token_id": 1}), (102, {})])
 @pytest.mark.parametrize("old_names", [False, True])
 def test_bert(tmp_path: Path, separator: int, in_config: dict[str, int], old_names: bool) -> None:
-    model = replace(random_language_model("bert", 120, 6, 8, 2, seed=0), separator=separator, sentences=2)
-    names = layer_weights(model.layer, "attention.self", ("attention.output.LayerNorm", "output.LayerNorm"), 8)
+    model = replace(random_language_model("bert", 120, 6, 8, 2, seed=0, depth=2), separator=separator, sentences=2)
+    names: dict[str, torch.Tensor] = {}
+    for number, layer in enumerate(model.layers):
+        norms = ("attention.output.LayerNorm", "output.LayerNorm")
+        names |= layer_weights(layer, "attention.self", norms, 8, number)
     assert model.segments is not None
     names |= {
         "embeddings.word_embeddings.weight": model.words,
@@ -82,13 +87,15 @@ def test_bert(tmp_path: Path, separator: int, in_config: dict[str, int], old_nam
     (tmp_path / "config.json").write_text(json.dumps(config))
     texts = torch.tensor([[0, 5, separator, 6, 7, 8]])
     loaded = replace(load_language_model(tmp_path), sentences=2)
-    assert torch.allclose(loaded.contexts(texts, 1), model.contexts(texts, 1), atol=1e-6)
+    assert len(loaded.layers) == 2
+    for depth in (1, 2):
+        assert torch.allclose(loaded.contexts(texts, depth), model.contexts(texts, depth), atol=1e-6)
     assert not torch.allclose(loaded.tokens(texts), replace(loaded, separator=99).tokens(texts))
 
 
 def test_gpt2(tmp_path: Path) -> None:
     model = random_language_model("gpt2", 20, 6, 8, 2, seed=0)
-    layer = model.layer
+    (layer,) = model.layers
     assert layer.up is not None
     assert layer.down is not None
     names = {
@@ -107,6 +114,13 @@ def test_gpt2(tmp_path: Path) -> None:
     loaded = load_language_model(tmp_path)
     assert torch.allclose(loaded.contexts(texts, 0), model.contexts(texts, 0), atol=1e-6)
     assert torch.allclose(loaded.contexts(texts, 1), model.contexts(texts, 1), atol=1e-4)  # GELU by tanh
+
+
+def test_the_packaged_checkpoint_is_whole_where_it_is_installed() -> None:
+    folder = installed_checkpoint()
+    assert folder is None or {"config.json", "model.safetensors", "vocab.txt"} <= {
+        path.name for path in folder.iterdir()
+    }
 
 
 def test_another_kind_of_model_is_refused(tmp_path: Path) -> None:
@@ -155,7 +169,8 @@ def test_bert_as_the_library_computes_it(tmp_path: Path, kind: str, sentences: L
     segments[:, 8:] = sentences - 1
     states = model(input_ids=texts, token_type_ids=segments, output_hidden_states=True).hidden_states
     assert torch.allclose(loaded.tokens(texts), states[0], atol=1e-5)
-    assert torch.allclose(loaded.contexts(texts, 1), states[1], atol=1e-4)
+    for depth in (1, 2):
+        assert torch.allclose(loaded.contexts(texts, depth), states[depth], atol=1e-4)
 
 
 @needs_transformers

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_theory.certificates import Answer, Certificate, Control, certify, exhaust, smt, symbolic
+from attention_theory.certificates import Answer, Certificate, Control, certify, exact, exhaust, smt, symbolic
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.exhaust import Batch
 from attention_theory.certificates.smt import z3
@@ -23,6 +23,7 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     layer_of,
 )
 from attention_theory.hyper_attention.worlds.parallelogram import linear_stack
+from attention_theory.hyper_attention.worlds.side_by_side import every_token, layer_within_reach
 from attention_theory.validation import Form, refuse_unless
 
 #: An embedding that is invertible and not orthogonal, whose inverse is whole.
@@ -187,6 +188,70 @@ def certify_parallelogram() -> Certificate:
         [ask(0.0, skip=False), ask(0.0, skip=True)],
         Control.of("the last corner is moved", ask(1.0, skip=False), run),
     )
+
+
+def certify_reach() -> Certificate:
+    """Beyond Remark F.6: the sequences of its proof force an effect to be one that a layer represents.
+
+    A layer multiplies all tokens by one matrix that is made of ``X^T X`` alone; so does a stack, whose layers read the
+    same ``X^T X`` through such matrices. Then a sum over tokens that is within reach obeys a linear equation for every
+    parallelogram of tokens i and for every two sets of tokens j with the same ``X^T X``. On three features of two
+    values these equations leave as many effects as layers have.
+    """
+    heads, width = 2, 2
+    shapes = {"x": (3, width), "c": (heads, width, width), "w": (heads, width, width)}
+    x, score, value = symbolic.variables(**shapes).values()
+
+    def common(x: Tensor, seen: Tensor, score: Tensor, value: Tensor, skip: bool) -> Tensor:
+        matrix = (score @ (seen.mT @ seen) @ value).sum(dim=0)
+        return x @ matrix + x if skip else x @ matrix
+
+    def ask(tokens: int, skip: bool) -> Answer:
+        outputs = linear_stack(x, [(score, value)], skip)
+        return symbolic.equal(outputs, common(x, x[:tokens], score, value, skip), f"X M(X^T X), skip: {skip}")
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        x, score, value = symbolic.at(values, **shapes).values()
+        off = (linear_stack(x, [(score, value)]) - common(x, x[:2], score, value, skip=False)).abs().max().item()
+        return f"the outputs are off by {off:.3g}", off > 1e-6
+
+    tokens, value_vectors = every_token((2, 2, 2)), layer_within_reach(torch.eye(8).double(), (2, 2, 2))[1][..., 0]
+    seen = torch.einsum("jh,jb->jhb", tokens @ value_vectors.mT, tokens).flatten(1)
+    functions, equations = torch.kron(tokens, seen), _equations_of_five_tokens()
+    return certify(
+        "Linear attention with any weights multiplies the tokens by one matrix made of X^T X, and the sums over tokens "
+        "that such maps represent on sequences of five tokens are those of one layer.",
+        "the matrix: three tokens of width two, two heads, all weights, with a skip connection and without; any depth "
+        "by induction. The sums: three features of two values side by side, all real effects",
+        [
+            ask(3, skip=False),
+            ask(3, skip=True),
+            symbolic.equal(equations @ functions, torch.zeros(len(equations), 108).double(), "a layer's effects fit"),
+            exact.rank_is(functions, 28, "the effects of layers: 4 dimensions in i times 7 in j"),
+            exact.rank_is(equations, 64 - 28, "the equations on all 64 entries of an effect"),
+        ],
+        Control.of("X^T X without the last token", ask(2, skip=False), run),
+    )
+
+
+def _equations_of_five_tokens() -> Float[Tensor, "equations entries"]:
+    """What sequences of five tokens with three features of two values say of an effect, as rows on its 64 entries.
+
+    Four tokens i with ``x_00 - x_01 - x_10 + x_11 = 0`` and any fifth; and a token i with the four tokens of even sum
+    against the same with the four of odd sum, which have the same ``X^T X``.
+    """
+    bits = sequences(2, 3)
+    place = bits @ torch.tensor([4, 2, 1])
+    rows = []
+    for fixed, first, second in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
+        for value in range(2):
+            corners = bits[:, fixed] == value
+            signs = corners * (1 - 2 * bits[:, first]) * (1 - 2 * bits[:, second])
+            for fifth in place:
+                rows.append(torch.outer(signs, corners + (place == fifth)).flatten())
+    parity = 1 - 2 * (bits.sum(dim=1) % 2)
+    rows += [torch.outer(place == token, parity).flatten() for token in place]
+    return torch.stack(rows).double()
 
 
 def certify_feature_layer() -> Certificate:

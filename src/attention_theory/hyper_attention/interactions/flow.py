@@ -34,20 +34,22 @@ def gradient_flow(
     records: int = 200,
     tolerance: float = 1e-11,
     score: Float[Tensor, "size features"] | None = None,
-    norm: float = 1.0,
+    norm: float | Float[Tensor, "size size"] = 1.0,
 ) -> _Flow:
     """Follow ``dC/dt = -dL/dC``, ``dw/dt = -dL/dw`` of Theorems 4.4 and G.7, by Runge-Kutta of order eight.
 
     It starts from ``C = 0`` unless a score is given. ``end`` is the last time and ``tolerance`` the relative error that
     a step may make (absolute: a hundredth of it). ``norm`` is the squared length c of the rows of an orthogonal
-    embedding: it multiplies the speeds by ``c^2`` and c. The integrator is one of NumPy, on the CPU and in float64.
+    embedding, which multiplies the speeds by ``c^2`` and c; or the matrix of inner products of the codes of any
+    embedding, which multiplies them on both sides. The integrator is one of NumPy, on the CPU and in float64.
 
     Raises:
         ParameterError: a negative time or norm, fewer than two records, or a tolerance outside 1e-13 to 1e-3.
     """
-    require(
-        end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3), norm=(norm, 0.0, None)
-    )
+    require(end=(end, 0.0, None), records=(records, 2, None), tolerance=(tolerance, 1e-13, 1e-3))
+    if not isinstance(norm, Tensor):
+        require(norm=(norm, 0.0, None))
+    inner = norm.numpy() if isinstance(norm, Tensor) else norm * np.eye(target.shape[1])
 
     entries = target.numel()
     gram_array, target_array = (tensor.cpu().to(torch.float64).numpy() for tensor in (gram, target))
@@ -55,7 +57,8 @@ def gradient_flow(
     def velocity(_: float, state: np.ndarray) -> np.ndarray:
         score, value = state[:entries].reshape(target_array.shape), state[entries:]
         by_score, by_value = gram_gradients(gram_array, target_array, score, value)[:2]
-        return -np.concatenate([norm**2 * by_score.ravel(), norm * by_value])
+        pulled = inner @ by_score if isinstance(norm, Tensor) else norm * by_score
+        return -np.concatenate([(pulled @ inner).ravel(), inner @ by_value])
 
     begin = torch.zeros_like(target) if score is None else score
     times = np.linspace(0.0, end, records)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_theory.randomness import Seed, normal
+from attention_theory.randomness import Seed, generator, normal
 from attention_theory.validation import refuse_unless, require
 
 
@@ -79,3 +79,71 @@ def least_width(features: int, values: int) -> int:
     while 2 * math.comb(width + features - 1, features) < values**features:
         width += 1
     return width
+
+
+def fewest_entrywise(count: int, order: int) -> int:
+    """A width below which no scores of this order are within 1/3 of whether two of ``count`` tokens are equal.
+
+    Scores of token i are a polynomial of degree ``order`` in token j. Their entrywise powers ``r`` have a rank of at
+    least ``count / (1 + (count - 1) / 4^r)`` and at most ``(d + order r - 1) choose (order r)`` (beyond Remark F.1).
+
+    Raises:
+        ParameterError: fewer than two tokens, or an order below 1.
+    """
+    require(count=(count, 2, None), order=(order, 1, None))
+    last = (count.bit_length() + 1) // 2
+    powers = sorted({1, 2, 3, last} | {last * part // 8 for part in range(1, 8)} - {0})
+    width = 1
+    for r in powers:
+        while math.comb(width + order * r - 1, order * r) * (4**r + count - 1) < count * 4**r:
+            width += 1
+    return width
+
+
+def enough_entrywise(count: int, order: int) -> int:
+    """A width in which some head of this order with ``C_a = I`` has such scores, by a greedy choice of lines.
+
+    Lines at angles of at least t, ``cos(t)^order = 1/2``: as many as ``sin(t)^(1 - d)`` exist (beyond Remark F.1).
+
+    Raises:
+        ParameterError: fewer than two tokens, or an order below 1.
+    """
+    require(count=(count, 2, None), order=(order, 1, None))
+    sine = math.sqrt(-math.expm1(-math.log(4) / order))
+    return 1 + math.ceil(math.log(count) / -math.log(sine))
+
+
+def search_entrywise(
+    count: int, order: int, width: int, seed: Seed, restarts: int = 8, steps: int = 800
+) -> tuple[Float[Tensor, "count width"], Float[Tensor, "order width width"]]:
+    """Tokens and score matrices whose products of scores are near to whether two tokens are equal, by Adam.
+
+    The loss is a norm of the errors that turns from a sum of fourth powers to nearly the largest. The best of all
+    restarts and steps is returned.
+
+    Raises:
+        ParameterError: fewer than two tokens, or no factor, dimension, restart or step.
+    """
+    require(count=(count, 2, None), order=(order, 1, None), width=(width, 1, None))
+    require(restarts=(restarts, 1, None), steps=(steps, 1, None))
+    draw = generator(seed)
+    tokens = torch.nn.functional.normalize(normal(restarts, count, width, seed=draw), dim=-1).requires_grad_()
+    spread = 0.4 * normal(restarts, order, width, width, seed=draw)
+    scores = (torch.eye(width, dtype=torch.float64) + spread).requires_grad_()
+    optimizer = torch.optim.Adam([tokens, scores], lr=0.02)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    least, best = math.inf, (tokens[0].detach(), scores[0].detach())
+    for step in range(steps):
+        products = (tokens[:, None] @ scores @ tokens.mT[:, None]).prod(dim=1)
+        errors = (products - torch.eye(count, dtype=torch.float64)).abs().flatten(1)
+        largest = errors.detach().amax(dim=1)
+        if largest.min() < least:
+            first = int(largest.argmin())
+            least, best = largest[first].item(), (tokens[first].detach().clone(), scores[first].detach().clone())
+        power = 4 + 40 * step / steps
+        loss = ((errors / largest[:, None]).pow(power).sum(dim=1).pow(1 / power) * largest).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    return best

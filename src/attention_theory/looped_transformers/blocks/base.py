@@ -15,6 +15,7 @@ from torch import Tensor
 
 from attention_theory.encodings import sign_code
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
+from attention_theory.looped_transformers.machine.limit import limit_piece
 from attention_theory.rows import Rows, combine, moves
 from attention_theory.validation import require
 
@@ -148,6 +149,44 @@ def run_block(
     size = a.shape[-1]
     count = scratch_columns(size) + spare
     setting = BlockSetting(size, count if columns is None else columns, inverse_temperature)
+    rows, machine, state = _alone(block, a, b, setting, count)
+    state = machine.cycle(state, inverse_temperature)
+    return _BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)
+
+
+def block_limit(
+    block: FunctionBlock, a: Float[Tensor, "d d"], b: Float[Tensor, "d d"], inverse_temperature: float = 40.0
+) -> tuple[Float[Tensor, "d d"], Float[Tensor, "entries d d"]]:
+    """The limit of a block's result as the scores' factor grows, with the weights for ``inverse_temperature`` kept.
+
+    Returns:
+        The limit, and its derivatives by the entries of A and then of B, column by column.
+
+    Raises:
+        ParameterError: an inverse temperature that is not positive; operands at which the limit jumps or bends.
+    """
+    require(inverse_temperature=(inverse_temperature, 1e-6, None))
+    size = a.shape[-1]
+    setting = BlockSetting(size, scratch_columns(size), inverse_temperature)
+    rows, machine, state = _alone(block, a, b, setting, setting.columns)
+    columns = (2 if block.reads_second else 1) * size
+    directions = state.new_zeros(columns * size, *state.shape)
+    unit = torch.eye(columns * size, dtype=state.dtype, device=state.device).unflatten(1, (columns, size))
+    rows.of(directions, block.name)[:, :columns] = unit
+    piece = limit_piece(machine.dense, state, directions)
+    result = slice(2 * size, 3 * size)
+    return rows.of(piece.value, block.name)[result].mT, rows.of(piece.derivative, block.name)[:, result].mT
+
+
+def _alone(
+    block: FunctionBlock,
+    a: Float[Tensor, "... d d"],
+    b: Float[Tensor, "... d d"],
+    setting: BlockSetting,
+    count: int,
+) -> tuple[Rows, LoopedTransformer, Float[Tensor, "... columns rows"]]:
+    """The rows and layers of a block alone, and the state of so many columns that holds its operands."""
+    size = a.shape[-1]
     rows = Rows(**{block.name: size}, **block.sizes(setting), **setting.template)
     layers = [Layer(rows, f"{block.name} {stage + 1}") for stage in range(block.depth)]
     for stage, layer in enumerate(layers):
@@ -160,5 +199,4 @@ def run_block(
     data[..., :size, :] = a.mT
     if block.reads_second:
         data[..., size : 2 * size, :] = b.mT
-    state = machine.cycle(state, inverse_temperature)
-    return _BlockRun(rows.of(state, block.name)[..., 2 * size : 3 * size, :].mT, state, rows, machine)
+    return rows, machine, state

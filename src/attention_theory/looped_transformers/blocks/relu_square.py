@@ -1,4 +1,4 @@
-"""The square by ReLU networks of one input, wide or deep, with which Appendix J.4 compares attention."""
+"""The square by ReLU networks of one input, wide, deep or looped, with which Appendix J.4 compares attention."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_theory.looped_transformers.machine.layers import Layer
+from attention_theory.rows import Rows
 from attention_theory.validation import require
 
 
@@ -104,6 +106,23 @@ class ReluNetwork:
         x = torch.arange(parts + 1, dtype=torch.float64) / parts
         slopes = self(x).diff() * parts
         return 1 + int((slopes.diff().abs() > 1e-6 * slopes.abs().max()).sum())
+
+
+def looped_product() -> Layer:
+    """A layer without heads that multiplies if it is looped: after t passes ``p`` is ``xy`` up to ``4^-t / 2``.
+
+    ``x² = x - Σ g_k/4^k`` with the tent function's k-th iterate ``g_k``. With ``s = 4^-k`` and ``h = s g_k`` the next
+    summand is ``min(h, s - h) / 2``, which no longer depends on k: the weights are the same in each pass. Three sums
+    give ``xy = 2 ((x + y)/2)² - x²/2 - y²/2`` for x and y in [0, 1]. The rows start at ``s = 1``, ``m = (x + y)/2``,
+    ``x``, ``y`` and ``p = m``.
+    """
+    layer = Layer(Rows(s=1, m=1, x=1, y=1, p=1), "one more digit of the product")
+    scale, *summands, product = range(layer.rows.size)
+    layer.unit("s / 4", {scale: 1.0}, {scale: -0.75})
+    for row, weight in zip(summands, (2.0, -0.5, -0.5), strict=True):
+        layer.unit("h / 2", {row: 1.0}, {row: -0.5, product: -weight / 2})
+        layer.unit("fold", {row: 2.0, scale: -1.0}, {row: -0.5, product: weight / 2})
+    return layer
 
 
 def least_distance(width: int, depth: int) -> float:

@@ -1,11 +1,11 @@
-"""The square by ReLU networks (Appendix J.4): how near a network comes, and how near any can come."""
+"""The square by ReLU networks (Appendix J.4): how near a network comes, and how near any can come, and a looped one."""
 
 import torch
 
 from attention_theory.certificates import Answer, Certificate, Control, certify, smt
 from attention_theory.certificates.certificate import Counterexample
 from attention_theory.certificates.smt import z3
-from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork, least_distance
+from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork, least_distance, looped_product
 
 
 def certify_squares(width: int = 7, depth: int = 4) -> Certificate:
@@ -67,3 +67,50 @@ def ask_square(network: ReluNetwork, distance: float) -> Answer:
     miss = smt.affine(weight[0].tolist(), state, bias[0].item()) - x * x
     words = f"a network of {network.depth} hidden layers of up to {network.width} units"
     return smt.prove([*defined, x >= 0, x <= 1], smt.within(miss, -distance, distance), words)
+
+
+def certify_looped_product() -> Certificate:
+    """One layer, looped: the product of two numbers up to ``4^-t / 2`` after t passes, for all of [0, 1] and all t.
+
+    The proof is by induction. With ``q(h) = s h - h²`` the invariant is ``s (p - xy) = 2 q(m) - q(h)/2 - q(k)/2``, for
+    the numbers x and y at the start and the entries m, h, k of the state, which lie between 0 and s.
+    """
+    layer, scale, start = looped_product().dense, z3.Real("s"), z3.Reals("x y")
+
+    def after_a_pass(state: list[smt.Term]) -> list[smt.Term]:
+        rows = dict(enumerate(state))
+        after = smt.feed_forward(layer.w1, layer.b1, layer.w2, layer.b2, rows)
+        return [after[row] for row in rows]
+
+    def invariant(state: list[smt.Term], product: smt.Term) -> smt.Term:
+        s, *summands, p = state
+        total = z3.Sum([w * (s * h - h * h) for w, h in zip((2, -z3.Q(1, 2), -z3.Q(1, 2)), summands, strict=True)])
+        return z3.And(s > 0, *(z3.And(h >= 0, h <= s) for h in summands), s * (p - product) == total)
+
+    def near(state: list[smt.Term], product: smt.Term) -> smt.Term:
+        return z3.And(state[-1] - product <= state[0] / 2, state[-1] - product >= -state[0] / 4)
+
+    state, product = [scale, *z3.Reals("m h k p")], z3.Real("xy")
+    mean, (x, y) = (start[0] + start[1]) / 2, start
+    first = [z3.RealVal(1), mean, x, y, mean]
+    inside = [z3.And(number >= 0, number <= 1) for number in start]
+    every = [
+        smt.prove(inside, invariant(first, x * y), "the start"),
+        smt.prove([invariant(state, product)], invariant(after_a_pass(state), product), "a pass keeps the invariant"),
+        smt.prove([invariant(state, product)], after_a_pass(state)[0] == scale / 4, "a pass divides s by four"),
+        smt.prove([invariant(state, product)], near(state, product), "the invariant bounds the error by s / 2"),
+    ]
+
+    def run(values: Counterexample) -> tuple[str, bool]:
+        x, y = (float(values.get(name, 0)) for name in "xy")
+        after = layer.feed_forward(torch.tensor([[1.0, (x + y) / 2, x, y, (x + y) / 2]], dtype=torch.float64))
+        off = after[0, -1].item() - x * y
+        return f"at x = {x:g}, y = {y:g} a pass is off by {off:g}", not -1 / 16 <= off <= 1 / 8
+
+    broken = smt.prove([x >= 0, x <= 2, *inside[1:]], near(after_a_pass(first), x * y))
+    return certify(
+        "One ReLU layer with fixed weights, looped t times, is within 4^-t / 2 of xy.",
+        "all real x and y in [0, 1] and every t",
+        every,
+        Control.of("x up to 2", broken, run),
+    )

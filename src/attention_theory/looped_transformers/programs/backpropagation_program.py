@@ -90,10 +90,11 @@ def listing_program(
     form: Forms = "correct",
     left_out: Collection[str] = (),
 ) -> FleqProgram:
-    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 46 instructions. Hidden units and inputs: d.
+    """Algorithms 15 and 16 in one, repaired line by line, with pointers: 46 instructions.
 
     Columns hold the vectors, as in the paper; points and labels lie in consecutive cells, one each; the loop of lines
-    10 to 21 goes through the hidden units. A step is complete when the label ``line35`` has been executed.
+    10 to 21 goes through the hidden units. A step is complete when the label ``line35`` has been executed. Fewer inputs
+    are padded with zeros. Fewer hidden units would need the field d_h: the sigmoid of line 4 makes 1/2 of a zero.
 
     Args:
         network: at the start.
@@ -105,14 +106,12 @@ def listing_program(
         left_out: instructions whose pointers are not set back, by label (for a control).
 
     Raises:
-        ParameterError: epochs below 1, an unknown fault, or hidden units that are not as many as the inputs.
+        ParameterError: epochs below 1, an unknown fault, or fewer hidden units than inputs.
     """
     require(epochs=(epochs, 1, None))
     printed = printed_places(form, PLACES)
-    points, size = x.shape
-    refuse_unless(
-        len(network.w2) == size, f"network must have a hidden unit for each of {size} inputs, got {len(network.w2)}"
-    )
+    (points, inputs), size = x.shape, len(network.w2)
+    refuse_unless(size >= inputs, f"network must have a hidden unit for each of {inputs} inputs, got {size}")
     text = "\n".join(_listing(printed))
     for label in left_out:
         text = re.sub(rf"rewind {label}\..*", "", text)
@@ -151,17 +150,15 @@ def machine_program(
 ) -> FleqProgram:
     """The step for the machine, copied for every point: vectors are rows, so that one head takes all the sigmoids.
 
-    26 instructions a point for d = 4 and 2 to count the epochs. Hidden units and inputs: d of each, an input may be 0.
+    26 instructions a point for 4 hidden units and 2 to count the epochs. Cells have the size of the hidden units or the
+    inputs, whichever are more. Fewer inputs are padded with zeros; fewer hidden units are the width of the sigmoids.
 
     Raises:
-        ParameterError: epochs below 1, or hidden units that are not as many as the inputs.
+        ParameterError: epochs below 1.
     """
     require(epochs=(epochs, 1, None))
-    size = x.shape[1]
-    refuse_unless(
-        len(network.w2) == size, f"network must have a hidden unit for each of {size} inputs, got {len(network.w2)}"
-    )
-    text = machine_listing(size, len(x))
+    hidden = len(network.w2)
+    text = machine_listing(hidden, len(x))
     variables: dict[str, float | Tensor] = {
         **{f"x{place}": point[:, None] for place, point in enumerate(x, start=1)},
         **{f"y{place}": float(label) for place, label in enumerate(y, start=1)},
@@ -169,37 +166,39 @@ def machine_program(
         "b1": network.b1[None],
         "w2": network.w2[None],
         "b2": network.b2,
-        "ones": x.new_ones(1, size),
+        "ones": x.new_ones(1, hidden),
         "eta": rate,
         "e": 1.0 - epochs,
         **dict.fromkeys(("z", "a", "at", "w2t", "o", "d2", "d1", "s", "u", "xt", "g"), 0.0),
     }
-    return assemble(text, variables, size)
+    return assemble(text, variables, max(hidden, x.shape[1]))
 
 
-def machine_listing(size: int, points: int) -> str:
+def machine_listing(hidden: int, points: int) -> str:
     """The program for the machine: a step for each point, then the epochs.
 
     Raises:
-        ParameterError: size or points below 1.
+        ParameterError: hidden units or points below 1.
     """
-    require(size=(size, 1, None), points=(points, 1, None))
+    require(hidden=(hidden, 1, None), points=(points, 1, None))
     lines = ["epoch:"]
     for place in range(1, points + 1):
-        lines += [f"z = mul(x{place}, w1t)", "z = add(z, b1)", "a = rowsigmoid(z)", "at = transpose(a)"]
+        lines += [f"z = mul(x{place}, w1t)", "z = add(z, b1)", f"a = rowsigmoid(z) width {hidden}", "at = transpose(a)"]
         lines += ["w2t = transpose(w2)", "o = mul(w2t, at)", "o = add(o, b2)", f"d2 = sub(o, y{place})"]
         lines += ["d2 = mul(eta, d2)", "d1 = mul(d2, w2)", "s = sub(ones, a)"]
-        for unit in range(size):
+        for unit in range(hidden):
             lines += [f"u = mul(a[{unit}], s[{unit}]) width 1", f"d1[{unit}] = mul(u, d1[{unit}]) width 1"]
         lines += [f"xt = transpose(x{place})", "g = mul(xt, d1)", "w1t = sub(w1t, g)", "b1 = sub(b1, d1)"]
         lines += ["g = mul(d2, a)", "w2 = sub(w2, g)", "b2 = sub(b2, d2)"]
     return "\n".join([*lines, "e = add(e, one)", "if e <= 0 goto epoch", "halt"])
 
 
-def read_network(program: FleqProgram, memory: Float[Tensor, "cells d"]) -> Network:
-    """The network in the memory of either program."""
-    if "w1t" in program.addresses:
-        w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1t", "b1", "w2", "b2"))
-        return Network(w1.mT, b1[0], w2[0], b2[0, 0])
-    w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1", "b1", "w2", "b2"))
-    return Network(w1, b1[:, 0], w2[:, 0], b2[0, 0])
+def read_network(
+    program: FleqProgram, memory: Float[Tensor, "cells d"], hidden: int | None = None, inputs: int | None = None
+) -> Network:
+    """The network in the memory of either program; hidden units and inputs fill the cells unless fewer are given."""
+    by_rows = "w1t" in program.addresses
+    w1, b1, w2, b2 = (program.variable(memory, name) for name in ("w1t" if by_rows else "w1", "b1", "w2", "b2"))
+    if by_rows:
+        w1, b1, w2 = w1.mT, b1.mT, w2.mT
+    return Network(w1[:hidden, :inputs], b1[:hidden, 0], w2[:hidden, 0], b2[0, 0])

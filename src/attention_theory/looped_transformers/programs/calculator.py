@@ -1,5 +1,6 @@
 """The calculator: six operations as function blocks, and the paper's sample program (Theorem 4, Algorithm 7)."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor
 from attention_theory.looped_transformers.blocks.approximation import (
     reciprocal_partition,
     reciprocal_sigmoids,
+    root_at_scales,
     root_sigmoids,
 )
 from attention_theory.looped_transformers.blocks.base import FunctionBlock
@@ -64,6 +66,22 @@ def calculator_sums(
     """The sums of sigmoids for 1/x on [least, most] (and its mirror image) and for the root on [0, root_most]."""
     reciprocal = reciprocal_sigmoids(error, least, most)
     return (reciprocal.mirrored() if both_signs else reciprocal), root_sigmoids(error, root_most)
+
+
+def whole_range_sums(terms: int) -> tuple[SigmoidSum, SigmoidSum]:
+    """The sums for all of Theorem 4's ranges, of at most ``terms`` sigmoids each.
+
+    1/x for both signs and ``1.5 / sqrt(terms / 2) <= |x| <= exp(terms / 2)``, up to ``1.5 / sqrt(terms / 2)``
+    (Corollary 8, half of the sigmoids for each sign); the root on [0, terms²] up to ``1 / terms`` (Corollary 9).
+
+    Raises:
+        ParameterError: fewer than 25 terms, or more than 400.
+    """
+    require(terms=(terms, 25, 400))
+    least = 1.5 / math.sqrt(terms / 2)
+    return reciprocal_sigmoids(least, least, math.exp(terms / 2)).mirrored(), root_at_scales(
+        terms, float(terms**2), 1 / terms
+    )
 
 
 def calculator_blocks(reciprocal: SigmoidSum, root: SigmoidSum, columns: bool = False) -> list[FunctionBlock]:

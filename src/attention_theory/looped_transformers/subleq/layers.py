@@ -22,7 +22,7 @@ def subleq_layers(
     printed: Collection[str] = (),
     gate: float = GATE,
     rounded: bool = True,
-    rounded_reads: bool = False,
+    rounded_reads: bool = True,
 ) -> list[Layer]:
     """The layers of a machine, on rows of the size that they need.
 

@@ -44,8 +44,9 @@ class SubleqMachine(LoopedTransformer):
         gate: the constant C of reads and write; below 2 it is too small (for a control).
         rounded: ``False`` leaves the last layer without its error correction (for a control); with ``real``, the
             memory without its staircase, at depth 4.
-        rounded_reads: the two reads correct errors too, at depths 10 and 6 with bits in rows: then nothing noisy
-            reaches an adder, and the inverse temperature need not grow with N.
+        rounded_reads: the two reads correct errors too, as they do at depths 10 and 6 with bits in rows unless
+            ``rounded`` is off: nothing noisy reaches an adder, and the inverse temperature need not grow with N.
+            ``False`` is the paper's order, with Step 6 in the last layer alone.
         dtype: float64 unless an experiment says otherwise.
         device: of matrices and states.
 
@@ -63,7 +64,7 @@ class SubleqMachine(LoopedTransformer):
         gate: float = GATE,
         rounded: bool = True,
         real: bool = False,
-        rounded_reads: bool = False,
+        rounded_reads: bool | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ) -> None:
@@ -78,6 +79,8 @@ class SubleqMachine(LoopedTransformer):
                 "form, gate, rounded and idle scratchpad columns are for bits in rows and depth 10 only"
             )
         require(depth=(depth, ({4, 5, 6, 7, 8, 9, 10} if rounded else {4}) if real else {10, 6, 4}))
+        if rounded_reads is None:
+            rounded_reads = rounded and not real and depth != 4
         refuse_unless(
             not rounded_reads or (not real and depth != 4),
             f"rounded_reads must be False with real rows and at depth 4, got real={real}, depth={depth}",
@@ -94,6 +97,10 @@ class SubleqMachine(LoopedTransformer):
         self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
         super().__init__(layers[0].rows, layers, dtype, device)
 
+    def columns(self, source: SubleqProgram) -> int:
+        """The columns of a program's state."""
+        return source.columns(self.scratch)
+
     def load(self, source: SubleqProgram | Sequence[SubleqProgram]) -> Float[Tensor, "... columns rows"]:
         """The state from which a program runs (eq. 5), or one state for each of several of the same shape.
 
@@ -101,16 +108,10 @@ class SubleqMachine(LoopedTransformer):
             ParameterError: more columns than addresses, integers that do not fit, programs of different shape.
         """
         if not isinstance(source, SubleqProgram):
-            if len({(len(one.memory), len(one.code)) for one in source}) > 1:
-                raise ParameterError("programs must have equally many cells and equally many instructions")
-            return torch.stack([self.load(one) for one in source])
-        columns, cells, rows = source.columns(self.scratch), len(source.memory), self.rows
+            return self._load_all(source)
+        self._refuse_outside(source)
+        columns, cells, rows = self.columns(source), len(source.memory), self.rows
         codes = position_codes(columns, self.address_bits, self.device).to(self.dtype)
-        limit = 2 ** (self.bits - 1)
-        outside = [value for value in source.memory if not -limit <= value < limit]
-        refuse_unless(
-            not outside, f"source must have memory from {-limit} to {limit - 1}, {self.bits} bits, got {outside}"
-        )
         state = torch.zeros(columns, rows.size, dtype=self.dtype, device=self.device)
         rows.of(state, "encoding")[1:] = codes[1:]
         rows.of(state, "indicator")[: self.scratch] = 1
@@ -125,6 +126,19 @@ class SubleqMachine(LoopedTransformer):
         rows.of(state, "command")[first:] = codes[shifted].flatten(1)
         rows.of(state, "counter")[0] = codes[first]
         return state
+
+    def _load_all(self, sources: Sequence[SubleqProgram]) -> Float[Tensor, "programs columns rows"]:
+        if len({(len(one.memory), len(one.code)) for one in sources}) > 1:
+            raise ParameterError("programs must have equally many cells and equally many instructions")
+        return torch.stack([self.load(one) for one in sources])
+
+    def _refuse_outside(self, source: SubleqProgram) -> None:
+        """Refuse integers that do not fit."""
+        limit = 2 ** (self.bits - 1)
+        outside = [value for value in source.memory if not -limit <= value < limit]
+        refuse_unless(
+            not outside, f"source must have memory from {-limit} to {limit - 1}, {self.bits} bits, got {outside}"
+        )
 
     def counter(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "..."]:
         """The number of the instruction to come."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attention_theory.certificates import Certificate
-from attention_theory.hyper_attention.certified import data, gradients, moments, pairs, tuples
+from attention_theory.hyper_attention.certified import data, gradients, moments, pairs, saddles, tuples
 
 EVERY: dict[str, Callable[[], Certificate]] = {
     "3.1": lambda: pairs.certify_representation(3),
@@ -14,11 +14,14 @@ EVERY: dict[str, Callable[[], Certificate]] = {
     "B.2": pairs.certify_narrow_layers,
     "5.1": pairs.certify_feature_layer,
     "F.6": pairs.certify_parallelogram,
+    "beyond F.6": pairs.certify_reach,
     "gradients": gradients.certify_loss_gradients,
     "Eq. 21": gradients.certify_residual_motion,
     "C.1": gradients.certify_diagonal_counts,
     "C.2": gradients.certify_conservation,
     "G.9": gradients.certify_tuple_conservation,
+    "strict saddles": saddles.certify_negative_curvature,
+    "several outputs": saddles.certify_stuck,
     "3.2": data.certify_unshared_parameters,
     "4.9": data.certify_equivalence,
     "illustration of 4.8": data.certify_unseen_change,
@@ -39,9 +42,12 @@ CALLED = [
     ("3.1", pairs, "represent"),
     ("3.1", pairs, "linear_attention"),
     ("5.1", pairs, "layer_of"),
+    ("beyond F.6", pairs, "linear_stack"),
     ("gradients", gradients, "loss_gradients"),
     ("Eq. 21", gradients, "residual_maps"),
     ("C.2", gradients, "gram_gradients"),
+    ("strict saddles", saddles, "gram_loss"),
+    ("several outputs", saddles, "linear_attention"),
     ("illustration of 4.8", data, "unique_null_vector"),
     ("4.9", data, "functional_tensor"),
     ("E.1", moments, "uniform_second_moment"),

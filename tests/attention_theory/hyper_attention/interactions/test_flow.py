@@ -39,6 +39,23 @@ def test_the_flow_ends_where_the_closed_form_says_and_keeps_the_conserved_quanti
     torch.testing.assert_close(kept, value.square().expand_as(kept), rtol=1e-9, atol=1e-9)
 
 
+def test_codes_at_an_angle_follow_the_flow_in_their_own_coordinates() -> None:
+    _, gram, target, value = setting()
+    codes = torch.eye(SIZE, dtype=torch.float64) + 0.3 * normal(SIZE, SIZE, seed=3)
+    begin = normal(SIZE, SIZE, seed=4)
+    flow = gradient_flow(gram, target, value, 0.01, 2, score=begin, norm=codes @ codes.mT)
+    inverse, steps = torch.linalg.inv(codes), 1000
+    score, column = (inverse @ begin @ inverse.mT).requires_grad_(), (inverse @ value).requires_grad_()
+    for _ in range(steps):
+        loss = gram_loss(gram, (codes @ score @ codes.mT) * (codes @ column), target)
+        by_score, by_column = torch.autograd.grad(loss, [score, column])
+        with torch.no_grad():
+            score -= 0.01 / steps * by_score
+            column -= 0.01 / steps * by_column
+    torch.testing.assert_close(flow.score[-1], (codes @ score @ codes.mT).detach(), rtol=1e-2, atol=1e-3)
+    torch.testing.assert_close(flow.value[-1], (codes @ column).detach(), rtol=1e-2, atol=1e-3)
+
+
 def test_the_loss_stays_below_its_bound() -> None:
     symbols, gram, target, value = setting()
     flow = gradient_flow(gram, target, value, end=40.0, records=50)

@@ -6,8 +6,11 @@ import torch
 
 from attention_theory.hyper_attention.interactions.projections import (
     agreements,
+    enough_entrywise,
+    fewest_entrywise,
     least_width,
     missed_agreements,
+    search_entrywise,
     width_for,
 )
 from attention_theory.randomness import normal
@@ -49,3 +52,30 @@ def test_the_least_width_has_half_the_rank_and_one_less_has_not() -> None:
         width = least_width(features, values)
         ranks = [math.comb(d + features - 1, features) for d in (width, width - 1)]
         assert 2 * ranks[0] >= values**features > 2 * ranks[1]
+
+
+@pytest.mark.parametrize(("count", "order"), [(4, 1), (4, 2), (64, 1), (64, 6), (2**40, 40)])
+def test_no_power_leaves_room_below_the_fewest_dimensions(count: int, order: int) -> None:
+    width = fewest_entrywise(count, order)
+    room = [
+        math.comb(width - 1 + order * r - 1, order * r) >= count / (1 + (count - 1) / 4**r) if width > 1 else False
+        for r in range(1, 30)
+    ]
+    assert not all(room)
+
+
+@pytest.mark.parametrize("order", [1, 2, 5])
+def test_lines_that_are_enough_are_found_greedily(order: int) -> None:
+    count, least = 12, 0.5 ** (1 / order)
+    width = enough_entrywise(count, order)
+    chosen: list[torch.Tensor] = []
+    for vector in torch.nn.functional.normalize(normal(4000, width, seed=order), dim=1):
+        if all((vector @ other).abs() <= least for other in chosen):
+            chosen.append(vector)
+    assert len(chosen) >= count
+
+
+def test_the_search_returns_what_its_scores_give() -> None:
+    tokens, scores = search_entrywise(4, 2, 2, seed=0, restarts=4, steps=300)
+    products = torch.stack([tokens @ matrix @ tokens.T for matrix in scores]).prod(dim=0)
+    assert (products - torch.eye(4)).abs().max() < 1 / 3

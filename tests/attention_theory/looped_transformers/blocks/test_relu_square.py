@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork, least_distance
+from attention_theory.looped_transformers.blocks.relu_square import ReluNetwork, least_distance, looped_product
 from attention_theory.randomness import generator, normal
 
 
@@ -46,3 +46,14 @@ def test_no_network_is_nearer_than_its_pieces_allow() -> None:
             fit = torch.nan_to_num(fit)
             network = ReluNetwork((first, *rest, (fit[:-1].mT, fit[-1])))
             assert network.distance_to_square(2000) >= least_distance(width, depth)
+
+
+def test_a_looped_layer_multiplies_ever_better() -> None:
+    layer = looped_product().dense
+    x, y = torch.rand(2, 1000, generator=generator(5), dtype=torch.float64)
+    state = torch.stack([torch.ones_like(x), (x + y) / 2, x, y, (x + y) / 2], dim=-1)
+    for passes in range(1, 21):
+        state = layer.feed_forward(state)
+        off = state[:, 4] - x * y
+        assert off.max() <= 4.0**-passes / 2 + 1e-15
+        assert off.min() >= -(4.0**-passes) / 4 - 1e-15

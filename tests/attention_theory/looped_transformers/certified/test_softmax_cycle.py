@@ -18,12 +18,12 @@ ENOUGH: dict[Depth, float] = {4: 5.0, 6: 7.0, 10: 7.0}
 
 @pytest.mark.parametrize("depth", ENOUGH)
 def test_a_machine_with_a_softmax_is_exact_for_ever(depth: Depth) -> None:
-    assert certify_softmax(SubleqMachine(3, 2, depth), ENOUGH[depth]).settled
+    assert certify_softmax(SubleqMachine(3, 2, depth, rounded_reads=False), ENOUGH[depth]).settled
 
 
 @pytest.mark.parametrize("depth", ENOUGH)
 def test_the_noise_of_a_run_is_within_the_bound_behind_every_layer(depth: Depth) -> None:
-    machine = SubleqMachine(3, 2, depth)
+    machine = SubleqMachine(3, 2, depth, rounded_reads=False)
     _, stages = follow(machine, same=False)
     exact = noisy = machine.load(program([-1, 0], [(0, 1, 0), (1, 0, 1)]))
     for layer, (_, fetched, left) in zip(machine.dense, noise_by_layer(machine, stages, ENOUGH[depth]), strict=True):
@@ -45,7 +45,7 @@ def test_ramps_that_are_not_flat_are_noticed() -> None:
 def test_with_ramps_at_the_reads_the_noise_does_not_grow_with_the_length() -> None:
     noise = []
     for bits in (2, 6):
-        machine = SubleqMachine(3, bits, rounded_reads=True)
+        machine = SubleqMachine(3, bits)
         exact, stages = follow(machine, same=False)
         assert exact.outcome == "proved"
         *_, (_, arriving, left) = noise_by_layer(machine, stages, 4.0)

@@ -13,6 +13,7 @@ from attention_theory.looped_transformers.programs.backpropagation_program impor
     read_network,
 )
 from attention_theory.randomness import normal
+from attention_theory.validation import ParameterError
 
 
 def small_training() -> tuple[Network, Tensor, Tensor]:
@@ -24,6 +25,22 @@ def test_both_training_programs_equal_the_plain_training() -> None:
     expected = network.train(x, y, 0.2, 2)[-1]
     for program in (listing_program(network, x, y, 0.2, 2), machine_program(network, x, y, 0.2, 2)):
         assert read_network(program, interpret(program).memory).distance(expected) < 1e-13
+
+
+@pytest.mark.parametrize(("hidden", "inputs"), [(3, 5), (5, 3), (1, 2), (4, 1)])
+def test_hidden_units_and_inputs_may_differ_in_number(hidden: int, inputs: int) -> None:
+    network, x, y = Network.random(hidden, inputs, 1), normal(2, inputs, seed=0), normal(2, seed=3)
+    expected = network.train(x, y, 0.2, 2)[-1]
+    programs = [machine_program(network, x, y, 0.2, 2)]
+    if hidden >= inputs:
+        programs.append(listing_program(network, x, y, 0.2, 2))
+    for program in programs:
+        assert read_network(program, interpret(program).memory, hidden, inputs).distance(expected) < 1e-13
+
+
+def test_the_listing_needs_a_hidden_unit_for_each_input() -> None:
+    with pytest.raises(ParameterError, match="a hidden unit for each of 3 inputs"):
+        listing_program(Network.random(2, 3, 1), normal(2, 3, seed=0), normal(2, seed=3), 0.2)
 
 
 @pytest.mark.parametrize("place", PLACES)

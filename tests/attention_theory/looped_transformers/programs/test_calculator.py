@@ -1,5 +1,7 @@
 import math
 
+import torch
+
 from attention_theory.looped_transformers.blocks.approximation import (
     reciprocal_partition,
     reciprocal_sigmoids,
@@ -15,6 +17,7 @@ from attention_theory.looped_transformers.programs.calculator import (
     exact_trace,
     finest_reciprocal,
     first_entries,
+    whole_range_sums,
 )
 
 
@@ -50,3 +53,16 @@ def test_the_calculator_runs_with_one_head_in_every_layer() -> None:
     assert result.counters_agree
     assert result.deviation < 1e-5
     assert summarise(machine.transformer).heads == 1
+
+
+def test_the_sums_for_whole_ranges_have_no_more_terms_than_heads() -> None:
+    for terms in (25, 36, 100):
+        reciprocal, root = whole_range_sums(terms)
+        assert max(reciprocal.terms, root.terms) <= terms
+        least, most = 1.5 / math.sqrt(terms / 2), math.exp(terms / 2)
+        x = torch.logspace(math.log(least), math.log(most), 3000, base=math.e, dtype=torch.float64)
+        x = x.clamp(least, most * (1 - 1e-9))
+        for sign in (1, -1):
+            assert (reciprocal(sign * x) - sign / x).abs().max() <= least
+        y = torch.linspace(0, terms**2, 3000, dtype=torch.float64)
+        assert (root(y) - y.sqrt()).abs().max() <= 1 / terms

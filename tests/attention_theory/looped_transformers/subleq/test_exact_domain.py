@@ -20,7 +20,7 @@ from attention_theory.validation import ParameterError
 
 @pytest.mark.parametrize("by", ["runner", "layers"])
 def test_the_temperature_found_works_and_the_one_below_does_not(by: Any) -> None:
-    machine = SubleqMachine(4, 6)
+    machine = SubleqMachine(4, 6, rounded_reads=False)
     programs = [random_program(4, 8, 6, seed) for seed in range(8)]
     found = least_inverse_temperature(machine, programs, 8, by=by)
     assert conformance(machine, programs, 8, found, by=by).wrong == 0
@@ -36,15 +36,26 @@ def test_float32_has_no_temperature_for_long_integers() -> None:
 
 def test_noise_doubles_with_every_bit() -> None:
     source = program([-1, 0, 3], [(0, 2, 1), (0, 3, 2)])
-    small, large = (noise_before_correction(SubleqMachine(4, bits), source, 14.0, 2).max() for bits in (8, 14))
+    small, large = (
+        noise_before_correction(SubleqMachine(4, bits, rounded_reads=False), source, 14.0, 2).max() for bits in (8, 14)
+    )
     assert 0.9 < (large / small).log2() / 6 < 1.1
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("depth", [10, 6])
+def test_with_ramps_at_the_reads_one_temperature_is_enough_for_every_length(depth: Depth, dtype: torch.dtype) -> None:
+    for bits in (4, 16, 23) if dtype == torch.float32 else (4, 16, 40):
+        programs = [random_program(4, 8, bits, seed) for seed in range(3)]
+        enough = math.log(16 * 5) / 2
+        assert conformance(SubleqMachine(4, bits, depth, dtype=dtype), programs, 8, enough, by="layers").wrong == 0
 
 
 @pytest.mark.parametrize("depth", [10, 6, 4])
 @pytest.mark.parametrize(("address_bits", "bits"), [(3, 4), (4, 8), (6, 6)])
 def test_at_the_proved_temperature_noise_is_below_its_bound(depth: Depth, address_bits: int, bits: int) -> None:
     enough = sufficient_inverse_temperature(bits, address_bits, depth)
-    machine, cells = SubleqMachine(address_bits, bits, depth), 2 ** (address_bits - 1)
+    machine, cells = SubleqMachine(address_bits, bits, depth, rounded_reads=False), 2 ** (address_bits - 1)
     for seed in range(6):
         source = random_program(cells - 3, cells - 1, bits, seed)
         assert conformance(machine, [source], 8, enough, by="layers").wrong == 0

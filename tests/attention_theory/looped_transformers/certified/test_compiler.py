@@ -1,0 +1,53 @@
+"""The certificate of the compiler's rules, and that it notices a wrong one."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from attention_theory.looped_transformers.certified.compiler import certify_rules
+from attention_theory.looped_transformers.compiler import subleq
+from attention_theory.validation import ParameterError
+
+
+@pytest.fixture
+def rules() -> Iterator[dict[str, str]]:
+    """The rules, put back after the test."""
+    kept = dict(subleq.RULES)
+    yield subleq.RULES
+    subleq.RULES.update(kept)
+
+
+def test_every_rule_is_proved() -> None:
+    assert certify_rules(4).settled
+
+
+@pytest.mark.slow
+def test_every_rule_is_proved_for_eight_bits() -> None:
+    assert certify_rules(8).settled
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "wrong"),
+    [
+        ("add", "P -= B", "P -= A"),
+        ("equal", "goto L", "goto .no"),
+        ("at most", "goto .near", "goto .no"),
+        ("at most", "B -= minus_one if <= 0 goto .less", "B -= minus_one"),
+        ("multiply", "P -= A", "P -= B"),
+        ("divide", "T -= minus_one\n", "T -= zero\n"),
+        ("quotient", "D -= {1}", "D -= zero"),
+        ("remainder", "Q -= minus_one if <= 0 goto .rest", "goto .rest"),
+    ],
+)
+def test_a_wrong_rule_is_refuted(rules: dict[str, str], name: str, statement: str, wrong: str) -> None:
+    assert statement in rules[name]
+    rules[name] = rules[name].replace(statement, wrong, 1)
+    with contextlib.suppress(ParameterError):  # a program that no longer ends
+        assert not certify_rules(4).settled
+
+
+@pytest.mark.parametrize("bits", [3, 9])
+def test_bits_out_of_range_are_refused(bits: int) -> None:
+    with pytest.raises(ParameterError, match="bits must be"):
+        certify_rules(bits)

@@ -1,0 +1,80 @@
+"""Programs mean what they mean in Python: the intermediate form, SUBLEQ and the transformer against CPython."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import python_programs as python
+from attention_theory.looped_transformers.compiler.code import interpret
+from attention_theory.looped_transformers.compiler.program import CompiledProgram
+from attention_theory.looped_transformers.compiler.program import compile as compiled
+
+BITS, STEPS = 8, 30_000
+
+
+def by_code(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
+    """The run of the intermediate form."""
+    named = dict(zip(program.code.inputs, inputs, strict=True))
+    ended = interpret(program.code, program.bits, named, STEPS)
+    assert ended.stop is not None
+    error = f"{ended.stop.error}: line {ended.stop.line}" if ended.stop.error else ""
+    arguments = [ended.blocks[name] if name in ended.blocks else named[name] for name in program.code.inputs]
+    return python.Ended(None if error else ended.cells[str(program.code.result)], arguments, error)
+
+
+def by_method(name: str) -> Any:
+    """The run of the SUBLEQ program, on its interpreter or its transformer."""
+
+    def run(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
+        given = [list(one) if isinstance(one, list) else one for one in inputs]
+        try:
+            value = getattr(program, name)(*given, steps=STEPS)
+        except (AssertionError, IndexError, ZeroDivisionError) as error:
+            return python.Ended(None, given, f"{type(error).__name__}: {error}")
+        return python.Ended(value, given)
+
+    return run
+
+
+def agree(source: str, inputs: list[Any], ways: list[Any], bits: int = BITS) -> None:
+    """All ways to run a source, optimised or not, give what CPython gives."""
+    wanted = python.run(source, "program", inputs, bits)
+    for optimise in (True, False):
+        program = compiled(source, inputs, bits, optimise=optimise)
+        for way in ways:
+            ended = way(program, inputs)
+            assert ended.error == wanted.error
+            if not wanted.error:
+                assert (ended.value, ended.arguments) == (wanted.value, wanted.arguments)
+
+
+inputs = st.tuples(
+    python.numbers(BITS), python.numbers(BITS), st.lists(python.numbers(BITS), min_size=3, max_size=3)
+).map(list)
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(python.programs(BITS), inputs)
+def test_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
+    agree(source, inputs, [by_code, by_method("interpret")])
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, suppress_health_check=list(HealthCheck))
+@given(python.programs(BITS), inputs)
+def test_five_thousand_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
+    agree(source, inputs, [by_code, by_method("interpret")])
+
+
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(python.programs(BITS), inputs)
+def test_transformers_run_what_python_means(source: str, inputs: list[Any]) -> None:
+    agree(source, inputs, [by_method("run")])
+
+
+@pytest.mark.parametrize("num_layers", [4, 6, 10])
+def test_every_layer_in_full_gives_the_same(num_layers: Any) -> None:
+    program = compiled("def least(a, b):\n    return a if a < b else b", num_layers=num_layers)
+    assert program.run(5, -128, literal=True) == program.run(5, -128) == -128

@@ -1,0 +1,185 @@
+"""What the compiler refuses, with its line, and what it takes."""
+
+import pytest
+
+import attention_theory as at
+from attention_theory.looped_transformers.compiler.program import NotEnded
+from attention_theory.looped_transformers.compiler.source import CompileError
+from attention_theory.validation import ParameterError
+
+
+def inside(*lines: str) -> str:
+    """A source with these lines in its function, the first of them in line 2."""
+    return "\n".join(["def f(a, xs):", *(f"    {line}" for line in lines), "f(1, [1, 2])"])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def f(:", "line 1"),
+        ("", "no statement"),
+        ("x = (\n", "line 1"),
+        ("(" * 5000, "line 1"),
+        ("x = " + "-" * 20_000 + "1", "line 1"),
+        ("#" + "x" * 200_000, "at most 100000"),
+        ("x = 1\x00", "line 1"),
+        (inside("return 1.5"), "line 2: '1.5' is not in the subset"),
+        (inside("return 'text'"), "line 2"),
+        (inside("return a / 2"), "line 2: 'a / 2' has another operator"),
+        (inside("return a ** 2"), "line 2"),
+        (inside("return a @ 2"), "line 2"),
+        (inside("return a in xs"), "line 2: 'a in xs' has another comparison"),
+        (inside("return a is 1"), "line 2"),
+        (inside("return xs[0:1]"), "line 2: an index is one number"),
+        (inside("return xs + xs"), "line 2: 'xs' is a list where a number must be"),
+        (inside("return a[0]"), "line 2: 'a' is no list"),
+        (inside("return b"), "line 2: 'b' has no value"),
+        (inside("if a:", "    b = 1", "return b"), "line 4: 'b' has no value on every way"),
+        (inside("for i in xs:", "    b = 1", "    continue", "return b"), "line 5: 'b' has no value on every way"),
+        (inside("while a:", "    b = 1", "return b"), "line 4: 'b' has no value on every way"),
+        (inside("return 300"), "line 2: 300 does not fit in 8 bits, which hold -128 to 127"),
+        (inside("return -129"), "line 2: -129 does not fit"),
+        (inside("ys = []", "return 1"), "line 2"),
+        (inside("ys = xs", "return 1"), "line 2: 'xs' is a list where a number must be"),
+        (inside("xs = [1, 2]", "return 1"), "line 2: 'xs' belongs to the caller"),
+        (inside("ys = [1]", "ys = [1, 2]", "return 1"), "line 3: 'ys' has another kind or length"),
+        (inside("ys = [0] * a", "return 1"), "line 2: a number is needed here that is known before"),
+        (inside("ys = [x for x in xs]", "return 1"), "line 2"),
+        (inside("a = [1]", "return 1"), "line 2"),
+        (inside("xs = 5", "return 1"), "line 2: 'xs' is a list and stays one"),
+        (inside("f(a, xs)", "return 1"), "line 2: 'f' calls itself; there is no recursion"),
+        (inside("return g(a)"), "line 2: there is no function 'g'; there are len, f"),
+        (inside("return len(a)"), "line 2"),
+        (inside("return max(a, 1)"), "line 2: there is no function 'max'"),
+        (inside("return print(a)"), "line 2"),
+        (inside("import os"), "line 2: 'import os' is not in the subset"),
+        (inside("global a"), "line 2"),
+        (inside("try:", "    a = 1", "except IndexError:", "    a = 2"), "line 2"),
+        (inside("with a:", "    a = 1"), "line 2"),
+        (inside("del a"), "line 2"),
+        (inside("lambda: 1"), "line 2"),
+        (inside("b = c = 1"), "line 2"),
+        (inside("a, b = xs"), "line 2: as many values as names"),
+        (inside("a, *b = 1, 2"), "line 2"),
+        (inside("(b := 1)"), "line 2"),
+        (inside("break"), "line 2: there is no loop to leave"),
+        (inside("for i in range(0, 4, 0):", "    a = 1"), "line 2: the step of a range is not 0"),
+        (inside("for i in range(0, 4, a):", "    a = 1"), "line 2"),
+        (inside("for i, j in xs:", "    a = 1"), "line 2: a loop has one variable"),
+        (inside("for i in a:", "    a = 1"), "line 2: 'a' is no list"),
+        (inside("while a:", "    a = 0", "else:", "    a = 1"), "line 5: a loop has no else"),
+        (inside("if a:", "    return 1"), "line 1: 'f' returns a value on some ways and none"),
+        ("def f(a=1):\n    return a", "line 1: a function has plain parameters"),
+        ("def f(*a):\n    return 1", "line 1"),
+        ("@cache\ndef f(a):\n    return 1", "line 2"),
+        ("def f(a):\n    return a\n\ndef f(a):\n    return 1", "line 4: the function 'f' is defined twice"),
+        ("def f(a):\n    return a\nf(1, 2)", "line 1: 'f' takes 1 arguments, got 2"),
+        ("def f(a):\n    return a\ng(1)", "line 3: the last line may only call 'f'"),
+        ("def f(a):\n    return a\nprint(f(1))", "line 3"),
+        ("def f(a):\n    return a\nx = f(1)", "line 3"),
+        ("def g(a):\n    a = 1\n\ndef f(a):\n    return g(a)", "line 5: 'g' may end without a value"),
+        ("class A:\n    pass", "line 1"),
+        ("return 1", "line 1"),
+        ("N = 3\ndef f(a):\n    N = 4\n    return a", "line 3: 'N' is a function or a constant"),
+    ],
+)
+def test_what_is_outside_the_subset_is_refused_with_its_line(source: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message.replace("(", r"\(")):
+        at.compile(source)
+
+
+def test_a_source_that_grows_too_long_is_refused() -> None:
+    twice = "\n".join(f"def f{n + 1}(a):\n    return f{n}(a) + f{n}(a)" for n in range(20))
+    with pytest.raises(CompileError, match="longer than 20000 instructions"):
+        at.compile(f"def f0(a):\n    return a\n{twice}")
+
+
+@pytest.mark.parametrize(
+    ("source", "inputs", "value"),
+    [
+        ("a = 48\nb = 36\nwhile b:\n    a, b = b, a % b", [], {"a": 12, "b": 0}),
+        ("N = 3\ndef f(x):\n    'Three times.'\n    return N * x", [5], 15),
+        ("def f(zero, t_1):\n    return zero - t_1", [5, 3], 2),
+        ("def f(größe):\n    µ = größe + 1\n    return µ", [5], 6),
+        (
+            "def f_x(y):\n    y = y + 1\n    return y\n\ndef f(x_y):\n    x_y = 1 + f_x(x_y)\n    return x_y + f_x(1)",
+            [1],
+            5,
+        ),
+        ("def f(x: int) -> int:\n    y: int = x\n    return y", [5], 5),
+        ("def f():\n    return True", [], 1),
+        ("def f(a):\n    return +a", [-128], -128),
+        ("def f(a):\n    return -a", [-128], -128),
+        ("def f(a):\n    while True:\n        a += 1\n        if a > 9:\n            return a", [5], 10),
+    ],
+)
+def test_what_is_inside(source: str, inputs: list[int], value: object) -> None:
+    assert at.compile(source).run(*inputs) == value
+
+
+def helper(xs: list[int]) -> None:
+    """Make every item positive."""
+    for i in range(len(xs)):
+        if xs[i] < 0:
+            xs[i] = -xs[i]
+
+
+def largest(xs: list[int]) -> int:
+    """The largest size of an item."""
+    helper(xs)
+    best = 0
+    for x in xs:
+        best = x if x > best else best
+    return best
+
+
+def test_a_function_brings_the_functions_that_it_calls_and_changes_its_list() -> None:
+    xs = [3, -9, 5]
+    assert at.compile(largest, [xs]).run(xs) == 9
+    assert xs == [3, 9, 5]
+
+
+def test_a_list_is_returned() -> None:
+    program = at.compile("def f(n):\n    xs = [n] * 3\n    xs[1] += 1\n    return xs")
+    assert program.run(4) == [4, 5, 4]
+
+
+@pytest.mark.parametrize(
+    ("source", "inputs", "error", "line"),
+    [
+        ("def f(a):\n    return 5 // a", [0], ZeroDivisionError, "line 2"),
+        ("def f(a):\n    return 5 % a", [0], ZeroDivisionError, "line 2"),
+        ("def f(a):\n    assert a > 1\n    return a", [1], AssertionError, "line 2"),
+        ("def f(a):\n    xs = [1, 2]\n    return xs[a]", [2], IndexError, "line 3"),
+        ("def f(a):\n    xs = [1, 2]\n    xs[a] = 1\n    return 0", [-3], IndexError, "line 3"),
+        ("def f(a):\n    xs = [1, 2]\n    return xs[2]", [0], IndexError, "line 3"),
+        ("def f(a):\n    xs = [1, 2]\n    b = xs[--11]\n    return a", [0], IndexError, "line 3"),
+    ],
+)
+def test_errors_are_those_of_python(source: str, inputs: list[int], error: type[Exception], line: str) -> None:
+    with pytest.raises(error, match=line):
+        at.compile(source).run(*inputs)
+
+
+def test_a_program_without_end_is_stopped() -> None:
+    with pytest.raises(NotEnded, match="did not end within 50 passes"):
+        at.compile("while 1:\n    pass").run(steps=50)
+
+
+@pytest.mark.parametrize("inputs", [[1], [1, 2], [1, [1]], [[1, 2], 1], [1, [1, 200]], [128, [1, 2]], [1.0, [1, 2]]])
+def test_arguments_that_do_not_fit_are_refused(inputs: list[object]) -> None:
+    with pytest.raises(ParameterError, match="inputs must"):
+        at.compile("def f(a, xs):\n    return a", [1, [1, 2]]).run(*inputs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{"bits": 3}, {"bits": 63}, {"num_layers": 5}])
+def test_options_out_of_range_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(ParameterError, match="must be"):
+        at.compile("x = 1", **options)  # type: ignore[arg-type]
+
+
+def test_the_source_map_leads_back_to_the_lines() -> None:
+    program = at.compile("def f(a):\n    b = a + 1\n    return b * b")
+    assert set(program.source_map) == {0, 2, 3}
+    assert len(program.source_map) == len(program.program.code)
+    assert set(program.cells) <= {"a", "b"}
