@@ -245,15 +245,15 @@ show.table(
 
 # %%
 N = paper_size
-tables = {form: block_parameters(value_heads(N, form)) for form in ("printed", "correct")}
+entries = {form: block_parameters(value_heads(N, form)) for form in ("printed", "correct")}
 positions_as_printed = 3 * (8 + N**4)
 self_attention = (2 * 2 * N**2) ** 2
 mistaken = (2 * 2 * 2 * N) ** 2
 show.table(
     ["count", "parameters"],
     [
-        ["HFA, the paper's heads with a one-hot for the diagonal", tables["printed"]],
-        ["HFA, heads for the torus", tables["correct"]],
+        ["HFA, the paper's heads with a one-hot for the diagonal", entries["printed"]],
+        ["HFA, heads for the torus", entries["correct"]],
         ["HFA, the paper's features (N² positions)", positions_as_printed],
         ["self-attention, one symbol for every combination", self_attention],
         ["self-attention, 2N in the place of N²", mistaken],
@@ -294,9 +294,9 @@ claim.verdict()
 
 # %%
 claim = Claim("hyper-attention/remark-predator-prey-counts")
-claim.equal("HFA, printed heads with a diagonal, against the formula", tables["printed"], 24 + 3 * N**2)
+claim.equal("HFA, printed heads with a diagonal, against the formula", entries["printed"], 24 + 3 * N**2)
 formula = 24 + 5 * N**2
-claim.equal("HFA, heads for the torus, against the formula", tables["correct"], formula)
+claim.equal("HFA, heads for the torus, against the formula", entries["correct"], formula)
 nearest = 10**0.5 - 1  # what rounds to this power of ten
 printed_heads, correct_heads = (block_parameters(value_heads(360, form)) for form in ("printed", "correct"))
 claim.number("HFA, printed heads with a diagonal, N = 360", printed_heads, printed=1e6, within=nearest)

@@ -168,6 +168,15 @@ x = normal(batch, tokens, width, seed=seed)
 mask = causal_mask(tokens)
 
 # %%
+plain = block([1, 1, 1])
+parts = list(zip(*(one(x).chunk(3, dim=-1) for one in (plain.queries, plain.keys, plain.values)), strict=True))
+by_head, by_head_printed = (
+    plain.out(torch.cat([attention(q, k, v, mask=mask, scale=scale) for q, k, v in parts], dim=-1))
+    for scale in ((width / 3) ** -0.5, 1.0)
+)
+plain_printed = block([1, 1, 1], form="printed")
+
+# %%
 order = 4
 
 
@@ -252,21 +261,13 @@ show.figure(
 # not reach earlier outputs; without the mask it does.
 
 # %%
-plain = block([1, 1, 1])
-parts = list(zip(*(one(x).chunk(3, dim=-1) for one in (plain.queries, plain.keys, plain.values)), strict=True))
-by_head, by_head_printed = (
-    plain.out(torch.cat([attention(q, k, v, mask=mask, scale=scale) for q, k, v in parts], dim=-1))
-    for scale in ((width / 3) ** -0.5, 1.0)
-)
-plain_printed = block([1, 1, 1], form="printed")
-
-# %%
 leaks = {
     causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
     for causal, one in ((True, plain), (False, block([1, 1, 1], is_causal=False)))
 }
 
 # %%
+claim = Claim("hyper-attention/definition-f-2")
 claim.close("block against its heads one by one, error", plain(x), by_head)
 claim.close("as printed, without the scale, error", plain_printed(x), by_head_printed)
 claim.equal("parameters", count(plain), 4 * width**2)
