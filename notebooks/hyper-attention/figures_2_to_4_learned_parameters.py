@@ -152,12 +152,6 @@ show.figure(
 # $C^{VL}_{\mu\nu}W^{VL}_{\nu0}$ using original parameters. The mean squared difference between (c) and (d) is $\mathcal
 # O(10^{-5})$, demonstrating functional equivalence despite different parameter organizations.
 #
-# <details><summary>Slips (1)</summary>
-#
-# - The caption says "main squared difference" for "mean squared difference".
-#
-# </details>
-#
 # </blockquote>
 # <!-- /claim -->
 # <!-- claim hyper-attention/remark-figure-4-side -->
