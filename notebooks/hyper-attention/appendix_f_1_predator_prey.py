@@ -104,7 +104,8 @@ show.figure(
 # with weights $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.
 #
 # **What is true.** On a grid that is looped in both directions, with $y$ pointing down, the three heads are the values,
-# if the differences count modulo $N$ and the last two heads also ask for the other coordinate, that is for equal cells.
+# if the differences count modulo $N$ and the last two heads also require the other coordinate to agree, that is equal
+# cells.
 #
 # **What changed.** Two of one policy meet only in one cell on a loop, and in one row or column only where a wall stops
 # them; no single grid has all three heads.

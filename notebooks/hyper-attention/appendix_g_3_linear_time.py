@@ -100,7 +100,7 @@ show.table(
 # where $R_2$ is $\mathcal O(R)$. (Alman & Song, 2023) show that if entries of $\mathbf Q,\mathbf K$ are less than
 # $o(\sqrt[3]{\log L})$ then for $\epsilon=1/\mathrm{poly}(L)$,
 # $\max_{i,\tau}|\mathrm{HA}^{\mathrm{lin}}_{i\tau}-\widehat{\mathrm{HA}}{}^{\mathrm{lin}}_{i\tau}|\le\epsilon$.
-# Consequently, the trick (43) applies for nonlinear HyperAttentions, too.
+# Consequently, the trick (43) applies for nonlinear HyperAttentions.
 #
 # **What is true.** For fixed $R$ and such entries, the exponential series cut after degree $p=O(\log L)$ has the error
 # $1/\mathrm{poly}(L)$, with $R_2=\binom{R+p}p$ features: a power of $\log L$.
