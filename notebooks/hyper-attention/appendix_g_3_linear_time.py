@@ -74,9 +74,10 @@ show.table(
 # **App. G.3 efficient linear HyperAttention (Linear HyperAttention in linear time)** *Appendix G.3, Eqs. 42 and 43*
 #
 # **The paper states.** Recall the definition of third order linear HyperAttention (Definition 6.1). Changing the order
-# of summations, $\mathrm{HA}^{\mathrm{lin}}_{i\tau}(\mathbf
-# X)=\sum_{\tilde\sigma}\sum_{\tilde\sigma}Q_{i,\sigma}\{\sum_{j_1}K^1_{j_1,\sigma}V^1_{j_1,\tilde\sigma}\}\{\sum_{j_2}K^2_{j_2,\sigma}V^2_{j_2,\tilde\sigma}\}V^3_{\tau,\tilde\sigma}$
-# (43), its computational complexity can be reduced from $\mathcal O(L^3R)$ to $\mathcal O(LR^2)$.
+# of summations, $\mathrm{HA}^{\mathrm{lin}}_{i\tau}(\mathbf X)=\sum_{\tilde\sigma}\sum_{\tilde\sigma}Q_{i,\sigma}
+# \{\sum_{j_1}K^1_{j_1,\sigma}V^1_{j_1,\tilde\sigma}\} \{\sum_{j_2}K^2_{j_2,\sigma}V^2_{j_2,\tilde\sigma}\}
+# V^3_{\tau,\tilde\sigma}$ (43), its computational complexity can be reduced from $\mathcal O(L^3R)$ to $\mathcal
+# O(LR^2)$.
 #
 # **What is true.** Equation 43 is the sum over all pairs $(j_1,j_2)$. The sum over $j_1\le j_2$ of Definition 6.1, and
 # causal sums, take prefix sums along the sequence, in the same time $\mathcal O(LR^2)$.

@@ -138,7 +138,8 @@ show.table(
 # k}\delta_{\mathcal X^{(n)}(j),\nu}\delta_{\mathcal X^{(n)}(k),\sigma}$.
 #
 # **What is true.** The last factor is $X^{(n)}_{k\theta}$: $\sum_k\sum_{j\le
-# k}X^{(n)}_{j\nu}X^{(n)}_{j\gamma}X^{(n)}_{k\sigma}X^{(n)}_{k\theta}=\Gamma^{(n)}_{\nu\sigma}\delta_{\nu\gamma}\delta_{\sigma\theta}$.
+# k}X^{(n)}_{j\nu}X^{(n)}_{j\gamma}X^{(n)}_{k\sigma}X^{(n)}_{k\theta} =
+# \Gamma^{(n)}_{\nu\sigma}\delta_{\nu\gamma}\delta_{\sigma\theta}$.
 #
 # **What changed.** An index is misprinted, here and in the gradients; the end of the proof has it right.
 #
