@@ -201,7 +201,7 @@ sizes = [[name, count(module), count(module) / width**2] for name, module in nam
 show.table(["block", "parameters", "in units of d²"], sizes)
 
 # %% [markdown]
-# Products of scores cost nothing. A value product at order 4 costs three matrices of $d\times d$ more.
+# We pay nothing for products of scores. A value product at order 4 costs three matrices of $d\times d$ more.
 #
 # Next we shift all positions, for rotary and for learned positions.
 
@@ -234,8 +234,8 @@ show.table(
 )
 
 # %% [markdown]
-# Rotary scores do not change; with learned positions they do. How does a product of rotary scores fall with the
-# distance?
+# We see that rotary scores do not change; with learned positions they do. How does a product of rotary scores fall with
+# the distance?
 
 # %%
 ones = torch.ones(1, 41, width // order, dtype=torch.float64)
@@ -254,7 +254,7 @@ show.figure(
 )
 
 # %% [markdown]
-# All orders fall in waves, and the higher the order, the lower the curve.
+# We see that all orders fall in waves, and the higher the order, the lower the curve.
 #
 # ## How we checked
 # For F.2 we compare the block with its heads, one by one, with and without the scale. A change of the last token must

@@ -67,7 +67,7 @@ show.table(
 )
 
 # %% [markdown]
-# Each doubling multiplies the columns by 2, 4 and 8. On logarithmic axes these are lines of slope 1, 2 and 3.
+# Each doubling multiplies the columns by 2, 4 and 8. On logarithmic axes we get lines of slope 1, 2 and 3.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-3 -->
@@ -127,8 +127,8 @@ show.table(
 # </details>
 #
 # ## See it run
-# We run the core of each layer, from queries, keys and values to outputs. Operations and bytes are counted, so they do
-# not depend on the machine; seconds do.
+# We run the core of each layer, from queries, keys and values to outputs. We count operations and bytes, which do not
+# depend on the machine; seconds do.
 
 # %%
 Run = Callable[[], Tensor]
@@ -229,8 +229,8 @@ for one in widths:
 show.table(["$d_h$", "linear self-attention", "linear HyperFeatureAttention", "ratio", "$(d_h / A)^A / d_h$"], rows)
 
 # %% [markdown]
-# The last two columns agree. We also count the entries of the tensors of Definition 6.1 at order 3, and of their
-# factors of rank $d$:
+# The last two columns agree, as we expect. We also count the entries of the tensors of Definition 6.1 at order 3, and
+# of their factors of rank $d$:
 
 # %%
 tensors, factored = [], []
@@ -276,7 +276,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - All six exponents in the table are right.
+# - We reproduce all six exponents in the table.
 # - Linear HyperFeatureAttention pays for linear time with a power of the width.
 # - Order 3 takes cubic time, but only the memory of self-attention.
 #

@@ -261,9 +261,9 @@ refuse_unless(
 )
 
 # %% [markdown]
-# Two tokens are too few; from three tokens on, the rank is full.
+# With two tokens we do not reach full rank; with three or more we do.
 #
-# The flow starts at $C=0$ and $w\ge b$. For comparison we set one entry of $w$ to 0, and make half of the entries
+# We start the flow at $C=0$ and $w\ge b$. For comparison we set one entry of $w$ to 0, and make half of the entries
 # negative.
 
 # %%
@@ -305,8 +305,8 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, the loss falls below its bound from positive and from negative entries. With one zero entry it stalls. On
-# the right, no entry of $w$ falls below its start, and all end at the closed form.
+# On the left, we see the loss fall below its bound from positive and from negative entries. With one zero entry it
+# stalls. On the right, no entry of $w$ falls below its start, and all end at the closed form.
 #
 # For Lemma G.9 we measure what is conserved. One step of descent changes it at second order: half the step, a quarter
 # of the change. We also compare the two weighted motions of the proof.
@@ -401,8 +401,8 @@ claim.certified("exact ranks at five sizes", certify_pair_versatility())
 claim.verdict()
 
 # %% [markdown]
-# For the theorem one zero in $w$ must stall. For Lemma G.9 the controls are a tripled gradient and negative entries; a
-# certificate covers two symbols and three tokens.
+# For the theorem we require that one zero in $w$ stalls the flow. For Lemma G.9 the controls are a tripled gradient and
+# negative entries; a certificate covers two symbols and three tokens.
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7")
@@ -436,7 +436,7 @@ claim.certified("two symbols, three tokens: all targets, C and w", certify_tuple
 claim.verdict()
 
 # %% [markdown]
-# At order 4 a zero entry must stall, and too few sequences must end at another layer.
+# At order 4 we require that a zero entry stalls, and that too few sequences end at another layer.
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7-orders")
