@@ -418,11 +418,11 @@ claim.verdict()
 #    $\ln(51.26/62.28)=-0.19$, more than five times the gap of HyperFeatureAttention, $\ln(60.22/62.28)=-0.03$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `steps = 100` and `warm_up = 10`. Which model is best?
+# 2. *Predict, then run.* Set `steps = 100` and `warm_up = 10`. Does self-attention help yet?
 #    <details><summary>Solution</summary>
 #
-#    The model without attention beats self-attention and the mean of the past. Before attention is learned it is in the
-#    way. The control passes, and the claim stays open.
+#    No. The model without attention has perplexity 15.9, self-attention 17.4 and the mean of the past 18.1. Before
+#    attention is learned it is in the way. The control does not fail, so the claim stays open.
 #
 #    </details>
 #
