@@ -120,8 +120,8 @@ show.figure(
 #
 # With label noise, a model must also keep the odds of the noise word right. This needs a feed-forward layer that sees
 # how strong attention's vote is (*FA* models). Softmax attention never gives a vote above 1, so its reparameterised
-# models cannot become certain. [The next page](table_1_in_one_picture.ipynb) derives almost every cell from four such
-# questions.
+# models cannot become certain. [Table 1 in one picture](table_1_in_one_picture.ipynb) derives almost every cell from
+# four such questions.
 #
 # ## See it run
 #
@@ -458,5 +458,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1 in one picture](table_1_in_one_picture.ipynb), because four questions about the models explain nearly
-# all of these cells.
+# Next: [Figure 1](figure_1_losses.ipynb), because a tick says where a loss ends, and not how it gets there.
