@@ -368,10 +368,9 @@ claim.verdict()
 # **Remark 3.5 (What the limit says of the solutions)** *Section 3.2*
 #
 # **The paper states.** Theorem 3.4 can be easily extended to a high-probability statement if $W_0$ is randomly
-# initialized from a Gaussian distribution. This result shows that the space of optimal solutions for this in-context
-# reasoning problem is much more complicated than that of the max-margin problems trained with logistic loss in Ji and
-# Telgarsky [38], Huang et al. [34]. Moreover, directional convergence cannot fully characterize the set of optimal
-# solutions.
+# initialized from a Gaussian distribution. This result shows that the space of optimal solutions is much more
+# complicated than that of the max-margin problems trained with logistic loss. Moreover, directional convergence cannot
+# fully characterize the set of optimal solutions.
 #
 # **What is true.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit. The direction
 # of the limit does not tell all solutions: the loss goes to 0 along $W^*$ as well. With linear attention and $V$ fixed,
