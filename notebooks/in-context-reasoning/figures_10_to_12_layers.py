@@ -409,4 +409,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [fixing one matrix](appendix_d_separation.ipynb), because we can ask whether fixing $F$ alone is enough.
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because its proof predicts these straight lines.
