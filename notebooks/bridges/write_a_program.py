@@ -150,7 +150,7 @@ print(f"gcd({pair[0]}, {pair[1]}) = {found}, after {program.steps(*pair)} passes
 print(f"{machine.num_tokens} tokens of {machine.embed_dim} features")
 
 # %% [markdown]
-# All of this came out of softmax attention and ReLU units. Next, more programs, each with and without the optimiser. It
+# Softmax attention and ReLU units computed all of this. Next, more programs, each with and without the optimiser. It
 # carries constants forward, drops what nobody reads, follows the values that a cell can have, and leaves out tests
 # whose answer is known.
 

@@ -94,13 +94,13 @@ show.figure(
 #
 # Let the data be versatile (Assumption 4.2) and $d_2=1$. For any targets and any invertible embedding, the second
 # derivative has a negative eigenvalue at every critical point with $L>0$. If the codes are orthonormal, the flow
-# converges to $L=0$ from almost every $C(0)$, $w(0)$, in the end exponentially. If $w_\nu(0)^2-\|C_{:,\nu}(0)\|^2\ge
-# c>0$ for all $\nu$, then $L(t)\le L(0)\,e^{-4c\zeta^2t/B}$.
+# converges to $L=0$ from almost every $C(0)$, $w(0)$, in the end exponentially. If, moreover,
+# $w_\nu(0)^2-\|C_{:,\nu}(0)\|^2\ge c>0$ for all $\nu$, then $L(t)\le L(0)\,e^{-4c\zeta^2t/B}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# If the codes are not orthogonal, we know less.
+# If the codes are not orthonormal, we know less.
 #
 # <!-- claim hyper-attention/skew-codes -->
 # <blockquote>
@@ -125,7 +125,7 @@ show.figure(
 # $\nu$ such that $(G_\mu E_\mu)_\nu\ne0$ for some $\mu$. Not all with $L>0$ have one: on the sequences 122 and 112,
 # with the target $C^*=\begin{pmatrix}17&5\\5&17\end{pmatrix}$, $W^*=\begin{pmatrix}17&-11\\17&11\end{pmatrix}$, the
 # layer $C=\begin{pmatrix}38&95\\95&38\end{pmatrix}$, $W=\begin{pmatrix}3&1\\3&-1\end{pmatrix}$ is a local minimum with
-# $L=281250$. The flow from an open set of starts ends there.
+# $L=281250$. The flow from an open set of starts ends at rescaled copies of it, with the same loss.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -10,61 +10,9 @@
 # # Appendix B.1.3 · More complex agents: two coordinates, two policies
 # *Ustaomeroglu, Qu: Appendix B.1.3, Eq. 18.*
 #
-# In the paper's first example agents on a grid of $N \times N$ cells collide, and who collides with whom depends on
-# their heights alone ({doc}`the page of Example 1 </notebooks/hyper-attention/example_1_colliding_agents>`). Here more
-# matters. A collision costs 10 if the two agents began at least a distance $R_2$ apart and 1 if they began closer, so
-# that both coordinates count; in the second half of the page an agent also has a policy, the direction in which it
-# walks. What agent $i$ at the place $r_i = (n_i^x, n_i^y)$ is worth is a sum over the other agents, $V_i = \sum_{j \ne
-# i} f(r_i - r_j)\, w_{r_j}$: $f$ says what an agent does to another one at that difference of places, and $w$ how much
-# an agent at the place $r_j$ weighs. ($R$ is the radius of an agent; $\mathbb I\{\cdot\}$ is 1 where the condition
-# holds, else 0.)
-#
-# Can one layer of attention hold such a sum for $L$ agents? A linear layer takes tokens, the rows of $X$, to $(X C
-# X^\top) X W^V$, with scores from a matrix $C$ and values from $W^V$. By Theorem 3.1 it holds every table $F_{\mu\nu} =
-# f(\mu, \nu)$ and every list of weights $w_\nu$ on pairs of symbols, if the symbols are coded by orthogonal vectors.
-# The theorem does not care what a symbol is. A symbol may be a cell of a grid, or a cell with a policy. The paper codes
-# it by the Kronecker product of the codes of its parts: $p = p^x \otimes p^y$, with $N$ sines and cosines for each
-# coordinate, and $z = q \otimes p^x \otimes p^y$, with a one-hot $q$ for the policy. The product $\otimes$ lists all
-# products of an entry of the first code with one of the second: $(1,2)\otimes(3,4)=(3,4,6,8)$. These are orthogonal
-# vectors again, of dimension $N^2$ and $2N^2$, so the layer needs $N^4$ and $4N^4$ scores. ($P$ is the matrix with the
-# codes $p$ as rows.)
-#
-# <!-- claim hyper-attention/two-coordinate-construction -->
-# <blockquote>
-#
-# **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
-#
-# **As printed.** Collisions that cost 10 from afar and 1 from close by have $V_i = -\sum_{j \ne i} \mathbb I\{|n_i^y -
-# n_j^y| \le 2R\}\,(1 + 9\,\mathbb I\{\mathrm{dist} \le R_2\})$. (In the construction, $C$ for $f$ and $W^V$ for $w$ are
-# to leave out $j = i$, and the scores come from a Fourier series in two coordinates.)
-#
-# **Corrected.** With $p = p^x \otimes p^y \in \mathbb R^{N^2}$ and at each given number $L$ of agents one layer with
-# $N^4$ scores represents any $V_i = \sum_{j \ne i} f(r_i - r_j)\, w_{r_j}$ on an $N \times N$ grid. (The sum over all
-# $j$ is had with $C = (2/N)^4 P^\top F P$, $W^V = (2/N)^2 P^\top w$, at all $L$ at once. If $f$ is taken around loops
-# in both coordinates, this $C$ has the block structure of the Fourier series; otherwise more of it is needed.)
-#
-# $\mathrm{dist} \ge R_2$ in the second indicator, and the distance around the loop in the first one. (These weights sum
-# over all $j$. The scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$
-# agents, and none do for two numbers of agents. A series asks for loops in both coordinates, and the $x$ axis ends at a
-# wall; Theorem 3.1 gives the scores without them.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# In the sinusoidal code most of the scores are zero, if the effect depends on differences alone, *both* taken around a
-# loop. The $x$ axis of the colliding agents is no loop. The layer is exact there too, but many more of its scores are
-# needed.
-#
-# **Leaving oneself out.** The paper's sums are over $j \ne i$, and its weights, $C$ for $f$ and $W^V$ for $w$, sum over
-# all $j$. Another choice does what is claimed. Appendix B.1.3 speaks of $L$ agents, and at a given $L$ every token can
-# take its own term back, a share of $1/L$ from each of the $L$ tokens: with $W^V$ reading 1 of every symbol, the table
-# of scores is, in one-hot terms,
-#
-# $$C_{\mu\nu} = f(\mu, \nu)\, w_\nu - \tfrac1L f(\mu, \mu)\, w_\mu .$$
-#
-# It is right for $L$ agents and for no other number of them. No weights are right for two numbers: if all agents are
-# alike, of kind $\mu$, the layer is $L\, T_{\mu\mu}$, with $T_{\mu\mu}$ the score times the value, and the sum is
-# $(L - 1) f(\mu, \mu) w_\mu$. "For any $L$" is said of Eqs. 4 and 13 only, the subject of the page on Example 1.
+# So far we needed only the height of an agent. What if both coordinates count, or if agents walk in different
+# directions? Then each combination becomes a symbol, and one layer still holds every effect. We ask what this costs,
+# and whether the layer can leave an agent's effect on itself out.
 
 # %%
 import torch
@@ -86,6 +34,7 @@ from attention_theory.hyper_attention.worlds.grids import (
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 half_grid = 3  # N/2 of the grid with two coordinates, from 2 to 6
@@ -102,16 +51,108 @@ require(labelled_half_grid=(labelled_half_grid, 2, 4), samples=(samples, 20, 500
 grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 
 # %% [markdown]
-# ## Two coordinates
-# Three effects: a random one that depends on both differences around loops; the paper's example, a collision that costs
-# 10 if the agents began far apart and 1 if they began close; and the same with an $x$ axis that is no loop. The formula
-# in print charges the 10 to those who began *close*, against the sentence before it, and forgets the loop in its first
-# factor: two misprints.
+# ## A tiny example
+# Two agents share a cell, and each should receive 1 from the other. A layer also adds the agent itself, which makes 2.
+# We can take ½ from every score: then each agent receives ½ + ½ = 1.
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.0)
+for row, (count, received, wanted_words) in enumerate(((2, "1", "wanted: 1"), (3, "1½", "wanted: 2"))):
+    y = 2.5 - 1.6 * row
+    schematic.text(axis, (0.6, y + 0.45), f"{count} agents in a cell", size=9, align="left")
+    schematic.tokens(axis, ["½"] * count, at=(4.4, y), step=1.3)
+    colour = schematic.VERMILION if row else schematic.BLUE
+    schematic.text(axis, (8.6, y + 0.45), f"sum {received},  {wanted_words}", colour, align="left")
+show.figure(
+    fig,
+    name="taken-back",
+    caption="Scores of ½ in place of 1. They leave the agent itself out for two agents, and for no other number.",
+    alt="Two rows of boxes with one half in each. Two boxes sum to 1, as wanted. Three boxes sum to one and a half, "
+    "where 2 is wanted.",
+)
+
+# %% [markdown]
+# We see that the same scores fail for three agents. Each number of agents needs its own scores.
 #
-# Two things are more, both of the construction. Its weights add $f(0)\,w$ of the agent itself, which here is no
-# constant; the weights above take it back. And a Fourier series in two coordinates asks for a loop in both, where the
-# $x$ axis of the environment ends at a wall. Theorem 3.1 does not need the loop: the scores are there, but fill more
-# cells.
+# ## The paper states
+# Agent $i$ is at the place $r_i=(n_i^x,n_i^y)$ of an $N\times N$ grid and has the policy $q_i$. The codes $p^x$ and
+# $p^y$ are sines and cosines, $P$ has the codes $p$ as rows, and $\otimes$ lists all products of two codes:
+# $(1,2)\otimes(3,4)=(3,4,6,8)$.
+#
+# <!-- claim hyper-attention/two-coordinate-construction -->
+# <blockquote>
+#
+# **App. B.1.3 (Agents with two coordinates)** *Appendix B.1.3*
+#
+# **The paper states.** Agents receive huge penalties $-10$ if they collide even though initially they are far away,
+# $\mathrm{dist}(n_i, n_j) \ge R_2$, and small $-1$ penalties if initially very close: $V_i = -\sum_{j \ne i} \mathbb
+# I\{|n_i^y - n_j^y| \le 2R\} \cdot (1 + 9 \cdot \mathbb I\{\mathrm{dist}(n_i, n_j) \le R_2\})$. With $p_i = p_i^x
+# \otimes p_i^y$, a single-layer linear self-attention (dimension $d = N^2$) recovers exactly $V_i = \sum_{j \ne i}
+# f(r_i - r_j)\, w_{r_j}$.
+#
+# **What is true.** The penalties need $\mathrm{dist} \ge R_2$ in the second indicator, and the distance around the loop
+# in the first one. At each given number $L$ of agents one layer with $N^4$ scores represents any $V_i = \sum_{j \ne i}
+# f(r_i - r_j)\, w_{r_j}$.
+#
+# **What changed.** The inequality in the second indicator is the wrong way round, against the sentence before it, and
+# the first one leaves out the loop in $y$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - In the construction: $C$ for $f$ and $W^V$ for $w$ sum over all $j$. The scores $f(\mu, \nu)\, w_\nu - \frac1L
+#   f(\mu, \mu)\, w_\mu$ with values 1 leave out $j = i$ for $L$ agents, and none do for two numbers of agents.
+# - In the construction: a Fourier series in two coordinates needs loops in both, and the $x$ axis ends at a wall.
+#   Theorem 3.1 gives the scores without them.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The sum over all $j$ has $C = (2/N)^4 P^\top F P$ and $W^V = (2/N)^2 P^\top w$ at all $L$ at
+# once. If $f$ is taken around loops in both coordinates, this $C$ has the block structure of the Fourier series;
+# otherwise more of it is filled.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/non-identical-construction -->
+# <blockquote>
+#
+# **App. B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
+#
+# **The paper states.** The value function is $V_{r_i, q_i} = \sum_{j \ne i} f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$.
+# With $z_i = q_i \otimes p_i^x \otimes p_i^y \in \mathbb R^{2N^2}$, a single-layer linear self-attention with $d =
+# 2N^2$ dimensions suffices to represent Eq. (18). The parameter count grows to $\mathcal O(4N^4)$ in the fully general
+# case.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - In the construction: $C$ captures $f$, and $W^V$ reads $w$. This layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$, the
+#   term $j = i$. The scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave it out.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The layer is exact at each number $L$ of agents, but not at several with one set of weights,
+# which the paper does not say here.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Products of orthogonal codes are orthogonal, so [Theorem 3.1](theorem_3_1_representation.ipynb) applies to $N^2$
+# cells, or to $2N^2$ cells with a policy. The layer then has $N^4$ or $4N^4$ scores, and sums over all $j$.
+#
+# To leave out $j=i$ for $L$ agents, we let every token take its own term back, a part $\frac1L$ from each token. No
+# weights are right for two numbers of agents: if all are of one kind, the layer grows as $L$ and the sum as $L-1$.
+#
+# If the effect depends on differences around *both* loops, most scores are zero in the code of waves ([Theorem
+# B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the agents ends at a wall, and then we need more scores.
 #
 # <details><summary>Proof of App. B.1.3, two coordinates, repaired</summary>
 #
@@ -129,6 +170,23 @@ grid, labelled_grid = 2 * half_grid, 2 * labelled_half_grid
 # it is not, nothing makes them zero. $\square$
 #
 # </details>
+#
+# <details><summary>Proof of App. B.1.3, non-identical agents, Eq. 18, repaired</summary>
+#
+# The symbols are the $2N^2$ triples $\mu$ of a policy and two coordinates, and $q \otimes p^x \otimes p^y$ is, up to a
+# factor, an orthonormal embedding of them. By Theorem 3.1 some $C$ with $(2N^2)^2$ entries and some $W^V$ have the
+# scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ and the values 1, and the sum of these over the $L$ agents
+# is that of Eq. 18: the second part adds up to the term $j = i$.
+#
+# With scores $f$ and values $w$, as printed, that term stays. And no weights do at two numbers of agents, unless all
+# $f(\mu, \mu)\, w_\mu = 0$: if all agents are of one kind $\mu$, the layer gives each $L\, T_{\mu\mu}$, and Eq. 18 asks
+# for $(L - 1) f(\mu, \mu)\, w_\mu$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We run three effects: a random one around both loops, the paper's collisions that cost 10 or 1, and the same with a
+# wall in $x$.
 
 # %%
 draw = generator(seed)
@@ -141,10 +199,6 @@ effects = {
     "10 from afar, both loops": distance_effect(grid, radius, far),
     "10 from afar, x no loop": distance_effect(grid, radius, far, looped_x=False),
 }
-
-# %% [markdown]
-# The layer of Theorem 3.1 in the product code, beside the one that takes its own term back; and the latter with one
-# agent more than it was made for.
 
 
 # %%
@@ -164,9 +218,6 @@ def layer_errors(effect):
     return score, [one.abs().max().item() / one.shape[1] for one in apart]
 
 
-# %% [markdown]
-# Each effect in turn:
-
 # %%
 found = {name: layer_errors(effect) for name, effect in effects.items()}
 scores = {name: score for name, (score, _) in found.items()}
@@ -179,9 +230,6 @@ show.table(
     [[n, with_self[n], without_self[n], repaired[n], at_another[n], filled[n], grid**4] for n in effects],
     caption="Largest errors a term of the layers against two sums, and how many scores of Theorem 3.1's are not zero.",
 )
-
-# %% [markdown]
-# Which of its scores are not zero:
 
 # %%
 fig, axes = show.axes(1, 3, width=9, height=3.4)
@@ -201,8 +249,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The scores in closed form, as in the paper up to the factors that make $P$ orthonormal: $C = (2/N)^4 P^\top F P$ and
-# $W^V = (2/N)^2 P^\top w$.
+# The first two matrices have few filled scores. Without the loop in $x$ we see many more.
 
 # %%
 random_effect = effects["random, both loops"]
@@ -213,18 +260,67 @@ closed_error = (closed - aggregate_interactions(symbols, random_effect, weights)
 unscaled = linear_attention(code[symbols], code.mT @ random_effect @ code, code.mT @ weights)
 unscaled_error = (unscaled - aggregate_interactions(symbols, random_effect, weights)).abs().max() / agents
 
-# %% [markdown]
-# The printed value function is held against the one in words.
-
 # %%
 minus_one = -torch.ones(grid**2, 1, dtype=torch.float64)
 in_words = aggregate_interactions(symbols, distance_effect(grid, radius, far), minus_one)
 in_print = aggregate_interactions(symbols, distance_effect(grid, radius, far, form="printed"), minus_one)
 
 # %% [markdown]
-# The sum over $j \ne i$ must come out with the repaired weights, and not with the printed ones, nor for another number
-# of agents. Errors are taken for each term of the sums, so that many agents are not held to more than few. Which scores
-# are filled is asked of the printed weights.
+# Next we add policies: half of the agents step right, and the others step up, on a torus. We move every pair of agents
+# to find out who meets whom.
+
+# %%
+policies = one_hot(2)
+along = position_code(labelled_grid)
+agent_code = torch.kron(torch.kron(policies, along), along)
+meets = labelled_effect(labelled_grid)
+kinds = 2 * labelled_grid**2
+agent_weights = normal(kinds, 1, seed=draw)
+crowd = sample_sequences(samples, agents, kinds, draw)
+score, value = represent(meets, agent_weights, agent_code)
+outputs = linear_attention(agent_code[crowd], score, value)
+eq_18 = aggregate_interactions(crowd, meets, agent_weights, self_term=False)
+own_term = (meets.diagonal()[:, None] * agent_weights)[crowd]
+repaired_layer = represent_others(meets, agent_weights, agent_code, agents)
+eq_18_error = (linear_attention(agent_code[crowd], *repaired_layer) - eq_18).abs().max()
+
+# %%
+larger_crowd = sample_sequences(samples, agents + 1, kinds, draw)
+larger_sum = aggregate_interactions(larger_crowd, meets, agent_weights, self_term=False)
+larger_error = (linear_attention(agent_code[larger_crowd], *repaired_layer) - larger_sum).abs().max()
+cells = labelled_grid**2
+by_policy = meets.reshape(2, cells, 2, cells)
+no_labels = by_policy.mean(dim=(0, 2)).repeat(2, 2)  # an effect of the cells alone: policies ignored
+ignoring = represent_others(no_labels, agent_weights, agent_code, agents)
+ignoring_error = (linear_attention(agent_code[crowd], *ignoring) - eq_18).abs().max()
+
+# %%
+start = labelled_grid // 2 * labelled_grid + labelled_grid // 2
+fig, axes = show.axes(1, 2, width=6.5, height=3.2, sharey=True)
+for axis, other, title in zip(axes, (0, 1), ("right meets right", "right meets up"), strict=True):
+    axis.imshow(
+        by_policy[0, start, other].reshape(labelled_grid, labelled_grid).mT, origin="lower", cmap="Blues", vmin=0
+    )
+    axis.plot([labelled_grid // 2], [labelled_grid // 2], "o", color=show.COLOURS[1])
+    axis.set(title=title, xlabel="x of the other", xticks=range(labelled_grid), yticks=range(labelled_grid))
+    axis.grid(False)
+axes[0].set_ylabel("y of the other")
+show.figure(
+    fig,
+    name="policies",
+    caption="From which cells (blue) another agent ends up meeting the one at the dot, who steps right. One with the "
+    "same policy must start at the same cell; one that steps up may start anywhere on a diagonal.",
+    alt="Two small grids. On the left only the cell of the dot is filled, on the right a falling diagonal around the "
+    "torus.",
+)
+
+# %% [markdown]
+# We see that an agent with the same policy must start in the same cell. An agent that steps up may start anywhere on a
+# diagonal.
+#
+# ## How we checked
+# We compare the layers with sums over $j\ne i$, with errors per term. As controls we add one agent, ignore the
+# policies, or leave the codes unscaled.
 
 # %%
 claim = Claim("hyper-attention/two-coordinate-construction")
@@ -248,99 +344,6 @@ claim.at_most("scores as in Theorem 3.1, x no loop: largest error a term", with_
 claim.control.at_most("P not scaled to be orthonormal: largest error a term", unscaled_error, 1e-12)
 claim.verdict()
 
-# %% [markdown]
-# ## Two policies
-#
-# <!-- claim hyper-attention/non-identical-construction -->
-# <blockquote>
-#
-# **App. B.1.3 (Agents with policies)** *Appendix B.1.3, Eq. 18*
-#
-# With $z = q \otimes p^x \otimes p^y \in \mathbb R^{2N^2}$ and at each given number $L$ of agents one layer with $4N^4$
-# scores represents any $V_i = \sum_{j \ne i} f(r_i - r_j, q_i, q_j)\, w_{r_j, q_j}$. (Exact at each $L$, but not at
-# several with one set of weights, which the paper does not say here.)
-#
-# **In the paper's construction.** $C$ captures $f$, and $W^V$ reads $w$, as for two coordinates.
-#
-# **Corrected.** That layer adds $f(0, q_i, q_i)\, w_{r_i, q_i}$, the term $j = i$. The scores $f(\mu, \nu)\, w_\nu -
-# \frac1L f(\mu, \mu)\, w_\mu$ with values 1 leave it out.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Half of the agents step right, the others step up. Whether two of them ever share a cell depends on their difference
-# and on both policies, on a torus, where there is no wall. The effect is found by moving every pair of agents; the
-# layer has $d = 2N^2$. Eq. 18 leaves out $j = i$; an agent always shares its own cell, so the printed weights add
-# $f(0)\,w$ of the agent itself, and the repaired ones take it back.
-#
-# <details><summary>Proof of App. B.1.3, non-identical agents, Eq. 18, repaired</summary>
-#
-# The symbols are the $2N^2$ triples $\mu$ of a policy and two coordinates, and $q \otimes p^x \otimes p^y$ is, up to a
-# factor, an orthonormal embedding of them. By Theorem 3.1 some $C$ with $(2N^2)^2$ entries and some $W^V$ have the
-# scores $f(\mu, \nu)\, w_\nu - \frac1L f(\mu, \mu)\, w_\mu$ and the values 1, and the sum of these over the $L$ agents
-# is that of Eq. 18: the second part adds up to the term $j = i$.
-#
-# With scores $f$ and values $w$, as printed, that term stays. And no weights do at two numbers of agents, unless all
-# $f(\mu, \mu)\, w_\mu = 0$: if all agents are of one kind $\mu$, the layer gives each $L\, T_{\mu\mu}$, and Eq. 18 asks
-# for $(L - 1) f(\mu, \mu)\, w_\mu$. $\square$
-#
-# </details>
-
-# %%
-policies = one_hot(2)
-along = position_code(labelled_grid)
-agent_code = torch.kron(torch.kron(policies, along), along)
-meets = labelled_effect(labelled_grid)
-kinds = 2 * labelled_grid**2
-agent_weights = normal(kinds, 1, seed=draw)
-crowd = sample_sequences(samples, agents, kinds, draw)
-score, value = represent(meets, agent_weights, agent_code)
-outputs = linear_attention(agent_code[crowd], score, value)
-eq_18 = aggregate_interactions(crowd, meets, agent_weights, self_term=False)
-own_term = (meets.diagonal()[:, None] * agent_weights)[crowd]
-repaired_layer = represent_others(meets, agent_weights, agent_code, agents)
-eq_18_error = (linear_attention(agent_code[crowd], *repaired_layer) - eq_18).abs().max()
-
-# %% [markdown]
-# For one control there is one agent more than the layer was made for, for the other the effect is made one of the cells
-# alone.
-
-# %%
-larger_crowd = sample_sequences(samples, agents + 1, kinds, draw)
-larger_sum = aggregate_interactions(larger_crowd, meets, agent_weights, self_term=False)
-larger_error = (linear_attention(agent_code[larger_crowd], *repaired_layer) - larger_sum).abs().max()
-cells = labelled_grid**2
-by_policy = meets.reshape(2, cells, 2, cells)
-no_labels = by_policy.mean(dim=(0, 2)).repeat(2, 2)  # an effect of the cells alone: policies ignored
-ignoring = represent_others(no_labels, agent_weights, agent_code, agents)
-ignoring_error = (linear_attention(agent_code[crowd], *ignoring) - eq_18).abs().max()
-
-# %% [markdown]
-# From which cells does another agent come to meet the one in the middle?
-
-# %%
-start = labelled_grid // 2 * labelled_grid + labelled_grid // 2
-fig, axes = show.axes(1, 2, width=6.5, height=3.2, sharey=True)
-for axis, other, title in zip(axes, (0, 1), ("right meets right", "right meets up"), strict=True):
-    axis.imshow(
-        by_policy[0, start, other].reshape(labelled_grid, labelled_grid).mT, origin="lower", cmap="Blues", vmin=0
-    )
-    axis.plot([labelled_grid // 2], [labelled_grid // 2], "o", color=show.COLOURS[1])
-    axis.set(title=title, xlabel="x of the other", xticks=range(labelled_grid), yticks=range(labelled_grid))
-    axis.grid(False)
-axes[0].set_ylabel("y of the other")
-show.figure(
-    fig,
-    name="policies",
-    caption="From which cells (blue) another agent ends up meeting the one at the dot, who steps right. One with the "
-    "same policy must start at the same cell; one that steps up may start anywhere on a diagonal.",
-    alt="Two small grids. On the left only the cell of the dot is filled, on the right a falling diagonal around the "
-    "torus.",
-)
-
-# %% [markdown]
-# The repaired layer is held against Eq. 18 to the letter, the printed one against it too, and with the own term added.
-
 # %%
 claim = Claim("hyper-attention/non-identical-construction")
 claim.at_most("repaired layer against Eq. 18, largest error", eq_18_error, 1e-12)
@@ -354,12 +357,31 @@ claim.at_most("own term taken back in the scores, largest error", eq_18_error, 1
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Coordinates and labels are no more than a larger set of symbols, and one layer holds any effect on them at the price
-# of its square. The sinusoidal code thins the scores out where both coordinates are loops, and only there. The printed
-# weights add the agent's action on itself, which the paper's sums leave out; for a given number of agents other weights
-# leave it out, and no weights do for two numbers.
+# ## Where the paper differs
+# The formula for the collisions charges 10 to agents that start *close*, against the sentence before it, and forgets
+# the loop in $y$. The weights of the construction include $j=i$, which the sums leave out; see [Definition
+# 6.1](definition_6_1_hyper_attention.ipynb).
 #
-# ## To try
-# - Set `half_grid = 4` and `far = 3`: 4096 scores in place of 1296, and a smaller share of them filled.
-# - Set `agents = 2`: half of the own term is taken back from each of two tokens, and the repaired layer is exact.
+# ## What to remember
+# - Coordinates and labels only make the set of symbols larger, and the scores grow as its square.
+# - Waves save scores where both coordinates are loops.
+# - A layer can leave out $j=i$ for one number of agents, and for no two.
+#
+# ## Exercises
+#
+# 1. *By hand.* Four agents share a cell. Which scores give each of them 3?
+#    <details><summary>Solution</summary>
+#
+#    $1-\frac14=\frac34$, because $4\cdot\frac34=3$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `half_grid = 4` and `far = 3`. How many scores are there, and how many are filled for the
+#    effect with a wall in $x$?
+#    <details><summary>Solution</summary>
+#
+#    There are $8^4=4096$ scores, and 496 of them are filled. With loops in both coordinates 64 are enough for this
+#    effect.
+#
+#    </details>
+#
+# Back to [Example 1](example_1_colliding_agents.ipynb), where only heights count.

@@ -10,35 +10,8 @@
 # # Appendix B.3 · Looking for a pattern of pixels
 # *Ustaomeroglu, Qu: Appendix B.3.*
 #
-# Is there a plus in this image, or a stroke, and where? The usual answer is a convolution: a small window of weights
-# slides over the image. The paper shows that one layer of attention answers as well, for a pattern of any size and
-# shape. A pattern is a set $\Delta$ of offsets, the steps that lead from a pixel to the cells that have to be black;
-# $|\Delta|$ is how many there are.
-#
-# Each pixel of an image is a token $[b_i, p_i]$: its colour $b_i$ (1 for black), and beside it a one-hot $p_i$ for its
-# place. A linear layer without a softmax adds up, over all pixels $j$, the score of the pair $(i, j)$ times the value
-# of $j$; a matrix $C$ makes the scores from the two tokens, and $W^V$ makes the value from the second one. Here the
-# scores look at places only: 1 from a place to those at the offsets $\Delta$. The value reads the colour only. So the
-# output at a pixel is the number of black pixels at its offsets, and the pattern is there if the number is $|\Delta|$.
-#
-# <!-- claim hyper-attention/vision-construction -->
-# <blockquote>
-#
-# **App. B.3 (Patterns of pixels)** *Appendix B.3*
-#
-# With tokens $[b_i, p_i]$, $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{ij} = 1$ where $p_j$ is at one of the offsets
-# $\Delta$ from $p_i$, and $W^V = [1; 0]$, output $i$ is the number of black pixels at the offsets; the pattern is there
-# if it is $|\Delta|$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# In the statement $\tilde C$ is the part of $C$ that reads places; the zero before it is the part that would read
-# colours. One layer does this for patterns of any size and shape, which a convolution with a fixed small kernel does
-# not. That is the second claim of this page.
-#
-# The pictures here are the hand-written digits of scikit-learn, 8 by 8. Offsets that fall outside the image count
-# nothing, so a pixel at the border never has the full pattern around it.
+# Is there a plus in this image, and where? A convolution slides a small window over the image. The paper lets one layer
+# of attention answer, for a pattern of any size and shape. We ask how it works, and what it costs.
 
 # %%
 import torch
@@ -55,6 +28,7 @@ from attention_theory.hyper_attention.worlds.vision import (
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 images_tried = 300  # digits, from 10 to 1797
@@ -72,8 +46,74 @@ patterns = {
 }
 
 # %% [markdown]
-# ## The counts
-# Three patterns are looked for in digits and in images of random pixels, by the layer and by looking.
+# ## A tiny example
+# A plus has five cells: a pixel and its four neighbours. Each pixel counts how many of these five are black.
+
+# %%
+image = [[0, 1, 0, 0], [1, 1, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+counts = [[2, 2, 2, 0], [2, 5, 2, 1], [2, 2, 2, 1], [0, 1, 1, 1]]
+fig, axis = schematic.canvas(7.0, 2.2)
+schematic.matrix(axis, image, (2.4, 1.0), cell=0.7, words="image")
+found = [[0.25 * (count == 5) for count in row] for row in counts]
+schematic.matrix(axis, found, (8.4, 1.0), cell=0.7, words="counts")
+for row, line in enumerate(counts):
+    for column, count in enumerate(line):
+        schematic.text(axis, (8.75 + 0.7 * column, 3.45 - 0.7 * row), str(count), size=9)
+show.figure(
+    fig,
+    name="plus",
+    caption="An image of four by four pixels, and how many cells of a plus are filled around each pixel.",
+    alt="Two grids. The first has a filled plus and one single filled pixel. The second has numbers from 0 to 2, and "
+    "a 5 in a filled cell.",
+)
+
+# %% [markdown]
+# We find the plus where the count is five. At the border some cells are missing, so the count stays lower.
+#
+# ## The paper states
+# A token has the colour $b_i$ (1 for black) and the code $p_i$ of its place. The set $\Delta$ holds the offsets of the
+# pattern.
+#
+# <!-- claim hyper-attention/vision-construction -->
+# <blockquote>
+#
+# **App. B.3 (Patterns of pixels)** *Appendix B.3*
+#
+# **The paper states.** With $x_i = [b_i, p_i]$, $C = \mathrm{diag}(0, \tilde C)$, $\tilde C_{i,j} = 1$ if $p_j$ is in
+# $p_i + \Delta$, 0 otherwise, and $W^V = [1; \mathbf 0_d]$, summing across the image yields, for each position $i$, the
+# count of black pixels at the appropriate offsets $\Delta$. If this count matches the size of $\Delta$, we conclude
+# that the shape is present around pixel $i$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-cnn -->
+# <blockquote>
+#
+# **App. B.3 (A small kernel and a large pattern)** *Appendix B.3*
+#
+# **The paper states.** A single-layer CNN with a fixed $3 \times 3$ kernel cannot detect patterns larger than $3 \times
+# 3$ within that same layer. Extending the receptive field would require either deeper networks or larger kernels. By
+# contrast, the same $\tilde C$ submatrix can be adapted to capture long-range relationships; linear self-attention
+# recognizes patterns of arbitrary size and structure without changing the kernel size.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** In exchange the weights of attention belong to the places of one size of image: $(1 + d)^2$
+# scores for $d$ pixels, where a kernel of $k$ by $k$ has $k^2$ weights and fits every size.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The scores look at places only: 1 from a pixel to the places of its pattern. The value is the colour. The output at a
+# pixel is therefore the number of black pixels in its pattern, and a score is a table over *all* pairs of places, so no
+# pattern is too large.
+#
+# ## See it run
+# We look for three patterns in hand-written digits of 8 by 8 pixels, and in random images.
 
 # %%
 digits = torch.from_numpy(load_digits().images[:images_tried] >= threshold).double()
@@ -94,9 +134,6 @@ misjudged = {
     name: int(((counted[name] == len(offsets)) != (looked_up[name] == len(offsets))).sum())
     for name, offsets in patterns.items()
 }
-
-# %% [markdown]
-# The four digits in which the plus is found most often:
 
 # %%
 found = counted["plus"] == len(patterns["plus"])
@@ -121,47 +158,10 @@ show.figure(
 )
 
 # %% [markdown]
-# Two controls. A value matrix with one entry for a place adds that place to every pixel that looks at it. And at the
-# border some offsets fall outside: in an all-black image the count there is below $|\Delta|$.
-
-# %%
-spoiled_value = value.clone()
-spoiled_value[1 + 3 * 8 + 3] = 1.0
-spoiled = layer(patterns["plus"], spoiled_value)
-black = torch.ones(1, 8, 8, dtype=torch.float64)
-on_black = linear_attention(pixel_tokens(black), pattern_score(8, 8, patterns["plus"]), value).reshape(8, 8)
-border = torch.ones(8, 8, dtype=torch.bool)
-border[1:-1, 1:-1] = False
-
-claim = Claim("hyper-attention/vision-construction")
-claim.equal("pixels where the pattern is found wrongly or missed", misjudged, 0)
-claim.equal("pixels where the layer as printed and a direct count differ", wrong, 0, of="proof")
-claim.equal("all black, inside: least count of the plus", on_black[~border].min(), 5)
-claim.below("all black, border: largest count of the plus", on_black[border].max(), 5)
-claim.control.equal("value with an entry for a place: largest error", (spoiled - counted["plus"]).abs().max(), 0)
-claim.control.equal("all black: the plus is everywhere", on_black.min(), 5)
-claim.verdict()
-
-# %% [markdown]
-# ## A convolution for comparison
+# We see the crosses inside thick strokes, where the count is 5.
 #
-# <!-- claim hyper-attention/remark-cnn -->
-# <blockquote>
-#
-# **App. B.3 (A small kernel and a large pattern)** *Appendix B.3*
-#
-# One convolution with a 3 by 3 kernel cannot detect patterns larger than 3 by 3; deeper networks or larger kernels can.
-# One attention layer holds a pattern of any size and shape with the same number of weights. (In exchange its weights
-# belong to the places of one size of image: $(1 + d)^2$ scores for $d$ pixels, where a kernel of $k$ by $k$ has $k^2$
-# weights and fits every size.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The far corners are three cells away. The best kernel of 3 by 3 is found by least squares over all images, with a
-# bias: no other weights come closer. A kernel of 7 by 7 reaches them. So do three kernels of 3 by 3 in a row, if they
-# are chosen well: along one axis the pattern is $z^3 + z^{-3}$, which is $(z + z^{-1})(z - \sqrt3 + z^{-1})(z +
-# \sqrt3 + z^{-1})$.
+# For comparison we fit the best kernel of 3 by 3 by least squares. We also run a kernel of 7 by 7, and three kernels of
+# 3 by 3 in a row: along one axis the far corners are $z^3+z^{-3}=(z+z^{-1})(z-\sqrt3+z^{-1})(z+\sqrt3+z^{-1})$.
 
 # %%
 wanted = {name: looked_up[name] for name in ("plus", "far corners")}
@@ -174,10 +174,6 @@ spread = {name: (some - some.mean()).square().mean().sqrt().item() for name, som
 small_kernel, small_bias = fit_kernel(images, wanted["far corners"], 1)
 seen_by_small = (convolve(images, small_kernel) + small_bias).round() == 4
 missed = int((seen_by_small != (wanted["far corners"] == 4)).sum())
-
-# %% [markdown]
-# The kernels in a row, and the large kernel on images of another size, 12 by 12, where the layer of attention would
-# need new places and new weights. The images are padded once for all three kernels, as they are for the large one.
 
 # %%
 root = 3**0.5
@@ -200,7 +196,29 @@ show.table(
 )
 
 # %% [markdown]
-# The small kernel must miss the large pattern, and not the small one.
+# The small kernel misses the far corners, which are three cells away. The other two find them.
+#
+# ## How we checked
+# We compare every count with a direct one. As controls we give the value matrix an entry for a place, take an image
+# that is all black, and let the small kernel find a small pattern.
+
+# %%
+spoiled_value = value.clone()
+spoiled_value[1 + 3 * 8 + 3] = 1.0
+spoiled = layer(patterns["plus"], spoiled_value)
+black = torch.ones(1, 8, 8, dtype=torch.float64)
+on_black = linear_attention(pixel_tokens(black), pattern_score(8, 8, patterns["plus"]), value).reshape(8, 8)
+border = torch.ones(8, 8, dtype=torch.bool)
+border[1:-1, 1:-1] = False
+
+claim = Claim("hyper-attention/vision-construction")
+claim.equal("pixels where the pattern is found wrongly or missed", misjudged, 0)
+claim.equal("pixels where the layer as printed and a direct count differ", wrong, 0, of="proof")
+claim.equal("all black, inside: least count of the plus", on_black[~border].min(), 5)
+claim.below("all black, border: largest count of the plus", on_black[border].max(), 5)
+claim.control.equal("value with an entry for a place: largest error", (spoiled - counted["plus"]).abs().max(), 0)
+claim.control.equal("all black: the plus is everywhere", on_black.min(), 5)
+claim.verdict()
 
 # %%
 claim = Claim("hyper-attention/remark-cnn")
@@ -218,12 +236,25 @@ claim.number("weights of the 7 by 7 kernel with its bias", weights["7 by 7"])
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One attention layer holds a pattern of any shape, because a score is a table over pairs of places. That is what the
-# paper sets against a small kernel, and it is so. The table has its price: it knows the places of one size of image,
-# and has thousands of weights where the kernel that does the same has fifty, which fit every size.
+# ## What to remember
+# - A layer of attention holds a pattern of any shape, because its scores are a table over pairs of places.
+# - The table belongs to one size of image: thousands of weights for 8 by 8 pixels.
+# - A kernel of 7 by 7 has fifty weights and fits every size.
 #
-# ## To try
-# - Set `threshold = 4`: more pixels are black and more patterns are found, all of them rightly.
-# - Set `random_images = 2000`: the best 3 by 3 kernel misses the far corners even more, since random pixels tell it
-#   nothing of those far away.
+# ## Exercises
+#
+# 1. *By hand.* We make the last pixel of the second row black as well. Which counts change?
+#    <details><summary>Solution</summary>
+#
+#    Its own, from 1 to 2, and those of its three neighbours inside the image: above from 0 to 1, left from 2 to 3,
+#    below from 1 to 2.
+#
+#    </details>
+# 2. *Predict, then run.* Set `threshold = 4`, so that more pixels are black. Does the layer find a wrong pattern?
+#    <details><summary>Solution</summary>
+#
+#    No. More patterns are found, and all of them are right: there are 0 wrong pixels.
+#
+#    </details>
+#
+# Back to [Theorem 3.1](theorem_3_1_representation.ipynb).

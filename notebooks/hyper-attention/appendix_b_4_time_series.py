@@ -10,40 +10,8 @@
 # # Appendix B.4 · The next value of a series
 # *Ustaomeroglu, Qu: Appendix B.4.*
 #
-# Some series carry on by themselves: the next value is made from a few of those before it. The paper's kind follows
-# $m[t] = \sum_{k \in D} a_k\, A\, m[t-k]$. A value $m[t]$ is a vector of $d_2$ numbers; $D$ is a set of delays, for
-# example 2 and 5; the number $a_k$ says how strongly the value of $k$ steps ago comes in; and the matrix $A$ mixes the
-# entries of a value. When $m[1], \dots, m[L]$ are known, can one layer of attention say what $m[L+1]$ will be?
-#
-# It can, because the rule is a sum over pairs of times. A token is $[m[t], p[t]]$, the value and a one-hot $p[t]$ for
-# its time. A linear layer adds up scores times values: the matrix $C$ makes a score from two tokens, and $W^V$ makes
-# the value from the one looked at. The scores look at times only, through the part $\tilde C$ of $C$: time $u$ looks at
-# time $u - k$ with strength $a_k$. The value matrix applies $A$. The last token stands for the time that is to come;
-# its output is the prediction.
-#
-# <!-- claim hyper-attention/time-series-construction -->
-# <blockquote>
-#
-# **App. B.4 (Time series with delays)** *Appendix B.4*
-#
-# For $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and tokens $[m[t], p[t]]$ with $L + 1$ places, the layer with $C =
-# \mathrm{diag}(0, \tilde C)$, $\tilde C_{uv} = \sum_{k \in D} a_k \mathbb I\{u - v = k\}$ and $W^V = [A^\top; 0]$
-# returns $m[L+1]$ in its last row, whatever value the last token holds.
-#
-# **In the paper's construction.** $W^V = [A; 0]$, places $1, \dots, L$, and $\tilde C_{uv} \in \{0, 1\}$ called
-# equivalent.
-#
-# **Corrected.** $W^V = [A^\top; 0]$, $L + 1$ places, and the factors $a_k$ in $\tilde C$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **What is misprinted.** Tokens are rows, so the value matrix must hold $A^\top$, not $A$: the text says that a token
-# times $W^V$ is $A\,m[t]$. There are $L + 1$ times, not $L$, since the query, which is the last token, has one too. And
-# entries of 1 for the delays are called equivalent to entries $a_k$, which they are not. The query token carries a
-# value as well; what it is does not matter, as nobody looks at it.
-#
-# (Scores for every pair of times are had by the first half of Theorem 3.1, whose proof needs no repair.)
+# In some series the next value depends on a few earlier ones, for example on those of yesterday and of a week ago. Can
+# one layer of attention make the prediction? It can, because the rule is a sum over pairs of times.
 
 # %%
 import torch
@@ -53,6 +21,7 @@ from attention_theory.hyper_attention.worlds.time_series import delay_score, rol
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 width = 3  # d_2, values at a time, from 2 to 50
@@ -67,8 +36,68 @@ require(picture_length=(picture_length, 20, 300), seed=(seed, 0, None))
 delays = {2: 3.0, 5: 7.0}  # the paper's example
 
 # %% [markdown]
-# ## The prediction
-# Random series with the paper's delays; the query token is filled with noise. Each spoiled layer has one thing wrong.
+# ## A tiny example
+# Our rule is: three times the value of two steps ago, plus seven times that of five steps ago. With the values 1, 0, 2,
+# 1, 1 the next one is $3\cdot1+7\cdot1=10$.
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["1", "0", "2", "1", "1", "?"], at=(1.0, 1.0), lit=[5], step=2.0)
+for delay, factor, bend in ((2, 3, 0.25), (5, 7, 0.2)):
+    x, y = tops[5 - delay]
+    schematic.arrow(axis, (x, y), (tops[5][0] - 0.2, y), bend=bend)
+    schematic.text(axis, (x, 0.55), f"{factor} · 1", size=9)
+schematic.text(axis, (tops[5][0], 0.55), "7 + 3 = 10", schematic.BLUE, 9)
+show.figure(
+    fig,
+    name="delays",
+    caption="Six times. The last one adds up the values of two and of five steps ago, each times its factor.",
+    alt="Six boxes with 1, 0, 2, 1, 1 and a question mark. Arrows lead to the last one from the fourth box, with 3 "
+    "times 1, and from the first box, with 7 times 1.",
+)
+
+# %% [markdown]
+# We see that a time needs to know only how long ago the others were. Its own value does not matter, because nobody
+# looks at it.
+#
+# ## The paper states
+# Here $m[t]$ has $d_2$ entries, $D$ is the set of delays with factors $a_k$, the matrix $A$ mixes the entries, and
+# $p[t]$ codes the time.
+#
+# <!-- claim hyper-attention/time-series-construction -->
+# <blockquote>
+#
+# **App. B.4 (Time series with delays)** *Appendix B.4*
+#
+# **The paper states.** Let $m[t] = \sum_{k \in D} a_k A\, m[t - k]$ and $x_t = [m[t], p[t]]$. Let $C = \mathrm{diag}(0,
+# \tilde C)$ with $\tilde C_{u,v} = 1$ if position $v$ is a valid activator for position $u$, and 0 otherwise;
+# equivalently, $\tilde C_{u,v} = \sum_{k \in D} a_k \mathbb I[u - v = k]$, $u, v \in \{1, \dots, L\}$. With $W^V = [A;
+# 0]$ the row of the final time step yields precisely $m[L+1]$.
+#
+# <details><summary>Slips (3)</summary>
+#
+# - Tokens are rows, so the value matrix must be $[A^\top; 0]$.
+# - The query has a time as well, so there are $L + 1$ places.
+# - Entries of 1 are called equivalent to the factors $a_k$, which $\tilde C$ needs.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The value that the last token holds does not matter.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# By [Theorem 3.1](theorem_3_1_representation.ipynb) the scores can be any table over pairs of times. We take $a_k$
+# where $u$ is $k$ steps after $v$, and let the value matrix apply $A$. The sum over all times is then the rule. We
+# write tokens as rows, so the value matrix must hold $A^\top$.
+#
+# ## See it run
+# We predict random series with the paper's delays, and fill the last token with noise.
 
 # %%
 draw = generator(seed)
@@ -85,9 +114,6 @@ def prediction_error(score, value, tokens=tokens):
     return ((linear_attention(tokens, score, value)[:, -1] - coming).abs().max() / scale).item()
 
 
-# %% [markdown]
-# The right layer first, then those with the printed parts, another query, and a delay of 4 in place of 5.
-
 # %%
 right = prediction_error(delay_score(delays, slots, width), transition_value(transition, slots))
 not_transposed = prediction_error(
@@ -101,8 +127,7 @@ any_query = prediction_error(delay_score(delays, slots, width), transition_value
 wrong_delay = prediction_error(delay_score({2: 3.0, 4: 7.0}, slots, width), transition_value(transition, slots))
 
 # %% [markdown]
-# ## A picture
-# A gentle series with delays 1 and 2, one value a time. Every point is predicted from those before it.
+# Then we predict every point of a gentle series from the points before it.
 
 # %%
 gentle = {1: 1.9, 2: -0.98}
@@ -115,9 +140,6 @@ for time in range(6, picture_length):
     predicted.append(linear_attention(before, delay_score(gentle, time + 1, 1), value)[-1, 0])
     with_ones = delay_score(gentle, time + 1, 1, form="printed")
     predicted_with_ones.append(linear_attention(before, with_ones, value)[-1, 0])
-
-# %% [markdown]
-# Dots on the line are right predictions.
 
 # %%
 fig, axis = show.axes(width=7)
@@ -136,7 +158,11 @@ show.figure(
 )
 
 # %% [markdown]
-# The printed value matrix and the printed scores must fail, and so must a wrong delay.
+# We see the dots on the line. With 1 in place of the factors, the dotted line has another size.
+#
+# ## How we checked
+# We compare the last output with the value to come. The paper's value matrix and its scores of 1 fail, and so does our
+# control, a delay of 4 in place of 5.
 
 # %%
 claim = Claim("hyper-attention/time-series-construction")
@@ -149,11 +175,24 @@ claim.control.at_most("a delay of 4 in place of 5, relative error", wrong_delay,
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A linear recurrence with delays is a sum over pairs of times, with scores that see nothing but the difference of two
-# times. The construction is right up to a transpose, one place and the factors in the scores. What the query token
-# holds does not matter, as nobody looks at it.
+# ## What to remember
+# - A linear recurrence with delays is a sum over pairs of times.
+# - The scores see only the difference of two times.
+# - The query's own value does not matter.
 #
-# ## To try
-# - Set `width = 20`: larger matrices, and the prediction stays right to rounding.
-# - Set `picture_length = 200`: the oscillation fades, and the dots stay on it.
+# ## Exercises
+#
+# 1. *By hand.* What comes after the 10?
+#    <details><summary>Solution</summary>
+#
+#    Two steps before it is the last 1, and five steps before it is the 0. We get $3\cdot1+7\cdot0=3$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `width = 20`. Is the prediction still exact?
+#    <details><summary>Solution</summary>
+#
+#    Yes. In our run the relative error is $3\cdot10^{-16}$, which is rounding.
+#
+#    </details>
+#
+# Back to [Theorem 3.1](theorem_3_1_representation.ipynb).

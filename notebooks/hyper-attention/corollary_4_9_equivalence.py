@@ -10,45 +10,8 @@
 # # Corollary 4.9 · When two layers are the same
 # *Ustaomeroglu, Qu: Corollary 4.9, Section 4.3; Corollary D.3 and Remark D.2, Appendix D.2.*
 #
-# A trained layer seldom has the parameters that one would have written down, and it may compute the same function all
-# the same. How can one tell? A linear layer has a matrix $C$ that makes scores and a matrix $W$ that makes values, with
-# a column $W_{:,k}$ for each output $k$. Its tokens are symbols, and $x_\mu$ is the vector that stands for the symbol
-# $\mu$. In a sequence in which each symbol $\nu$ comes $s_\nu$ times, the output at a token $\mu$ is $\sum_\nu s_\nu
-# T_{\mu\nu k}$ with $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$, which is what one token $\nu$ adds to
-# it. So two layers with the same $T$ are the same function, whatever their $C$ and $W$.
-#
-# And $T$ can be read off from outputs: a sequence of one token $\mu$ shows $T_{\mu\mu}$, a sequence $(\mu, \nu)$ shows
-# $T_{\mu\mu} + T_{\mu\nu}$. So layers with different $T$ differ on a sequence of at most two tokens.
-#
-# <!-- claim hyper-attention/corollary-4-9 -->
-# <blockquote>
-#
-# **Corollary 4.9 (When two layers are the same function)** *Section 4.3; Appendix D.2; also Corollary D.3*
-#
-# **As printed.** If and only if the sums $\sum_\nu (x_\mu^\top C x_\nu)(x_\nu^\top W_{:,k})$ agree for all $\mu, k$.
-#
-# **Corrected.** Two linear self-attention layers are the same function if and only if $T_{\mu\nu k} = (x_\mu^\top C
-# x_\nu)(x_\nu^\top W_{:,k})$ agrees for all $\mu, \nu, k$. (Sequences of one and two tokens show it.)
-#
-# Entry by entry, without the sum, as in Corollary D.3.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The appendix says this entry by entry. The main text prints a sum over $\nu$ instead, which throws the information
-# away: below are two layers with equal sums and very different outputs. Nor is the sum a slip of the pen, for the text
-# goes on to speak of "a specific matrix (over index $\mu, k$)": one direction of the corollary is true as printed, that
-# equal functions have equal sums, and the other is false.
-#
-# <details><summary>Proof of Corollary 4.9, as corrected</summary>
-#
-# Row $i$ of a layer is $\sum_j (x_{\mathcal X(i)}^\top C x_{\mathcal X(j)})\, x_{\mathcal X(j)}^\top W = \sum_\nu s_\nu
-# T_{\mathcal X(i)\nu}$. *If* $T$ is the same, so is every row. *Only if:* the sequence $(\mu)$ has the output
-# $T_{\mu\mu}$, and the first row of $(\mu, \nu)$ with $\nu \ne \mu$ is $T_{\mu\mu} + T_{\mu\nu}$, so equal functions
-# have equal $T$. *The sums are not enough.* Let $w_\nu = 1$ for all $\nu$ and exchange two columns of $C$ that differ:
-# the sums over $\nu$ stay, the entries do not. $\square$
-#
-# </details>
+# Training seldom finds the parameters that we would have written down, and yet the function may be the same. How can we
+# tell? We need a list of numbers that two layers share exactly when they compute the same function.
 
 # %%
 import torch
@@ -77,8 +40,80 @@ require(size=(size, 2, 50), features=(features, 1, 20), length=(length, 2, 100),
 require(seed=(seed, 0, None))
 
 # %% [markdown]
-# ## Equal entry by entry
-# $C' = C\,\mathrm{diag}(1/g)$ and $W' = \mathrm{diag}(g) W$ in the one-hot basis: other parameters, the same $T$.
+# ## A tiny example
+# Each entry of the table says what one symbol adds to the output of another: its score times its value. Two layers with
+# other scores and values, 2 · 3 and 6 · 1, have the same entry 6, and no input can distinguish them.
+#
+# | | $a$ adds | $b$ adds | sum |
+# | --- | --- | --- | --- |
+# | to $a$, first layer | 1 | 4 | 5 |
+# | to $a$, second layer | 4 | 1 | 5 |
+#
+# These two rows have the same *sum*, but already the sequence *a* alone gives 1 and 4.
+#
+# ## The paper states
+# Here $x_\mu$ is the code of the symbol $\mu$, and $W_{:,k}$ the column of $W$ for output $k$.
+#
+# <!-- claim hyper-attention/corollary-4-9 -->
+# <blockquote>
+#
+# **Corollary 4.9 (When two layers are the same function)** *Section 4.3; Appendix D.2; also Corollary D.3*
+#
+# **The paper states.** Two sets of parameters $\{C^1, W^{1,V}\}$, $\{C^2, W^{2,V}\}$ lead to functionally equivalent
+# linear self-attention blocks if and only if they satisfy $\mathcal T_{\mu,k}(C^1, W^{1,V}) = \mathcal T_{\mu,k}(C^2,
+# W^{2,V})$, $\forall \mu, k$, where $\mathcal T_{\mu,k}(C, W) = \sum_{\nu \in \mathcal S} (x^\top(\mu) C x(\nu))
+# (x^\top(\nu) W_{:,k})$.
+#
+# **What is true.** They are functionally equivalent if and only if $T_{\mu\nu k} = (x_\mu^\top C x_\nu)(x_\nu^\top
+# W_{:,k})$ agrees for all $\mu, \nu, k$.
+#
+# **What changed.** The condition holds entry by entry, without the sum, as in Corollary D.3. Layers with equal sums can
+# have very different outputs.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Sequences of one and two tokens show all of $T$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-d-2 -->
+# <blockquote>
+#
+# **Remark D.2 (Skip connections)** *Appendix D.2*
+#
+# **The paper states.** Under the realizability assumption, skip connections do not affect the values of the residues
+# $D^{(n)}$, allowing the same proof on generalization to apply in the skip-connected scenario.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The task must be realizable with the skip connection: the targets carry the same skip.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The output at a token $\mu$ is $\sum_\nu s_\nu T_{\mu\nu k}$, where $s_\nu$ counts the symbol $\nu$. Layers with the
+# same $T$ are therefore the same function. We can also read $T$ off: the sequence $(\mu)$ shows $T_{\mu\mu}$, and
+# $(\mu,\nu)$ shows $T_{\mu\mu}+T_{\mu\nu}$.
+#
+# <details><summary>Proof of Corollary 4.9, as corrected</summary>
+#
+# Row $i$ of a layer is $\sum_j (x_{\mathcal X(i)}^\top C x_{\mathcal X(j)})\, x_{\mathcal X(j)}^\top W = \sum_\nu s_\nu
+# T_{\mathcal X(i)\nu}$. *If* $T$ is the same, so is every row. *Only if:* the sequence $(\mu)$ has the output
+# $T_{\mu\mu}$, and the first row of $(\mu, \nu)$ with $\nu \ne \mu$ is $T_{\mu\mu} + T_{\mu\nu}$, so equal functions
+# have equal $T$. *The sums are not enough.* Let $w_\nu = 1$ for all $\nu$ and exchange two columns of $C$ that differ:
+# the sums over $\nu$ stay, the entries do not. $\square$
+#
+# </details>
+#
+# ## See it run
+# We make a second layer with the same $T$, read $T$ off from short sequences and from sequences of one length, and make
+# two layers with equal sums only.
 
 # %%
 draw = generator(seed)
@@ -94,10 +129,6 @@ tensor = functional_tensor(embedding, score, value)
 same_tensor = (functional_tensor(embedding, other_score, other_value) - tensor).abs().max()
 same_outputs = (linear_attention(tokens, other_score, other_value) - linear_attention(tokens, score, value)).abs().max()
 
-# %% [markdown]
-# ## Reading $T$ off
-# All sequences of one and two tokens are put through the layer, and $T$ is put together from what comes out.
-
 # %%
 alone = linear_attention(embedding[torch.arange(size)[:, None]], score, value)[:, 0]
 pairs = torch.cartesian_prod(torch.arange(size), torch.arange(size))
@@ -105,10 +136,6 @@ first_of_pair = linear_attention(embedding[pairs], score, value)[:, 0].reshape(s
 read_off = first_of_pair - alone[:, None]
 diagonal = torch.arange(size)
 read_off[diagonal, diagonal] = alone
-
-# %% [markdown]
-# The paper has the entries from the proof of Theorem 4.8: sequences of one length, versatile, determine $T$, as their
-# data matrices have full rank. So $T$ is found from the outputs at one length, by least squares for each symbol.
 
 # %%
 many = sample_sequences(400 * size, length, size, draw)
@@ -118,10 +145,6 @@ for symbol in range(size):
     rows, places = (many == symbol).nonzero(as_tuple=True)
     solved[symbol] = torch.linalg.lstsq(holds[rows], outputs[rows, places], driver="gelsd").solution
 from_one_length = (solved - tensor).abs().max()
-
-# %% [markdown]
-# ## Equal sums only
-# With $w = \mathbf 1$, two columns of $C$ are exchanged: the sum over $\nu$ stays.
 
 # %%
 hot = torch.eye(size, dtype=torch.float64)[sample_sequences(samples, length, size, draw)]
@@ -133,9 +156,6 @@ one, two = (functional_tensor(identity, matrix, ones) for matrix in (score, exch
 sums_apart = (one.sum(dim=1) - two.sum(dim=1)).abs().max()
 one_outputs, two_outputs = (linear_attention(hot, matrix, ones) for matrix in (score, exchanged))
 outputs_apart = (one_outputs - two_outputs).abs().max()
-
-# %% [markdown]
-# Outputs of the first layer against those of the second, for both pairs of layers.
 
 # %%
 fig, axes = show.axes(1, 2, width=7, height=3.2)
@@ -155,44 +175,14 @@ show.figure(
     fig,
     name="equivalent",
     caption="Outputs of two layers against each other, over all tokens. Equal entries of $T$ make the layers equal; "
-    "equal sums, as printed in the main text, do not.",
+    "equal sums, as in the main text, do not.",
     alt="Two scatter plots. On the left all points lie on the diagonal, on the right they are scattered around it.",
 )
 
 # %% [markdown]
-# Equal sums, as printed, must not make the layers equal. Exact ranks settle that outputs determine all of $T$ for two
-# to five symbols, and sympy that $T$ determines the outputs of all layers of width two.
-
-# %%
-claim = Claim("hyper-attention/corollary-4-9")
-claim.above("equal parameters are not needed: difference of C", (other_score - score).abs().max(), 0.1)
-claim.at_most("difference of T", same_tensor, 1e-12)
-claim.at_most("equal T: difference of the outputs", same_outputs, 1e-12)
-claim.close("T read off from one and two tokens, largest error", read_off, tensor, atol=1e-12)
-claim.at_most("columns exchanged: difference of the sums over ν", sums_apart, 1e-12)
-claim.printed.at_most("equal sums over ν: difference of the outputs", outputs_apart, 1e-12)
-claim.control.close("columns exchanged: difference of T", one, two, atol=1e-12)
-claim.number("equal sums over ν: difference of the outputs", outputs_apart)
-claim.at_most("T from outputs at one length, largest error", from_one_length, 1e-9, of="proof")
-claim.certified("T and outputs determine each other", certify_equivalence())
-claim.verdict()
-
-# %% [markdown]
-# ## Skip connections
+# On the left, all points are on the diagonal. On the right, the sums are equal and the outputs are not.
 #
-# <!-- claim hyper-attention/remark-d-2 -->
-# <blockquote>
-#
-# **Remark D.2 (Skip connections)** *Appendix D.2*
-#
-# A skip connection does not change the residuals, if the task is realizable with it: the targets carry the same skip.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# With a skip connection the layer returns $X + \mathrm{SA}(X)$. If the targets carry the same skip, the residuals are
-# those of the plain layer, and so are the gradients and the whole path of training. If the targets are left as they
-# were, nothing of this is true.
+# For Remark D.2 we train without a skip connection, with a skip and shifted targets, and with a skip alone.
 
 # %%
 square_value = normal(size, size, seed=draw)
@@ -214,16 +204,29 @@ def train(skip, targets, steps=50):
     return first, torch.stack([parameter.detach() for parameter in parameters])
 
 
-# %% [markdown]
-# Three trainings: without skip, with it and shifted targets, with it and targets as they were.
-
 # %%
 plain, plain_end = train(0, wanted)
 skipped, skipped_end = train(1, wanted + tokens)
 unshifted, unshifted_end = train(1, wanted)
 
 # %% [markdown]
-# Targets that are not shifted must change everything.
+# ## How we checked
+# We compare outputs, entries and sums. Exact ranks settle that outputs determine $T$ for two to five symbols. In the
+# controls we exchange two columns, or leave the targets as they were.
+
+# %%
+claim = Claim("hyper-attention/corollary-4-9")
+claim.above("equal parameters are not needed: difference of C", (other_score - score).abs().max(), 0.1)
+claim.at_most("difference of T", same_tensor, 1e-12)
+claim.at_most("equal T: difference of the outputs", same_outputs, 1e-12)
+claim.close("T read off from one and two tokens, largest error", read_off, tensor, atol=1e-12)
+claim.at_most("columns exchanged: difference of the sums over ν", sums_apart, 1e-12)
+claim.printed.at_most("equal sums over ν: difference of the outputs", outputs_apart, 1e-12)
+claim.control.close("columns exchanged: difference of T", one, two, atol=1e-12)
+claim.number("equal sums over ν: difference of the outputs", outputs_apart)
+claim.at_most("T from outputs at one length, largest error", from_one_length, 1e-9, of="proof")
+claim.certified("T and outputs determine each other", certify_equivalence())
+claim.verdict()
 
 # %%
 claim = Claim("hyper-attention/remark-d-2")
@@ -235,10 +238,29 @@ claim.control.close("targets not shifted: difference after training", unshifted_
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# All that outputs show of a layer is the table $T$, entry by entry, and sequences of one and two tokens show all of it.
-# So learned and devised parameters have to be compared in $T$, as Figures 3 and 4 do, and neither in $C$ nor in sums.
+# ## Where the paper differs
+# The main text compares sums over $\nu$. It even speaks of "a specific matrix (over index $\mu, k$)", so this is no
+# misprint. Appendix D compares entry by entry, which is right.
 #
-# ## To try
-# - Set `size = 2`: exchanging the only two columns still moves the outputs far from the diagonal.
-# - Set `length = 100`: the outputs grow with the length, and equal $T$ still makes them equal to rounding of that size.
+# ## What to remember
+# - All that outputs show of a layer is the table $T$, entry by entry.
+# - Sequences of one and two tokens show all of it.
+# - We compare learned and devised parameters in $T$, not in $C$ or in sums.
+#
+# ## Exercises
+#
+# 1. *By hand.* A layer gives 2 for *a*, and the first token of *a b* receives 7. What does it give the tokens $a$ of *a
+#    a b*?
+#    <details><summary>Solution</summary>
+#
+#    We have $T_{aa}=2$ and $T_{ab}=7-2=5$, so each $a$ receives $2\cdot2+5=9$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `size = 2`. Do equal sums make the layers equal now?
+#    <details><summary>Solution</summary>
+#
+#    No. The only two columns are exchanged, and the outputs still differ by up to 3.0.
+#
+#    </details>
+#
+# Back to [Theorem 4.8](theorem_4_8_lengths.ipynb), from whose proof the corollary comes.

@@ -10,13 +10,9 @@
 # # Definition 5.1 · Products of interactions: HyperFeatureAttention
 # *Ustaomeroglu, Qu: Eqs. 3, 35 and 36, Definition 5.1, Section 5 and Appendix F.2.*
 #
-# Entities often come in features: a species, a colour, a coordinate. What one entity does to another can then be a
-# *product*: it matters that the species differ **and** that the rows agree. Self-attention has one score for each pair
-# of entities, so it can only express such a product if every combination of values gets a symbol of its own. Their
-# number is the product of the features' sizes.
-#
-# HyperFeatureAttention computes several score matrices and multiplies them entry by entry. The one-hots of the features
-# stand side by side, so the width is the *sum* of the sizes.
+# A hunter catches its prey if the species differ **and** the two stand in the same row. Self-attention can express this
+# "and" only if every combination of species and row is a separate symbol, and the number of combinations explodes.
+# HyperFeatureAttention multiplies scores instead. What do we gain, and how many parameters do we save?
 
 # %%
 import math
@@ -46,6 +42,7 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 sizes = [2, 3, 4]  # values of each feature, each from 2 to 50
@@ -64,11 +61,39 @@ require(tokens=(tokens, 2, 200), most_features=(most_features, 4, 12), feature_s
 require(seed=(seed, 0, None))
 
 # %% [markdown]
-# ## The target
-# What is to be computed adds up over heads $h$ and over the entities $j$ that are looked at. For each factor a head
-# picks a feature $\phi$ of the entity $i$ that looks and a feature $\theta$ of $j$ and reads a table $f^h_a$ at the
-# pair; it multiplies what the tables say, and weighs $j$ by further tables $w^h_a$, each of them read at a feature
-# $\gamma$ of $j$.
+# ## A tiny example
+# Our sequence is a small circle, a small square and a large circle. We want each token to find the tokens of the same
+# size *and* the same shape. One score compares sizes, another compares shapes.
+
+# %%
+size_scores = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+shape_scores = torch.tensor([[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+fig, axis = schematic.canvas(7.0, 1.9)
+parts = {
+    "same size": (0.8, size_scores),
+    "same shape": (3.8, shape_scores),
+    "entrywise product": (6.8, size_scores * shape_scores),
+    "matrix product": (10.8, (size_scores @ shape_scores).clamp(max=1)),
+}
+for name, (x, values) in parts.items():
+    schematic.matrix(axis, values.tolist(), (x, 1.1), cell=0.6, words=name)
+for x, sign in ((3.2, "⊙"), (6.2, "="), (9.7, "not")):
+    schematic.text(axis, (x, 2.0), sign, size=12)
+show.figure(
+    fig,
+    name="products",
+    caption="Scores between the three tokens, one row per token. Filled cells are 1.",
+    alt="Four square tables of three by three cells. The entrywise product of the first two is the identity; their "
+    "matrix product is filled except for one cell.",
+)
+
+# %% [markdown]
+# We see that the entrywise product leaves each token with itself, as it should. The ordinary product of the two
+# matrices connects almost everything with everything.
+#
+# ## The paper states
+# An entity has $M$ features. The sets $\mathcal S_\ell$ and $\mathcal S_r$ hold the values of two features, and
+# $\mathcal S_\phi$ those of feature $\phi$.
 #
 # <!-- claim hyper-attention/definition-coupled-interaction -->
 # <blockquote>
@@ -76,16 +101,94 @@ require(seed=(seed, 0, None))
 # **Coupled interaction target (Products of interactions between features)** *Section 5, Eq. 3; Appendix F.1, Eqs. 35
 # and 36*
 #
-# Entities are made of features. The target sums over heads $h$ and entities $j$ a product of factors and a product of
-# weights, $V_i = \sum_h \sum_j \bigl(\prod_a f^h_a(\phi^h_{a,i}, \theta^h_{a,j})\bigr) \bigl(\prod_a
-# w^h_a(\gamma^h_{a,j})\bigr)$, where $\phi, \theta$ and $\gamma$ are features picked for each factor. It is an
-# aggregate pairwise interaction of the combined features. (Equation 35 gives the weight $w$ the features of $i$ as well
-# as those of $j$. The former are superfluous.)
+# **The paper states.** It is natural to have the value function of the form $V_i = \sum_{j \in [L]} \bigl(\prod_{a}
+# f_a(\phi_{a,i}, \theta_{a,j})\bigr) \bigl(\prod_{a} w_a(\gamma_{a,j})\bigr)$, where $\phi_{a,i}, \theta_{a,j},
+# \gamma_{a,j}$ are the corresponding features picked depending on the scenario and $f_a, w_a$ are some functions from
+# features to real numbers.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** A sum of such heads is an aggregate pairwise interaction of the combined features. Equation 35
+# gives the weight the features of $i$ as well, which are superfluous.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Here heads are random: tables and weights are drawn, and the features that they read are picked at random.
+# <!-- claim hyper-attention/definition-5-1 -->
+# <blockquote>
+#
+# **Definition 5.1 (Linear HyperFeatureAttention, misprinted in Appendix F.2 only)** *Section 5; Appendix F.2*
+#
+# **The paper states.** $\mathrm{HFA}^{\mathrm{lin}}(X) = \bigl(\prod^{\odot}_{a \in [A]} X C^{(a)} X^\top\bigr)
+# \bigl(\prod^{\odot}_{a \in [A]} X W^{V,(a)}\bigr)$, where $\prod^{\odot}$ is Hadamard (element-wise) product between
+# the matrices, and $C^{(a)}, W^{V,(a)} \in \mathbb R^{d \times d}$.
+#
+# **What is true.** Both products are entrywise, as in Definition 5.1.
+#
+# **What changed.** Appendix F.2 alone writes the same layer with ordinary products. Read literally, they multiply the
+# score matrices, which mixes entities.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** One head on concatenated one-hots equals one head of the target of Eq. 3. Order 1 is linear
+# attention.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-hfa-counts -->
+# <blockquote>
+#
+# **Section 5 text (How many parameters products of features take)** *Section 5; Appendix F.2*
+#
+# **The paper states.** If there are $M$ features, self-attention would require embedding dimension and number of
+# parameters in $\Theta(\exp(M))$, while defining attention for individual $f_a$'s only require $\Theta(M)$. Linear
+# HyperFeatureAttention requires only $\Theta(M)$ embedding dimension and parameters to express (3).
+#
+# **What is true.** The embedding has $\sum_\phi |\mathcal S_\phi|$ dimensions in place of $\prod_\phi |\mathcal
+# S_\phi|$. The tables of the factors have $\Theta(M)$ entries, and the dense score matrices of $A$ factors $\Theta(A
+# M^2)$. Self-attention on product symbols needs a number exponential in $M$.
+#
+# **What changed.** The score matrices of Definition 5.1 are as wide as the embedding, so that $\Theta(M)$ counts only
+# the entries that are not zero, which are the score matrices of Appendix F.1.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - For two features, self-attention is said to require $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$ parameters.
+#   That is their number, and $d = |\mathcal S_\ell| |\mathcal S_r|$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# We write the one-hots of all features next to each other. A table over one feature of $i$ and one of $j$ then becomes
+# a block of a score matrix $C^{(a)}$, and the entrywise product multiplies what the tables say.
+#
+# The layer is ordinary linear attention on longer rows, because a product of inner products is an inner product of
+# Kronecker products. For example, $(1,2)\otimes(3,4)=(3,4,6,8)$ and $(1,1)\otimes(1,0)=(1,0,1,0)$. The factors have the
+# inner products $1+2=3$ and $3+0=3$, and the long rows have $3+6=9$.
+#
+# The blocks have $\Theta(M)$ entries. If we do not know which feature belongs to which factor, we need the whole
+# matrices. They are as wide as the embedding, $\Theta(M)$, so each has $\Theta(M^2)$ entries.
+#
+# <details><summary>Proof of Section 5 text: Θ(M) parameters and embedding dimension, as corrected</summary>
+#
+# Let $M$ features have $k$ values each. Side by side their one-hots have $d = kM$ entries, where one symbol for every
+# combination takes $k^M$. A factor reads one feature of $i$ and one of $j$: a table of $k^2$ entries, and $Mk^2$ for
+# $M$ factors. But the matrix $C^{(a)}$ in which the table is a block has $d^2 = k^2M^2$ entries, so that $A$ factors
+# have $A k^2 M^2$; the values add $A\, k M d_2$. The scores of self-attention on combinations have $(k^M)^2$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We draw heads at random: tables, weights, and the features that they read. We compute the same sum by plain attention,
+# on one symbol per combination.
 
 # %%
 draw = generator(seed)
@@ -102,11 +205,6 @@ columns = [torch.randint(size, (sequences, tokens), generator=draw) for size in 
 entities = torch.stack(columns, dim=-1)
 direct = coupled_interaction(entities, target)
 
-# %% [markdown]
-# Plain attention can do it on one symbol for every combination of values: a pair function and a weight are all that
-# Theorem 3.1 needs. Equation 35 gives the weight the indices of $i$ as well as those of $j$. Those of $i$ are
-# superfluous, and Eqs. 3 and 36 do without them. A weight read at $i$ alone would be another function.
-
 # %%
 symbols = product_symbols(entities, sizes)
 tables = [product_tables(head, sizes) for head in target]
@@ -114,55 +212,13 @@ plain = sum(aggregate_interactions(symbols, effect, weight[:, None]) for effect,
 at_i = coupled_interaction(entities, target, weights_at="i")
 
 # %% [markdown]
-# With a head left out, or weights read at $i$, the sum must be another.
-
-# %%
-claim = Claim("hyper-attention/definition-coupled-interaction")
-claim.close("one pair table on product symbols against the sum, error", plain, direct)
-one_head = relative_error(coupled_interaction(entities, target[:-1]), direct)
-claim.control.at_most("with the last head left out", one_head, 1e-12)
-claim.control.close("weights read at i instead of j, error", at_i, direct)
-claim.verdict()
-
-# %% [markdown]
-# ## The layer
-# The rows of $X$ are the entities, each with the one-hots of its features side by side. A table then becomes a block of
-# a score matrix $C^{(a)}$, one for each factor $a$, and a table of weights becomes the entries of a value matrix
-# $W^{V,(a)}$. The sign $\odot$ is the entrywise product.
-#
-# <!-- claim hyper-attention/definition-5-1 -->
-# <blockquote>
-#
-# **Definition 5.1 (Linear HyperFeatureAttention, misprinted in Appendix F.2 only)** *Section 5; Appendix F.2*
-#
-# **As printed.** In Appendix F.2 alone: the same layer is written with ordinary products, of matrices.
-#
-# **Corrected.** Linear HyperFeatureAttention of order $A$ is $\bigl(\bigodot_{a} X C^{(a)} X^\top\bigr)
-# \bigl(\bigodot_{a} X W^{V,(a)}\bigr)$ with entrywise products. One head on concatenated one-hots equals one head of
-# the target of Eq. 3; order 1 is linear attention.
-#
-# Both products are entrywise, as in Definition 5.1, which is right where it stands.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Three ways must lead to the same outputs: the definition; ordinary linear attention on rows whose inner products are
-# the products of the factors' (a row-by-row Kronecker product); the sum over tables. For example, the rows $(1,2)$ and
-# $(3,4)$ of two factors become $(1,2)\otimes(3,4)=(3,4,6,8)$, and $(1,1)$ and $(1,0)$ become $(1,0,1,0)$. The factors
-# have the inner products $1+2=3$ and $3+0=3$, and the long rows have $3+6=9$, which is $3\cdot3$.
-#
-# Appendix F.2 writes the layer with plain product signs and a small $x$, where Definition 5.1 has the sign of the
-# entrywise product. Taken at its word it multiplies the score matrices as *matrices*, which mixes entities and is
-# another function.
+# Next we run the layer, in both forms of the paper, and a dense layer in two ways.
 
 # %%
 embedded = embed_features(entities, sizes)
 layers = [layer_of(head, sizes) for head in target]
 outputs = sum(linear_hyper_feature_attention(embedded, *layer) for layer in layers)[..., 0]
 as_printed = sum(linear_hyper_feature_attention(embedded, *layer, form="printed") for layer in layers)[..., 0]
-
-# %% [markdown]
-# A dense layer with random weights, by the definition and on Kronecker features.
 
 # %%
 dense = normal(order, sum(sizes), sum(sizes), seed=draw)
@@ -174,66 +230,7 @@ by_features = queries @ (keys.mT @ (embedded @ values[:, None]).prod(dim=0))
 single = linear_hyper_feature_attention(embedded, dense[:1], values[:1])
 
 # %% [markdown]
-# Fewer factors must differ, and so must matrix products. For two features of two values, we also try all unit tables,
-# which make all tables because both sides are linear in each of them.
-
-# %%
-claim = Claim("hyper-attention/definition-5-1")
-claim.close("layer against the target, error", outputs, direct)
-claim.close("random dense layer against Kronecker features, error", by_features, by_definition)
-claim.close(
-    "order 1 against linear attention, error", single, linear_attention(embedded, dense[0], values[0]), rtol=1e-14
-)
-claim.control.close("order 1 in place of the full order, error", single, by_definition)
-claim.misprint.close("matrix products as printed in App. F.2, error", as_printed, direct)
-claim.certified("two features of two values: all tables", certify_feature_layer())
-claim.verdict()
-
-# %% [markdown]
-# ## What it costs
-#
-# <!-- claim hyper-attention/remark-hfa-counts -->
-# <blockquote>
-#
-# **Section 5 text (How many parameters products of features take)** *Section 5; Appendix F.2*
-#
-# **As printed.** HyperFeatureAttention requires only $\Theta(M)$ parameters. (For two features, self-attention requires
-# $d = \Theta(|\mathcal S_\ell|^2 |\mathcal S_r|^2)$.) That is right of the construction of Appendix F.1, with score
-# matrices of $|\mathcal S_\phi| \times |\mathcal S_\phi|$; it is said of the layer of Definition 5.1, whose score
-# matrices are as wide as the embedding.
-#
-# **Corrected.** For $M$ features the embedding has $\sum_\phi |\mathcal S_\phi|$ dimensions in place of $\prod_\phi
-# |\mathcal S_\phi|$. The tables of the factors have $\Theta(M)$ entries; dense score matrices have $\Theta(A M^2)$ for
-# $A$ factors; self-attention on product symbols needs a number exponential in $M$.
-#
-# So many are not zero. A dense layer of $A$ factors has $A (d^2 + d\, d_2)$ with $d = \Theta(M)$. (That is its number
-# of parameters; $d = |\mathcal S_\ell| |\mathcal S_r|$.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# $M$ features of the same size, one factor for each. Three counts of *score* parameters: the tables themselves, that is
-# the blocks of the score matrices that are not zero; all entries of the score matrices; and the score matrix of plain
-# attention on product symbols. With one feature and one factor they are one layer, and agree. Values come on top,
-# $d\,d_2$ for each value matrix of width $d$.
-#
-# The paper says that HyperFeatureAttention needs $\Theta(M)$ parameters. That is so for the tables, and of its own
-# construction in Appendix F.1, which gives each factor a score matrix of $|\mathcal S_\phi| \times |\mathcal S_\phi|$
-# on the one-hots of its feature alone. It is not so of the layer that Definition 5.1 has, where every score matrix is
-# as wide as the whole embedding. A layer that is not told which feature goes with which factor has dense matrices of
-# width $d = \sum_\phi |\mathcal S_\phi|$: with a fixed number of factors their entries grow as $M^2$, with a factor for
-# each feature as $M^3$. Still nothing against the exponential of plain attention.
-#
-# <details><summary>Proof of Section 5 text: Θ(M) parameters and embedding dimension, as corrected</summary>
-#
-# Let $M$ features have $k$ values each. Side by side their one-hots have $d = kM$ entries, where one symbol for every
-# combination takes $k^M$. A factor reads one feature of $i$ and one of $j$: a table of $k^2$ entries, and $Mk^2$ for
-# $M$ factors. But the matrix $C^{(a)}$ in which the table is a block has $d^2 = k^2M^2$ entries, so that $A$ factors
-# have $A k^2 M^2$; the values add $A\, k M d_2$. The scores of self-attention on combinations have $(k^M)^2$. $\square$
-#
-# </details>
-#
-# The counts are held against the tensors that are made, for up to four features.
+# Then we count parameters of the scores, for $M$ features with one factor each.
 
 # %%
 features = range(1, most_features + 1)
@@ -249,9 +246,6 @@ counted = {
     "plain attention on product symbols": product,
 }
 show.table(["M", *counted], zip(features, *counted.values(), strict=True))
-
-# %% [markdown]
-# On logarithmic axes powers of $M$ are straight.
 
 # %%
 fig, axis = show.axes(height=3.4)
@@ -269,6 +263,38 @@ show.figure(
     "straight lines of slopes about one, two and three; plain attention on product symbols bends upwards, far above.",
 )
 
+# %% [markdown]
+# On these axes we see powers of $M$ as straight lines: tables, two dense factors, and one dense factor per feature.
+# Plain attention bends upwards, because its count is exponential.
+#
+# ## How we checked
+# We compare the layer with the sum over tables, and for two features of two values with all tables. As controls we
+# leave out a head or a factor, or read the weights at $i$.
+
+# %%
+claim = Claim("hyper-attention/definition-coupled-interaction")
+claim.close("one pair table on product symbols against the sum, error", plain, direct)
+one_head = relative_error(coupled_interaction(entities, target[:-1]), direct)
+claim.control.at_most("with the last head left out", one_head, 1e-12)
+claim.control.close("weights read at i instead of j, error", at_i, direct)
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/definition-5-1")
+claim.close("layer against the target, error", outputs, direct)
+claim.close("random dense layer against Kronecker features, error", by_features, by_definition)
+claim.close(
+    "order 1 against linear attention, error", single, linear_attention(embedded, dense[0], values[0]), rtol=1e-14
+)
+claim.control.close("order 1 in place of the full order, error", single, by_definition)
+claim.misprint.close("matrix products as printed in App. F.2, error", as_printed, direct)
+claim.certified("two features of two values: all tables", certify_feature_layer())
+claim.verdict()
+
+# %% [markdown]
+# For the counts we take differences. A polynomial of degree $p$ has zero differences of order $p+1$, and an exponential
+# does not.
+
 
 # %%
 def differences(values: list[int], times: int) -> int:
@@ -278,18 +304,12 @@ def differences(values: list[int], times: int) -> int:
     return max(map(abs, values))
 
 
-# %% [markdown]
-# Every score matrix and every table on product symbols is made and counted.
-
 # %%
 made = {}
 for m in range(1, 5):
     head = CoupledHead([Factor(k, k, torch.ones(2, 2)) for k in range(m)], [])
     made[f"dense, M = {m}"] = layer_of(head, [2] * m)[0].numel() - m * (2 * m) ** 2
     made[f"product symbols, M = {m}"] = product_tables(head, [2] * m)[0].numel() - 2 ** (2 * m)
-
-# %% [markdown]
-# A polynomial of degree $p$ has zero differences of order $p + 1$; the exponential has not.
 
 # %%
 claim = Claim("hyper-attention/remark-hfa-counts")
@@ -310,11 +330,30 @@ claim.printed.equal("dense parameters linear in M: second differences", differen
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A product of scores reads features that stand side by side, where one score would need a symbol for every combination
-# of their values. The tables it needs are linear in the number of features. Dense matrices, which are what is trained,
-# are quadratic or cubic, and still nothing against the exponential.
+# ## Where the paper differs
+# The paper says that the layer needs $\Theta(M)$ parameters. This is true of the tables of Appendix F.1, and not of the
+# dense matrices in Definition 5.1. Even dense matrices need far fewer than plain attention.
 #
-# ## To try
-# - Set `order = 4`: four factors a head, and all forms still agree to rounding.
-# - Set `most_features = 8`: the curve of plain attention bends further away from the straight lines.
+# ## What to remember
+# - HyperFeatureAttention multiplies scores entry by entry, so that two conditions can hold together.
+# - The embedding needs the *sum* of the features' sizes. Plain attention needs their *product*.
+# - The tables grow as $M$, dense matrices of two factors as $M^2$, and plain attention exponentially.
+#
+# ## Exercises
+#
+# 1. *By hand.* Four features have three values each. How wide is the embedding, and how wide would it be for plain
+#    attention?
+#    <details><summary>Solution</summary>
+#
+#    It has $4\cdot3=12$ dimensions, where plain attention needs $3^4=81$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `feature_size = 10`. How many score parameters do tables, two dense factors and plain
+#    attention have for two features?
+#    <details><summary>Solution</summary>
+#
+#    Tables have $2\cdot10^2=200$, two dense factors have $2\cdot20^2=800$, and plain attention has $100^2=10{,}000$.
+#
+#    </details>
+#
+# Next: [Appendix G.2.1](skip_trigram.ipynb), because some tasks need three tokens rather than several features.

@@ -93,8 +93,9 @@ show.figure(
 #
 # For $|\Phi|$ features with $k$ values each there are $N=k^{|\Phi|}$ tokens. Self-attention needs dimensions in
 # proportion to $|\Phi|\log k$, and a layer with $|\Phi|$ factors in proportion to $|\Phi|\log k/\log|\Phi|$. Remark
-# F.1 has $\log|\Phi|$ for the second number. We chose $\frac13$; any fixed error below $\frac12$ gives the same
-# orders of magnitude, whereas the constant score $\frac12$ has an error of $\frac12$ everywhere.
+# F.1 has $\log|\Phi|$ for the second number. We chose $\frac13$; any fixed error strictly between 0 and
+# $\frac12$ gives the same orders of magnitude, whereas the constant score $\frac12$ has an error of $\frac12$
+# everywhere.
 #
 # ## Why it is true
 # *Few dimensions are enough.* Take unit vectors and $C_a=1$. The score is the power $(x_i\cdot x_j)^A$. It is at most

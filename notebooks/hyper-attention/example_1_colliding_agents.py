@@ -10,45 +10,9 @@
 # # Example 1 · Colliding agents
 # *Ustaomeroglu, Qu: Example 1, Section 3; Eqs. 4 and 5, Section 7.1; Eqs. 13 to 15, Appendix B.1.*
 #
-# Agents stand on an $N \times N$ grid. The $y$ axis is a loop, the $x$ axis ends at a wall: think of ants on a pipe.
-# Each agent is a disc of radius $R$ and walks right, one cell a step, until it stands at the wall. It pays 1 for every
-# other agent that it touches on the way or at the end. Can one layer of attention say from the start what each of them
-# will have paid?
-#
-# In the end all agents stand in the last column, so who touches whom is decided by $y$ alone. Let $n_i$ be the height
-# of agent $i$: two agents touch if $\mathrm{dist}(n_i, n_j)$, taken around the loop, is at most $2R$. Agent $i$ is
-# worth $V_i$, minus the number of such others. That is a sum over pairs, and one linear attention layer computes it, by
-# the first half of {doc}`Theorem 3.1 </notebooks/hyper-attention/theorem_3_1_representation>`. Its tokens are the $L$
-# agents, each a one-hot of its height; an agent at height $m$ gives one at height $n$ the score $C_{mn}$, which is 1
-# where the heights are close and 0 elsewhere (this is what $\mathbb I\{\cdot\}$ says); and $W^V = -\mathbf 1$ gives
-# every agent the value $-1$.
-#
-# <!-- claim hyper-attention/example-1 -->
-# <blockquote>
-#
-# **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
-#
-# **As printed.** Eqs. 4 and 13 sum over $j \ne i$: $V_i = -\sum_{j \ne i} \mathbb I\{\mathrm{dist}(n_i, n_j) \le 2R\}$,
-# "irrespective of $L$". (The sentence before Eq. 13 adds a bias of $-1$ to all values "for simplicity", which is the
-# term $j = i$; the equations and the main text are without it.)
-#
-# **Corrected.** The layer with one-hot heights, $W^V = -\mathbf 1$ and $C_{mn} = \mathbb I\{\mathrm{dist}(m, n) \le
-# 2R\}$ on the loop returns $V_i - 1$ for every agent and any number $L$ of agents, where $V_i$ is minus the number of
-# other agents within $2R$, which is the number that agent $i$ touches in the environment.
-#
-# With the bias: the sum over all $j$, which is $V_i - 1$. (Without it no weights are right for two numbers of agents;
-# for a given $L$ the scores $C_{mn} - \frac1L$ are.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **What is misprinted.** Eqs. 4 and 13 sum over $j \ne i$, and the layer is said to be that sum "irrespective of $L$".
-# It is not with these weights: a token is close to itself, and the output is $V_i - 1$. Nor is it with any other
-# weights at all lengths: an agent alone must get 0, so that what an agent adds to its own height must be 0, and of two
-# at the same height each must get $-1$. At one given $L$ it can be had, with scores $C_{mn} - \frac1L$: every token
-# takes its own 1 back from all $L$ tokens. What is meant is the sum with $j = i$. The sentence before Eq. 13 adds a
-# bias of $-1$ to all values "for simplicity", which is that term; Eq. 13 itself, Eq. 4 and the main text are without
-# it. A zero diagonal of $C$ would not give Eq. 4 either, because two agents may stand at the same height.
+# Ants walk along a pipe until they meet a wall, and each pays 1 for every other ant that it touches. Can one layer of
+# attention predict from the start what each will have paid? In this running example of the paper, one small term goes
+# missing.
 
 # %%
 import torch
@@ -61,6 +25,7 @@ from attention_theory.hyper_attention.worlds.collisions import simulate, window_
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 grid = 20  # N of the simulated environment, from 4 to 400
@@ -78,17 +43,73 @@ require(large_grid=(large_grid, 4, 400), large_agents=(large_agents, 2, 100), la
 require(seed=(seed, 0, None))
 
 # %% [markdown]
-# ## The environment
-# Many random starts are played to the end, and it is noted who has touched whom.
+# ## A tiny example
+# The heights form a loop of six places. In the end all ants are at the wall, so we need only heights: two ants touch if
+# theirs differ by at most 1. We put three ants at heights 1, 2 and 4.
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+held = [1, 2, 4]
+tops = schematic.tokens(axis, [f"height {height}" for height in held], at=(1.6, 0.6), lit=[1], step=3.8)
+(x, y), (left, right) = tops[1], (tops[0], tops[2])
+schematic.arrow(axis, left, (x - 0.4, y), "touches: −1", bend=0.25)
+schematic.arrow(axis, (x - 0.2, y), (x + 0.5, y), "itself: −1", bend=1.6)
+schematic.arrow(axis, right, (x + 0.7, y), "too far: 0", bend=-0.25, colour=schematic.QUIET)
+show.figure(
+    fig,
+    name="three-agents",
+    caption="What each ant adds to the output of the layer for the ant at height 2.",
+    alt="Three boxes, height 1, height 2 and height 4. Arrows to the middle one: minus 1 from height 1, minus 1 from "
+    "itself, and 0 from height 4.",
+)
+
+# %% [markdown]
+# The ant at height 2 touches one other ant, so its value is $-1$. From the layer we get $-2$: it also counts the ant
+# itself.
+#
+# ## The paper states
+# Here $V_i$ is the value of agent $i$, $n_i^y$ its height, $N$ the number of heights, and $R$ its radius.
+#
+# <!-- claim hyper-attention/example-1 -->
+# <blockquote>
+#
+# **Example 1 (Colliding agents)** *Section 3; Section 7.1, Eqs. 4 and 5; Appendix B.1, Eqs. 13 to 15*
+#
+# **The paper states.** The final value function can be exactly represented by a single layer: $V_{r_i} = -\sum_{j \ne
+# i} \mathbb I\{\min(|n_i^y - n_j^y|, N - |n_i^y - n_j^y|) \le 2R\}$. In one-hot embedding, a single-layer linear
+# self-attention with $W^V = -\mathbf 1_N$ and $C_{mn} = \mathbb I\{\min(|m - n|, N - |m - n|) \le 2R\}$ can exactly
+# implement the value function in (4), irrespective of $L$.
+#
+# **What is true.** The layer returns $V_i - 1$ for every agent and any number $L$ of agents: the sum over all $j$.
+#
+# **What changed.** The bias of $-1$ that Appendix B.1 adds to all values "for simplicity" is the term $j = i$.
+# Equations 4 and 13 and the main text lack it, and without it no weights are right for two numbers of agents.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** For one given $L$ the scores $C_{mn} - \frac1L$ give $V_i$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# A layer holds any table of strengths ([Theorem 3.1](theorem_3_1_representation.ipynb)). Ours is 1 for close heights
+# and 0 for others, and every agent sends $-1$.
+#
+# An agent is always close to itself, so we get $V_i-1$. No weights avoid this at all lengths. A lone agent must get 0,
+# so it must add 0 at its own height. Yet two agents at the same height must each get $-1$. At one fixed number of
+# agents we obtain $V_i$ with the scores $C_{mn}-\frac1L$.
+#
+# ## See it run
+# We play random starts to the end, and record who touches whom.
 
 # %%
 draw = generator(seed)
 positions = torch.randint(grid, (starts, agents, 2), generator=draw)
 paths, touched = simulate(positions, grid, radius)
 partners = touched.sum(dim=-1)
-
-# %% [markdown]
-# The first of these starts at three moments.
 
 # %%
 fig, axes = show.axes(1, 3, width=9, height=3.4, sharey=True)
@@ -112,9 +133,7 @@ show.figure(
 )
 
 # %% [markdown]
-# ## The layer
-# First the simulation against Eq. 4, over many starts. Then the layer against Eq. 4, on a larger grid where heights
-# often coincide.
+# At the end, the overlapping discs have negative values. Next we run the layer.
 
 # %%
 minus_one = torch.full((grid, 1), -1.0, dtype=torch.float64)
@@ -129,19 +148,12 @@ outputs = linear_attention(tokens, window, value)
 wanted = aggregate_interactions(heights, window, value, self_term=False)
 apart = outputs - wanted
 
-# %% [markdown]
-# Scores with $\frac1L$ taken from each are right at the length that they are made for, and with one agent more they are
-# not.
-
 # %%
 at_this_length = window - 1 / large_agents
 taken_back = (linear_attention(tokens, at_this_length, value) - wanted).abs().max()
 more = torch.randint(large_grid, (starts, large_agents + 1), generator=draw)
 more_wanted = aggregate_interactions(more, window, value, self_term=False)
 one_agent_more = (linear_attention(one_hot(large_grid)[more], at_this_length, value) - more_wanted).abs().max()
-
-# %% [markdown]
-# A zero diagonal of $C$ leaves out $j = i$, and with it everybody else at the same height.
 
 # %%
 no_diagonal = linear_attention(tokens, window - torch.eye(large_grid), value) - wanted
@@ -160,7 +172,12 @@ show.table(
 )
 
 # %% [markdown]
-# The layer is held against Eq. 4 with the bias that the appendix adds, and against Eq. 4 as it stands.
+# We see that the layer is off by exactly 1 for every agent. A zero diagonal is no remedy: it also forgets other agents
+# at the same height.
+#
+# ## How we checked
+# We compare simulation and layer with Eq. 4. As controls we add one agent to the layer with $C_{mn}-\frac1L$, and test
+# the zero diagonal at shared heights.
 
 # %%
 claim = Claim("hyper-attention/example-1")
@@ -176,12 +193,31 @@ claim.control.equal("diagonal 0, tokens that share a height, largest error", sha
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Who collides with whom is a matter of pairs, and one layer holds it exactly, self term included. The bias of $-1$ that
-# the appendix adds "for simplicity" is that self term; Eq. 4 lacks it. It is a small thing here, a constant, which a
-# layer can leave out at one length and at no two; it decides later whether a layer is right at other lengths.
+# ## Where the paper differs
+# Equations 4 and 13 leave out $j=i$, and the layer includes it. The bias of $-1$ in the appendix is this term.
+# [Definition 6.1](definition_6_1_hyper_attention.ipynb) compares the paper's sums.
 #
-# ## To try
-# - Set `radius = 0`: agents touch only at the very same height, and the simulation still agrees with Eq. 4.
-# - Set `large_grid = 400`: heights rarely coincide, and a diagonal of zeros errs at fewer agents, though still by 1 or
-#   more.
+# ## What to remember
+# - Who collides with whom depends on pairs, so one layer computes it.
+# - The layer counts the agent itself, and no weights avoid this at two numbers of agents.
+# - The term $j=i$ later decides whether a layer is right at [other lengths](theorem_4_8_lengths.ipynb).
+#
+# ## Exercises
+#
+# 1. *By hand.* What does the layer return for the ants at heights 4 and 1?
+#    <details><summary>Solution</summary>
+#
+#    The ant at height 4 touches nobody and gets $-1$, for itself. The ant at height 1 gets $-2$, for itself and for the
+#    ant at height 2.
+#
+#    </details>
+# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. How large is the error of the zero
+#    diagonal for agents that share a height?
+#    <details><summary>Solution</summary>
+#
+#    It is 1: the diagonal forgets one other agent. Three agents at one height, which would make it 2, do not occur in
+#    this run.
+#
+#    </details>
+#
+# Next: [Theorem 4.4](theorem_4_4_gradient_flow.ipynb), because we want to know whether training finds these weights.

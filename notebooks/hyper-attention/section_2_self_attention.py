@@ -10,15 +10,9 @@
 # # Section 2 · Attention as a sum over pairs
 # *Ustaomeroglu, Qu: Section 2; Eqs. 1 and 2.*
 #
-# The paper looks at a sequence of tokens as a crowd: token $j$ acts on token $i$ with a strength $f$ that depends on
-# what the two are, and the action of $j$ has a direction $w$. The sum over $j$ is what an attention layer without a
-# softmax computes. This page fixes three objects, each against a literal loop: attention with the softmax, attention
-# without it, and the sum.
-#
-# Two things are worth noting. Without the softmax the products can be taken from the right, and the cost falls from
-# quadratic to linear in the number of tokens. And the sum over $j$ holds $j = i$: a token acts on itself, though the
-# paper's text speaks of "all other entities". That detail comes back, with numbers, in the pages on the colliding
-# agents.
+# What does a token learn from the other tokens of its sequence? In attention without a softmax it learns a sum: every
+# token adds something that depends on the pair alone. If we know this sum well, we can ask later what a layer
+# represents and what training finds.
 
 # %%
 import math
@@ -37,6 +31,7 @@ from attention_theory.measure import matrix_operations
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 length = 12  # tokens in a sequence, from 2 to 200
@@ -52,123 +47,69 @@ require(length=(length, 2, 200), width=(width, 2, 200), inner=(inner, 2, 200), f
 require(size=(size, 2, 200), samples=(samples, 1, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## With softmax
+# ## A tiny example
+# Our sequence is *a b a*. The table gives the strength with which one symbol acts on another. We let an *a* send the
+# number 1, and a *b* the number 10.
 #
+# | acts on | *a* acts | *b* acts |
+# | --- | --- | --- |
+# | *a* | 1 | 2 |
+# | *b* | 3 | 0 |
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["a", "b", "a"], at=(4.4, 0.9), lit=[0], step=3.0)
+(x, y), *others = tops
+schematic.arrow(axis, (x - 0.9, y), (x + 0.1, y), bend=1.4)
+for other, bend in zip(others, (0.25, 0.4), strict=True):
+    schematic.arrow(axis, other, (x + 0.3, y), bend=-bend)
+for (across, _), words in zip(tops, ("1 · 1 = 1", "2 · 10 = 20", "1 · 1 = 1"), strict=True):
+    schematic.text(axis, (across, 0.45), words, size=9)
+schematic.text(axis, (2.0, 1.35), "1 + 20 + 1 = 22", schematic.BLUE)
+show.figure(
+    fig,
+    name="pairs",
+    caption="What the first token receives: strength times what is sent, from each token and from itself.",
+    alt="Three boxes a, b, a. Arrows lead to the first one: from the b with 2 times 10, from the second a with 1 "
+    "times 1, and from the first a itself with 1 times 1. The sum is 22.",
+)
+
+# %% [markdown]
+# The first token receives 22. We do not need the order of the others: it is enough to know that there are two *a* and
+# one *b*. We also see that the token acts on itself.
+#
+# ## The paper states
 # <!-- claim hyper-attention/definition-softmax-attention -->
 # <blockquote>
 #
 # **Softmax self-attention (Self-attention with softmax)** *Section 2*
 #
-# For tokens $X \in \mathbb R^{L \times d}$ as rows and $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$,
-# $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$ with $\sigma$ the softmax of each
-# row.
+# **The paper states.** For a sequence of $L$ input tokens represented as a matrix $X \in \mathbb R^{L \times d}$, the
+# self-attention is defined as $\mathrm{SA}^\sigma(X) = \sigma\bigl(X W^Q (X W^K)^\top / \sqrt{d_k}\bigr)\, X W^V$,
+# where $W^Q, W^K, W^V \in \mathbb R^{d \times d_k}$ are the learnable projection matrices. The function $\sigma$ has
+# been predominantly implemented as a row-wise softmax operation.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# The layer is compared with a loop over the rows, which forms the weights one by one.
-
-# %%
-draw = generator(seed)
-tokens = normal(samples, length, width, seed=draw)
-query, key = normal(2, width, inner, seed=draw)
-value = normal(width, features, seed=draw)
-
-layer = softmax_attention(tokens, query, key, value)
-loop = torch.zeros_like(layer)
-for n, sequence in enumerate(tokens):
-    for i, token in enumerate(sequence):
-        strengths = torch.stack([((token @ query) @ (other @ key) / math.sqrt(inner)).exp() for other in sequence])
-        loop[n, i] = (strengths / strengths.sum()) @ (sequence @ value)
-weights = attention_weights(inner**-0.5 * (tokens @ query) @ (tokens @ key).mT)
-unscaled = attention_weights((tokens @ query) @ (tokens @ key).mT) @ (tokens @ value)
-
-# %% [markdown]
-# Without the factor $1/\sqrt{d_k}$ the output must be another.
-
-# %%
-claim = Claim("hyper-attention/definition-softmax-attention")
-claim.close("layer against the loop, relative error", layer, loop)
-claim.close("row sums of the weights, largest distance from 1", weights.sum(dim=-1), 1, atol=1e-12)
-claim.control.close("without the factor 1/sqrt(d_k)", unscaled, loop)
-claim.verdict()
-
-# %% [markdown]
-# ## Without softmax
 #
 # <!-- claim hyper-attention/definition-linear-attention -->
 # <blockquote>
 #
 # **Eq. 1 (Linear self-attention)** *Section 2, Eq. 1; Appendix B, Eq. 7*
 #
-# $\mathrm{SA}^{\mathrm{lin}}(X) = (X C X^\top)\, X W^V$ with $C \in \mathbb R^{d \times d}$ and $W^V \in \mathbb R^{d
-# \times d_2}$: $d^2 + d\,d_2$ parameters, and a cost linear in $L$ when the products are taken from the right.
+# **The paper states.** Linear self-attention mechanisms reduce the computational complexity of self-attention from
+# $\mathcal O(L^2)$ to $\mathcal O(L)$. Linear self-attention simplifies the attention by omitting the $\sigma$
+# operation, resulting in $\mathrm{SA}^{\mathrm{lin}}(X) = (X C X^\top)\, X W^V$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** With $C \in \mathbb R^{d \times d}$ and $W^V \in \mathbb R^{d \times d_2}$ the layer has $d^2 +
+# d\,d_2$ parameters. The cost is linear in $L$ if the products are taken from the right.
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# The scores of the layer with a softmax have the same form, with $C = W^Q (W^K)^\top / \sqrt{d_k}$: what is left out is
-# the softmax alone. $(X C X^\top) X W^V$ and $X (C (X^\top (X W^V)))$ are the same numbers. The second order never
-# forms the $L \times L$ scores. The operations are counted, not timed, so the slopes below are the same on every
-# machine.
-
-# %%
-score = normal(width, width, seed=draw)
-written_out = (tokens @ score @ tokens.mT) @ (tokens @ value)
-fast = linear_attention(tokens, score, value)
-with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
-
-# %% [markdown]
-# The operations of both orders, at lengths from 64 to 4096. No numbers are multiplied for this: the products are
-# counted by their shapes.
-
-# %%
-lengths = [2**k for k in range(6, 13)]
-operations = {"from the right": [], "scores written out": []}
-for many in lengths:
-    long = torch.zeros(many, width, device="meta")
-    small_score, small_value = score.float().to("meta"), value.float().to("meta")
-    operations["from the right"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
-    operations["scores written out"].append(
-        matrix_operations(lambda: (long @ small_score @ long.mT) @ (long @ small_value))  # noqa: B023
-    )
-slopes = {
-    name: math.log(values[-1] / values[0]) / math.log(lengths[-1] / lengths[0]) for name, values in operations.items()
-}
-
-# %% [markdown]
-# The slopes in the legend are those of the whole range. They are a little below 1 and 2: from the right the product
-# with $C$ costs the same at every length, and where the scores are written out, two products grow with $L$ alone.
-
-# %%
-fig, axis = show.axes(width=5.5)
-for (name, values), marker in zip(operations.items(), show.MARKERS, strict=False):
-    axis.loglog(lengths, values, marker=marker, label=f"{name}: slope {slopes[name]:.2f}")
-axis.set_xlabel("tokens L")
-axis.set_ylabel("operations")
-axis.legend()
-show.figure(
-    fig,
-    name="operations",
-    caption="Counted multiplications and additions. From the right the cost grows about in proportion to the tokens, "
-    "with the scores written out about as their square.",
-    alt="Two lines on double logarithmic axes. The one for products from the right has a slope of about one, the other "
-    "of about two.",
-)
-
-# %% [markdown]
-# A softmax on the scores must change the output, and scores written out must not have the lower slope.
-
-# %%
-claim = Claim("hyper-attention/definition-linear-attention")
-claim.close("both orders of the products, relative error", fast, written_out)
-claim.at_most("slope of the operations in L", slopes["from the right"], 1.3)
-claim.control.at_most("slope with the scores written out", slopes["scores written out"], 1.3)
-claim.control.close("with a softmax on the scores, relative error", with_softmax, written_out)
-claim.verdict()
-
-# %% [markdown]
-# ## The sum over pairs
 #
 # <!-- claim hyper-attention/definition-pairwise-interaction -->
 # <blockquote>
@@ -189,9 +130,67 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Beside the token's own symbol only the counts $s$ enter the sum, where $s_\nu$ says how often $\nu$ comes in the
-# sequence: row $i$ is $\sum_\nu s_\nu f(\mathcal X(i), \nu)\, w_\nu$. So the order of the others does not matter, and
-# all that the paper proves about training is about these counts.
+# ## Why it is true
+# In row $i$ of $(XCX^\top)XW^V$ we add up, over all $j$, the score of tokens $i$ and $j$ times the value of token $j$.
+# This is Eq. 2, where $f$ is the score and $w$ the value. If we multiply from the right, as in $X(C(X^\top(XW^V)))$, we
+# never form the $L\times L$ scores.
+#
+# ## See it run
+# We count the operations of both orders at lengths from 64 to 4096.
+
+# %%
+draw = generator(seed)
+tokens = normal(samples, length, width, seed=draw)
+query, key = normal(2, width, inner, seed=draw)
+value = normal(width, features, seed=draw)
+
+layer = softmax_attention(tokens, query, key, value)
+loop = torch.zeros_like(layer)
+for n, sequence in enumerate(tokens):
+    for i, token in enumerate(sequence):
+        strengths = torch.stack([((token @ query) @ (other @ key) / math.sqrt(inner)).exp() for other in sequence])
+        loop[n, i] = (strengths / strengths.sum()) @ (sequence @ value)
+weights = attention_weights(inner**-0.5 * (tokens @ query) @ (tokens @ key).mT)
+unscaled = attention_weights((tokens @ query) @ (tokens @ key).mT) @ (tokens @ value)
+
+# %%
+score = normal(width, width, seed=draw)
+written_out = (tokens @ score @ tokens.mT) @ (tokens @ value)
+fast = linear_attention(tokens, score, value)
+with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
+
+# %%
+lengths = [2**k for k in range(6, 13)]
+operations = {"from the right": [], "scores written out": []}
+for many in lengths:
+    long = torch.zeros(many, width, device="meta")
+    small_score, small_value = score.float().to("meta"), value.float().to("meta")
+    operations["from the right"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
+    operations["scores written out"].append(
+        matrix_operations(lambda: (long @ small_score @ long.mT) @ (long @ small_value))  # noqa: B023
+    )
+slopes = {
+    name: math.log(values[-1] / values[0]) / math.log(lengths[-1] / lengths[0]) for name, values in operations.items()
+}
+
+# %%
+fig, axis = show.axes(width=5.5)
+for (name, values), marker in zip(operations.items(), show.MARKERS, strict=False):
+    axis.loglog(lengths, values, marker=marker, label=f"{name}: slope {slopes[name]:.2f}")
+axis.set_xlabel("tokens L")
+axis.set_ylabel("operations")
+axis.legend()
+show.figure(
+    fig,
+    name="operations",
+    caption="Counted multiplications and additions. From the right the cost grows about in proportion to the tokens, "
+    "with the scores written out about as their square.",
+    alt="Two lines on double logarithmic axes. The one for products from the right has a slope of about one, the other "
+    "of about two.",
+)
+
+# %% [markdown]
+# From the right, we pay in proportion to the length. With the scores written out, we pay about its square.
 
 # %%
 effect = normal(size, size, seed=draw)
@@ -208,7 +207,24 @@ without_self = aggregate_interactions(symbols, effect, directions, self_term=Fal
 self_term = effect.diagonal()[symbols][..., None] * directions[symbols]
 
 # %% [markdown]
-# The sum without $j = i$ must differ, by exactly $f(\alpha, \alpha) w_\alpha$.
+# ## How we checked
+# We compare each formula with a literal loop. The controls leave out the factor $1/\sqrt{d_k}$, put a softmax back, or
+# leave out $j=i$; each changes the output.
+
+# %%
+claim = Claim("hyper-attention/definition-softmax-attention")
+claim.close("layer against the loop, relative error", layer, loop)
+claim.close("row sums of the weights, largest distance from 1", weights.sum(dim=-1), 1, atol=1e-12)
+claim.control.close("without the factor 1/sqrt(d_k)", unscaled, loop)
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/definition-linear-attention")
+claim.close("both orders of the products, relative error", fast, written_out)
+claim.at_most("slope of the operations in L", slopes["from the right"], 1.3)
+claim.control.at_most("slope with the scores written out", slopes["scores written out"], 1.3)
+claim.control.close("with a softmax on the scores, relative error", with_softmax, written_out)
+claim.verdict()
 
 # %%
 claim = Claim("hyper-attention/definition-pairwise-interaction")
@@ -224,13 +240,32 @@ claim.control.close("without the self term, relative error", without_self, doubl
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Attention without softmax adds up what all tokens do to one, itself included, and all that this one sees of the
-# sequence is how often each symbol comes. Taken from the right its products never form the scores, and the cost falls
-# to the first power of the length. The first remark carries the chapter's theory, the second comes back with the cost
-# of the paper's new layers.
+# ## Where the paper differs
+# The text says "from all other entities", but the sum contains $j=i$. [Definition
+# 6.1](definition_6_1_hyper_attention.ipynb) compares the sums that the paper uses.
 #
-# ## To try
-# - Set `length = 2`: all three objects still agree with their loops to rounding.
-# - Set `width = 64` and `features = 64`: the slope for the scores written out falls further below 2, since at short
-#   lengths the products with $C$ cost as much as those of length by length.
+# ## What to remember
+# - Attention without a softmax adds up what all tokens do to one token, itself included.
+# - A token sees of the sequence only how often each symbol occurs.
+# - Multiplied from the right, the layer costs time linear in the length.
+#
+# ## Exercises
+#
+# 1. *By hand.* What do the tokens of *b b a* receive, with the strengths above?
+#    <details><summary>Solution</summary>
+#
+#    There is one *a*, and there are two *b*. An *a* receives $1\cdot1 + 2\cdot(2\cdot10) = 41$, and each *b* receives
+#    $3\cdot1 + 2\cdot(0\cdot10) = 3$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `width = 64` and `features = 64`. Which of the two slopes falls further?
+#    <details><summary>Solution</summary>
+#
+#    The slope with the scores written out. It falls from 1.97 to 1.84, because at short lengths the products with $C$
+#    and $W^V$, which grow only linearly, cost as much as the products of length by length. The other slope falls from
+#    0.99 to 0.93.
+#
+#    </details>
+#
+# Next: [Theorem 3.1](theorem_3_1_representation.ipynb), because we want to know which tables of strengths a layer can
+# hold.

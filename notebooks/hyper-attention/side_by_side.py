@@ -89,10 +89,10 @@ show.figure(
 #
 # **Beyond Remark F.6 (All that linear attention on features side by side can do)**
 #
-# Let $L\ge5$. For a function $g$ of two tokens these are equivalent. (a) For some function $G$, row $i$ of $X\,G(X^\top
-# X)$ is $\sum_jg(x_i;x_j)$ in all sequences of length $L$. Every stack of multihead linear self-attention has this
-# form, with skip connections or without. (b) $g$ is a sum of functions of a single feature of $i$ and two features of
-# $j$. (c) One layer with $d-\max_mk_m-M+2$ heads gives these outputs at every length.
+# Let $L\ge5$. For a function $g$ of two tokens with values in $\mathbb R$ these are equivalent. (a) For some function
+# $G$, row $i$ of $X\,G(X^\top X)$ is $\sum_jg(x_i;x_j)$ in all sequences of length $L$. Every stack of multihead linear
+# self-attention has this form, with skip connections or without. (b) $g$ is a sum of functions of a single feature of
+# $i$ and two features of $j$. (c) One layer with $d-\max_mk_m-M+2$ heads gives these outputs at every length.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -104,10 +104,10 @@ show.figure(
 #
 # **Beyond Definition 5.1 (All that HyperFeatureAttention on features side by side can do)**
 #
-# A stack of linear HyperFeatureAttention of orders up to $A$, of any depth, with skip connections or without, has the
-# outputs $\sum_jg(x_i;x_j)$ at all lengths if and only if $g$ is a sum of functions of $A$ features of $i$ and $2A$
-# features of $j$. One layer is then enough. At a single length $L\ge4^K+1$ with $K=A^D$, a stack of $D$ layers has them
-# if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
+# Some stack of linear HyperFeatureAttention of orders up to $A$, with skip connections or without, has the outputs
+# $\sum_jg(x_i;x_j)$ at all lengths if and only if $g$ is a sum of functions of $A$ features of $i$ and $2A$ features of
+# $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$ with $K=A^D$, a stack of $D$
+# layers has them if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -428,7 +428,7 @@ claim.verdict()
 # - Linear attention on features side by side sees one feature of the token that looks and two of each token that it
 #   looks at, at any depth.
 # - What a stack can do of this kind, one layer can do.
-# - Order $A$ raises these numbers to $A$ and $2A$. Depth raises them further, but only at a fixed length.
+# - Order $A$ raises these numbers to $A$ and $2A$. For $A\ge2$, depth raises them further, but only at a fixed length.
 #
 # ## Exercises
 #
@@ -445,8 +445,8 @@ claim.verdict()
 #    the two grids are 0?
 #    <details><summary>Solution</summary>
 #
-#    Still 4, since twice the length always gives $2^2$. The same cells are 0, because the theorem holds at every
-#    length from 5 on; the other numbers change.
+#    Still 4, since twice the length always gives $2^2$. The same cells are 0, because the first theorem holds
+#    from length 5 on, and for order 2 the proof for features of $i$ needs only nine tokens. The other numbers change.
 #
 #    </details>
 #

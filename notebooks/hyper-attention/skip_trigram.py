@@ -10,49 +10,8 @@
 # # Appendix G.2.1 · The skip-trigram bug
 # *Ustaomeroglu, Qu: Appendix G.2.1.*
 #
-# After "keep ... in" the word "mind" should follow, after "keep ... at" the word "bay". A head of self-attention lets
-# the last word, the query, weigh the words before it, its context: the word "keep" adds to the scores of the next word
-# a vector $w_{\text{keep}}$, with an entry for each word that may follow, times a number $f$ that depends on the query.
-# So it adds $f(\text{in}, \text{keep})\, w_{\text{keep}}$ or $f(\text{at}, \text{keep})\, w_{\text{keep}}$: the same
-# vector, longer or shorter. Whatever raises "mind" after "in" raises "mind" after "at". In numbers: the table of
-# queries by words that one context word contributes has rank 1, and the wanted one, the identity, has rank 2. The best
-# rank-1 table misses a squared distance of 1.
-#
-# HyperAttention of order 3 looks at *pairs* of words. It has a vector for each pair, so that "keep" may say one thing
-# together with one word and another thing together with another.
-#
-# <!-- claim hyper-attention/skip-trigram -->
-# <blockquote>
-#
-# **Skip-trigram example (Keep in mind, keep at bay)** *Appendix G.2.1*
-#
-# What one context word contributes to the next-word scores of a head has rank 1 over the queries, so that one head
-# cannot give "mind" after "keep ... in" and "bay" after "keep ... at" by it (squared error at least 1). Order 3 can:
-# the paper's way, by a third word and the vector $w_{\mathrm{keep}, \mathrm{deadline}}$ of the two context words, or by
-# the vector of a context word and the query. The first meets the same bug where the same two words want two answers.
-# The queries' own vectors also count: a head on $c$ contexts and $q$ queries has rank at most $c + q$, with a softmax
-# and without, so it fails for certain only where $c q > c + q$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **The model.** The paper argues with a softmax, $l = \sum_j e^{f(\mathcal X(i), \mathcal X(j))} w_{\mathcal X(j)} /
-# \sum_j e^{f(\mathcal X(i), \mathcal X(j))}$, where $\mathcal X(i)$ is the word at place $i$. This page runs linear
-# heads, without the exponential and the division, and softmax heads beside them. Both are a matrix of attention weights
-# times the vectors $w$ of the words, so the same ranks bound both. The paper calls $l$ a distribution; here $w$ is any
-# vector, which makes a failure stronger and a repair weaker.
-#
-# **The remedy.** The paper's is a third word: $f(\text{in}, \text{keep}, \text{deadline})$ with the vector
-# $w_{\text{keep}, \text{deadline}}$ of the two context words. It works where another word tells the two phrases apart.
-# Where the same two words want two answers, the vector of the pair is one vector again. HyperAttention of order 3 sums
-# over pairs that hold the query too, and $w_{\text{keep}, \text{in}}$ needs no third word.
-#
-# **How strong is the argument?** The words "in" and "at" are tokens of the sequence too, and attend to themselves.
-# Their own vectors $w_{\text{in}}$ and $w_{\text{at}}$ can carry the difference, which the paper's verbal argument
-# passes over. With $c$ context words and $q$ query words a head has $c + q$ vectors, so its table of scores has rank
-# $c + q$ at most. For $2 \times 2$ this is 4, enough for four different answers, and the page builds the weights. The
-# bug proper appears when $c\,q > c + q$: with $3 \times 3$ and nine answers one head misses at least $9 - 6 = 3$.
-# Several heads add up their ranks.
+# After "keep ... in" we expect the word "mind", and after "keep ... at" the word "bay". One head of attention cannot
+# learn both from the word "keep". This is the paper's reason to look at three words together.
 
 # %%
 import torch
@@ -63,6 +22,7 @@ from attention_theory.hyper_attention.layers.linear_hyper_attention import aggre
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 contexts = 3  # context words in the larger task c, from 3 to 8
@@ -74,9 +34,79 @@ seed = 0  # of every draw, at least 0
 require(contexts=(contexts, 3, 8), queries=(queries, 3, 8), draws=(draws, 1, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## The heads
-# A head reads the scores at the query, the last word. Its outputs are a design, the attention weights on every word,
-# times the words' vectors; the best vectors for given scores are a least-squares fit.
+# ## A tiny example
+# The last word, the query, decides how strongly the head listens to "keep". The word "keep" then votes for the next
+# word, always with the same two numbers: one for "mind" and one for "bay". We want the votes (1, 0) after "in" and
+# (0, 1) after "at".
+#
+# If "keep" votes (1, 0) and only "in" listens, the vote after "at" is missing. If "keep" votes (½, ½) and both listen,
+# every vote is off by ½, and the squared error is 4 · ¼. It is 1 in both cases.
+
+# %%
+tables = {
+    "wanted": [[1, 0], [0, 1]],
+    "only “in” listens": [[1, 0], [0, 0]],
+    "both listen": [[0.5, 0.5], [0.5, 0.5]],
+}
+fig, axis = schematic.canvas(7.0, 1.9)
+for column, (name, values) in enumerate(tables.items()):
+    x = 1.8 + 4.2 * column
+    schematic.matrix(axis, values, (x, 0.9), cell=0.9, words=name)
+    for row, query in enumerate(("in", "at")):
+        schematic.text(axis, (x - 0.4, 2.25 - 0.9 * row), query, size=9)
+    for word, answer in enumerate(("mind", "bay")):
+        schematic.text(axis, (x + 0.45 + 0.9 * word, 2.95), answer, size=9)
+show.figure(
+    fig,
+    name="votes",
+    caption="The votes of “keep” for the next word: full cells are 1, empty cells 0, and the others ½.",
+    alt="Three tables of in and at by mind and bay. The wanted one is the identity. In the second only in and mind is "
+    "filled. In the third all four cells are half filled.",
+)
+
+# %% [markdown]
+# We see the reason: in the table of a head, one row is a multiple of the other.
+#
+# ## The paper states
+# Here $f$ is how strongly a word listens to another, and $w$ is a word's vector of votes.
+#
+# <!-- claim hyper-attention/skip-trigram -->
+# <blockquote>
+#
+# **Skip-trigram example (Keep in mind, keep at bay)** *Appendix G.2.1*
+#
+# **The paper states.** Increasing the probability of "... keep ... in mind" can be done in two ways: increasing
+# $f(\text{in}, \text{keep})$, which also boosts "... keep ... in bay", or modifying $w_\text{keep}$, which reduces "...
+# keep ... at bay". One can introduce a ternary interaction term $f(\text{in}, \text{keep}, \text{deadline})$, allowing
+# the model to favor "mind" without simultaneously boosting "bay".
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** What one context word contributes has rank 1 over the queries, so one head misses a squared
+# error of at least 1 by it. The queries' own vectors also count: a head on $c$ contexts and $q$ queries has rank at
+# most $c + q$, with a softmax and without, so it fails for certain only where $c q > c + q$. The third word meets the
+# same bug where the same two words want two answers. The vector of a context word and the query does not need it.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# **One head.** The word "keep" contributes $f(\text{query}, \text{keep})\, w_{\text{keep}}$, a table of rank 1. By
+# Eckart and Young, the best such table misses 1.
+#
+# **Three words.** HyperAttention of order 3 has a vector of votes for each *pair* of words. The paper uses a third
+# word, as in "keep the deadline in", with the vector $w_{\text{keep}, \text{deadline}}$. We can also use the pair
+# (keep, in) itself, and then no third word is needed.
+#
+# **How strong is the argument?** The words "in" and "at" are tokens as well, and attend to themselves. With $c$ context
+# words and $q$ queries a head has $c+q$ vectors, so its table can have rank $c+q$. The bug is certain only if $cq>c+q$.
+# For $3\times3$ phrases with nine answers one head misses at least $9-6=3$.
+#
+# ## See it run
+# A head is a matrix of attention weights times the vectors of the words. We draw scores at random, and compute the best
+# vectors by least squares.
 
 
 # %%
@@ -97,10 +127,6 @@ def softmax_design(effect: Tensor, symbols: Tensor) -> Tensor:
     return weights / weights.sum(dim=1, keepdim=True)
 
 
-# %% [markdown]
-# The best vectors for a design are a least-squares fit.
-
-
 # %%
 def least_error(design: Tensor, answers: Tensor) -> float:
     """The squared error of the best vectors for a design."""
@@ -108,11 +134,6 @@ def least_error(design: Tensor, answers: Tensor) -> float:
 
 
 draw = generator(seed)
-
-# %% [markdown]
-# ## One context word
-# The share of "keep" in the scores, after "in" and after "at": the queries' own scores are 0 here. One head, at random
-# scores; one head when both queries want the same answer; and two heads, of which each listens to one query.
 
 # %%
 KEEP, IN, AT = 0, 1, 2
@@ -124,9 +145,6 @@ both_alike = torch.zeros(3, 3, dtype=torch.float64)
 both_alike[[IN, AT], KEEP] = 1
 same_answer_error = least_error(linear_design(both_alike, phrases), mind_and_bay[[0, 0]])
 
-# %% [markdown]
-# Two heads, of which each listens to one query, are built by hand.
-
 # %%
 two_heads = torch.zeros_like(mind_and_bay)
 for query, answer in zip((IN, AT), mind_and_bay, strict=True):
@@ -136,8 +154,7 @@ for query, answer in zip((IN, AT), mind_and_bay, strict=True):
 two_heads_error = (two_heads - mind_and_bay).square().sum()
 
 # %% [markdown]
-# ## All sequences (context, query)
-# One sequence of two words for every context and query, each with an answer of its own.
+# Next we use all pairs of a context and a query, each with its own answer. We build order 3 by hand.
 
 
 # %%
@@ -150,9 +167,6 @@ def ternary(symbols: Tensor, answers: Tensor, size: int) -> Tensor:
         weights[context, query] = answer
     return aggregate_tuples(symbols, effect, weights, "le")[:, -1]
 
-
-# %% [markdown]
-# Linear and softmax heads at random scores, and order 3 built by hand.
 
 # %%
 designs = {"linear": linear_design, "softmax": softmax_design}
@@ -176,10 +190,7 @@ ternary_error = {
 }
 
 # %% [markdown]
-# ## The third word
-# The paper's example: $f$ is 1 at (query, keep, object) and $w_{\text{keep}, \text{object}}$ is all that order 3 may
-# use. First "keep the deadline in" wants "mind" and "keep the dogs at" wants "bay". Then the same object, "keep the
-# dogs in" and "keep the dogs at".
+# Last comes the paper's third word: first "deadline" and "dogs", then the same word for both answers.
 
 # %%
 DEADLINE, DOGS, IN_3, AT_3 = 1, 2, 3, 4
@@ -193,9 +204,6 @@ third_word = {
     name: least_error(aggregate_tuples(some, effect, each_object, "lt")[:, -1], mind_and_bay)
     for name, some in {"told apart": told_apart, "alike": alike}.items()
 }
-
-# %% [markdown]
-# All of it in one table:
 
 # %%
 rest = f"{contexts} contexts, {queries} queries"
@@ -213,9 +221,6 @@ show.table(
         ["one object, two answers", "order 3, vector of (keep, object)", third_word["alike"]],
     ],
 )
-
-# %% [markdown]
-# What one head makes of the larger task with the best vectors, and what order 3 makes of it:
 
 # %%
 design = linear_design(normal(size, size, seed=draw), large)
@@ -238,7 +243,12 @@ show.figure(
 )
 
 # %% [markdown]
-# Two heads on the larger task, equal answers for both queries, and one object for two answers must fail.
+# On the left, we see one head spread each answer over the phrases that share a word with it. On the right, order 3
+# gives each phrase its own answer.
+#
+# ## How we checked
+# We compare linear and softmax heads with the bound by rank, and order 3 with the answers. The controls give one head
+# equal answers, take two heads, and give one pair of words two answers.
 
 # %%
 claim = Claim("hyper-attention/skip-trigram")
@@ -259,11 +269,25 @@ claim.control.equal("one head misses 1 when both queries want one answer", same_
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One head cannot say "mind" after "in" and "bay" after "at" through the vector of "keep": a rank of one is not two. But
-# the queries bring vectors of their own, and so the bug is certain only where there are more phrases than words. Order
-# 3 has a vector for a pair of words, and is exact as long as the pair tells the answers apart.
+# ## What to remember
+# - What one word contributes through one head has rank 1, so it cannot separate "mind" from "bay".
+# - The queries have vectors too. The bug is certain only if there are more phrases than words.
+# - Order 3 has a vector for each pair of words, and is exact if the pair determines the answer.
 #
-# ## To try
-# - Set `contexts = 5` and `queries = 5`: one head now misses at least $25 - 10 = 15$, and order 3 nothing.
-# - Set `draws = 2000`: more random heads, and none gets below the bound by rank.
+# ## Exercises
+#
+# 1. *By hand.* What does one head miss at least with 4 contexts, 4 queries and 16 answers?
+#    <details><summary>Solution</summary>
+#
+#    The wanted table is the identity of size 16, and a head has rank at most $4+4=8$. It misses at least $16-8=8$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `contexts = 5` and `queries = 5`. What do one head and order 3 miss?
+#    <details><summary>Solution</summary>
+#
+#    One head misses at least $25-10=15$, and the best of our random heads misses just this. Order 3 misses nothing.
+#
+#    </details>
+#
+# Next: [Definition 6.1](definition_6_1_hyper_attention.ipynb), because we need to know which pairs of words the layer
+# sums over.

@@ -10,67 +10,9 @@
 # # Theorem 3.1 · One layer holds every pairwise interaction
 # *Ustaomeroglu, Qu: Theorem 3.1, Section 3; Corollary B.1, Appendix B.*
 #
-# What can one layer of attention compute? The paper sees a sequence as a crowd. Every token is a symbol out of a finite
-# set $\mathcal S$, and $\mathcal X(i)$ is the symbol at place $i$. A symbol $\beta$ does something to a symbol $\alpha$
-# with a strength $f(\alpha, \beta)$, and it has a weight $w_\beta$ of its own, a number or a vector. An *aggregate
-# pairwise interaction* adds this up: token $i$ gets $\sum_j f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$.
-# Agents that collide are an example, and so are genes that switch each other on.
-#
-# In the layer every symbol $\alpha$ is coded by a vector $x(\alpha)$ of $d$ numbers, and the codes of a sequence are
-# the rows of $X$. Without a softmax the layer returns $(X C X^\top) X W^V$: scores from a matrix $C$, values from
-# $W^V$. A token $\beta$ adds its score times its value to the output at $\alpha$, and the table of what it adds, for
-# all $\alpha$ and $\beta$, is the *functional tensor* of the layer. Which tables can be had? With as many dimensions as
-# symbols, all of them. With fewer, some cannot. Below, $F$ is the table of $f$ and $W$ has the rows $w_\beta$; $F^*$
-# and $w$ are what is to be represented.
-#
-# <!-- claim hyper-attention/theorem-3-1 -->
-# <blockquote>
-#
-# **Theorem 3.1 (One layer represents every pairwise interaction)** *Section 3; proof in Appendix B*
-#
-# With embedding dimension $d = |\mathcal S|$ one linear self-attention layer equals any aggregate pairwise interaction,
-# for all tokens and all lengths at once. With $d < |\mathcal S|$ some interactions cannot be represented: for
-# $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ the squared distance of the functional tensors is at least
-# $|\mathcal S| - d$.
-#
-# **In the paper's proof.** With $d < |\mathcal S|$ no $F^*$ of full rank can be represented, since the scores have a
-# rank of at most $d$.
-#
-# **Corrected.** No $F^*$ of full rank with a $w$ that is nowhere zero: it is $F^*\,\mathrm{diag}(w)$ that has a rank of
-# at most $d$. With $F^* = I$, $w = (1, 0)$ on two symbols $d = 1$ is enough.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **Enough.** Stack the embeddings as rows of a square matrix $B$. A sequence is $X = E B$ with one-hot rows $E$, so the
-# layer computes $E (B C B^\top) E^\top E (B W^V)$. Choose $C$ with $B C B^\top = F$ and $W^V$ with $B W^V = W$, and the
-# layer is the interaction, at every length at once. The paper takes an orthonormal $B$; any invertible one will do:
-# $C = B^{-1} F B^{-\top}$, $W^V = B^{-1} W$.
-#
-# **Needed.** With $d < |\mathcal S|$ the matrix $B C B^\top$ has rank at most $d$, and the value only rescales its
-# columns. For $F = I$ and $w = 1$ the squared distance to the target is then at least $|\mathcal S| - d$, whatever the
-# weights. Below, many layers are trained from random starts to get as close as they can: they reach this number and do
-# not pass it.
-#
-# **A step of the proof.** The paper says that no matrix $F^*$ of full rank can be represented with $d < |\mathcal S|$,
-# because the scores have a rank of at most $d$. But the outputs show only $F^*\,\mathrm{diag}(w)$. With $F^* = I$ and
-# $w = (1, 0)$ on two symbols one dimension is enough: the second symbol weighs nothing, and its scores are never seen.
-# The step needs a $w$ that is nowhere zero, such as $w = \mathbf 1$.
-#
-# <details><summary>Proof of Theorem 3.1, repaired</summary>
-#
-# *Enough.* Let $B$ be invertible, $C = B^{-1} F B^{-\top}$ and $W^V = B^{-1} W$. Row $i$ of the output is $\sum_j
-# (BCB^\top)_{\mathcal X(i) \mathcal X(j)} (B W^V)_{\mathcal X(j)} = \sum_j f(\mathcal X(i), \mathcal X(j))\,
-# w_{\mathcal X(j)}$, at every length.
-#
-# *Needed.* A layer with one output is the same function as an interaction on all sequences only if
-# $BCB^\top\,\mathrm{diag}(Bv) = F\,\mathrm{diag}(w)$: sequences of one and of two tokens show the entries one by one
-# (Corollary 4.9). The left side has a rank of at most $d$. If $F$ has full rank *and no entry of $w$ is zero*, the
-# right side has rank $|\mathcal S|$, so $d \ge |\mathcal S|$. If some are zero, its rank is at most the number of the
-# others, which is where the printed step fails. For $F = I$, $w = \mathbf 1$ all $|\mathcal S|$ singular values are 1,
-# and the squared distance of a matrix of rank $d$ is at least $|\mathcal S| - d$ (Eckart and Young). $\square$
-#
-# </details>
+# Particles attract, genes switch each other on, agents collide: every pair of symbols has its own strength. Which
+# tables of such strengths can one layer of attention hold? The answer depends on one number, the width of the
+# embedding, and training cannot change it.
 
 # %%
 from itertools import product
@@ -90,6 +32,7 @@ from attention_theory.hyper_attention.layers.self_attention import linear_attent
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 size = 7  # symbols |S|, from 2 to 300
@@ -108,9 +51,105 @@ require(small_size=(small_size, 3, 12), restarts=(restarts, 1, 500), steps=(step
 require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
-# ## Enough
-# One set of weights is tried at all lengths, with two embeddings: an orthonormal one, and one that is merely
-# invertible.
+# ## A tiny example
+# Three symbols $a$, $b$, $c$ form a circle, and each acts on the next one. The table $F$ has a 1 where the symbol of
+# the column acts on that of the row. The rows of $B$ code the symbols, with three numbers each or only with two:
+# $a=(1,0)$, $b=(0,1)$ and $c=(1,1)$. A score matrix $C$ then produces the table $BCB^\top$.
+
+# %%
+circle = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+codes = {2: torch.tensor([[1, 0], [0, 1], [1, 1]]), 3: torch.eye(3).long()}
+inner = {2: torch.tensor([[0, 0], [1, 0]]), 3: torch.tensor(circle)}
+fig, axis = schematic.canvas(7.0, 3.3)
+for row, width in enumerate((3, 2)):
+    y, b, c = 4.3 - 2.9 * row, codes[width], inner[width]
+    schematic.text(axis, (0.3, y + 0.75), f"{width} numbers\nper symbol", size=9, align="left")
+    parts = {3.4: (b, "B"), 5.9: (c, "C"), 8.4: (b.mT, "Bᵀ"), 11.2: (b @ c @ b.mT, "F" if width == 3 else "not F")}
+    for x, (values, name) in parts.items():
+        drop = (3 - len(values)) * 0.25
+        schematic.matrix(axis, values.tolist(), (x, y + drop), words=name)
+    for x, sign in ((5.3, "·"), (7.8, "·"), (10.5, "=")):
+        schematic.text(axis, (x, y + 0.75), sign, size=14)
+show.figure(
+    fig,
+    name="table",
+    caption="The table of a layer, with three numbers per symbol and with two. Filled cells are 1, empty ones 0.",
+    alt="Two rows of matrices B, C, B transposed and their product. With three numbers B is the identity and the "
+    "product is the circle F. With two numbers the last row of the product is the sum of the rows above.",
+)
+
+# %% [markdown]
+# With three numbers, we copy $F$ into $C$ and are done. With two, $c=a+b$, so the last row of the table is always the
+# sum of the other two. The circle has no such row.
+#
+# ## The paper states
+# Here $|\mathcal S|$ is the number of symbols, and $d$ is the width of the embedding. We read "necessary for any" as:
+# necessary for some.
+#
+# <!-- claim hyper-attention/theorem-3-1 -->
+# <blockquote>
+#
+# **Theorem 3.1 (One layer represents every pairwise interaction)** *Section 3; proof in Appendix B*
+#
+# **The paper states.** $d = |\mathcal S|$ is sufficient for a single-layer linear self-attention to exactly represent
+# any aggregate pairwise interaction functions in Eq. 2 for all entities simultaneously. Also, $d \ge |\mathcal S|$ is
+# necessary for a single layer linear self-attention to exactly represent any such functions.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - In the proof: no $F^*$ of full rank can be represented with $d < |\mathcal S|$. This needs a $w$ that is nowhere
+#   zero, because the rank of $F^*\,\mathrm{diag}(w)$ is at most $d$. With $F^* = I$ and $w = (1, 0)$ on two symbols, $d
+#   = 1$ is enough.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** For $f(\alpha, \beta) = \delta_{\alpha\beta}$, $w = 1$ and $d < |\mathcal S|$ the squared
+# distance of the functional tensors is at least $|\mathcal S| - d$. Any invertible embedding is as good as an
+# orthonormal one.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/corollary-b-1 -->
+# <blockquote>
+#
+# **Corollary B.1 (Turning the embedding)** *Appendix B*
+#
+# **The paper states.** Under $d = |\mathcal S|$, let $x(\alpha)$ be the orthonormal embedding. For any orthogonal
+# matrix $Q \in \mathbb R^{d \times d}$, define the new embedding $x'(\alpha) = Q\, x(\alpha)$. Then the same pairwise
+# function $f(\alpha, \beta)$ can be represented exactly by redefining $C' = Q C Q^\top$ and $W'^V = Q W^V$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# **Enough.** The rows of $B$ are the codes. If $B$ is square and invertible, we solve $BCB^\top=F$ and $BW^V=W$. The
+# same weights are right at every length, because both sides add up over pairs.
+#
+# **Needed.** If $d<|\mathcal S|$, the table $BCB^\top$ has rank at most $d$, and the values only rescale its columns.
+# The identity has full rank, so every narrow layer misses it by a squared distance of at least $|\mathcal S|-d$.
+#
+# <details><summary>Proof of Theorem 3.1, repaired</summary>
+#
+# *Enough.* Let $B$ be invertible, $C = B^{-1} F B^{-\top}$ and $W^V = B^{-1} W$. Row $i$ of the output is $\sum_j
+# (BCB^\top)_{\mathcal X(i) \mathcal X(j)} (B W^V)_{\mathcal X(j)} = \sum_j f(\mathcal X(i), \mathcal X(j))\,
+# w_{\mathcal X(j)}$, at every length.
+#
+# *Needed.* A layer with one output is the same function as an interaction on all sequences only if
+# $BCB^\top\,\mathrm{diag}(Bv) = F\,\mathrm{diag}(w)$: sequences of one and of two tokens show the entries one by one
+# (Corollary 4.9). The left side has a rank of at most $d$. If $F$ has full rank *and no entry of $w$ is zero*, the
+# right side has rank $|\mathcal S|$, so $d \ge |\mathcal S|$. If some are zero, its rank is at most the number of the
+# others, which is where the printed step fails. For $F = I$, $w = \mathbf 1$ all $|\mathcal S|$ singular values are 1,
+# and the squared distance of a matrix of rank $d$ is at least $|\mathcal S| - d$ (Eckart and Young). $\square$
+#
+# </details>
+#
+# ## See it run
+# We use one set of weights at all lengths, with an orthonormal and with an invertible embedding.
 
 # %%
 draw = generator(seed)
@@ -119,9 +158,6 @@ weights = normal(size, features, seed=draw)
 orthonormal = random_orthonormal(size, size, draw)
 invertible = orthonormal + 0.5 * normal(size, size, seed=draw) / size**0.5
 sequences = [sample_sequences(samples, length, size, draw) for length in lengths]
-
-# %% [markdown]
-# Outputs and interactions are compared token by token.
 
 
 # %%
@@ -140,19 +176,7 @@ of_the_proof = largest_error(orthonormal, orthonormal.mT @ effect @ orthonormal,
 exact_invertible = largest_error(invertible, *represent(effect, weights, invertible))
 
 # %% [markdown]
-# Spoiled on purpose: one entry of $C$ moved, and a transpose where the merely invertible embedding needs an inverse.
-
-# %%
-score, value = represent(effect, weights, orthonormal)
-spoiled = score.clone()
-spoiled[0, 0] += 0.1
-one_entry_off = largest_error(orthonormal, spoiled, value)
-transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ invertible, invertible.mT @ weights)
-
-# %% [markdown]
-# ## Needed
-# Every restart is a layer with all its weights free, trained to come as near to $F = I$ as it can. For contrast, a
-# symmetric $F$ of rank 2, with a value vector in its span, is tried with two dimensions.
+# Then we train narrow layers on $F=I$, and on a table of rank 2.
 
 # %%
 identity = torch.eye(small_size, dtype=torch.float64).unsqueeze(-1)
@@ -173,9 +197,6 @@ scale = small_size**0.5 / (half @ half.mT).norm() * torch.eye(2, dtype=torch.flo
 low_rank_layer = functional_tensor(half, scale, torch.ones(2, 1, dtype=torch.float64))
 low_rank_built = (low_rank_layer[..., 0] - low_rank * in_its_span).square().sum()
 
-# %% [markdown]
-# The trained layers should lie on the line $|\mathcal S| - d$, and the interaction of low rank far below it.
-
 # %%
 fig, axis = show.axes(width=5.5)
 axis.plot(widths, [small_size - width for width in widths], color=show.COLOURS[0], label="|S| - d")
@@ -195,8 +216,10 @@ show.figure(
 )
 
 # %% [markdown]
-# The printed step on two symbols: $F^* = I$, $w = (1, 0)$, one dimension, all sequences of up to six tokens. Beside it
-# $w = (1, \tfrac12)$, nowhere zero, where the best layer of one dimension must keep a squared distance of $\tfrac14$.
+# The trained layers reach the line $|\mathcal S|-d$ and never fall below it. The table of rank 2 needs only two
+# dimensions.
+#
+# Finally, we look at a target whose second symbol weighs nothing. There one dimension is enough.
 
 # %%
 one_number = torch.tensor([[1.0], [0.0]], dtype=torch.float64)  # x(a) = 1, x(b) = 0
@@ -213,8 +236,16 @@ narrow_floor = torch.linalg.svdvals(nowhere_zero[..., 0])[1:].square().sum()  # 
 narrow_residual = best_residual(nowhere_zero.to(device), 1, restarts, steps, seed)
 
 # %% [markdown]
-# The error is taken for each token of the sum, so that long sequences are not held to more than short ones. We
-# also run the built layer on polynomials with sympy, which settles all $f$ and $w$ on three symbols.
+# ## How we checked
+# We compare outputs per token at four lengths, and with exact polynomials for three symbols. The controls perturb one
+# entry of $C$, or use a transpose where the embedding needs an inverse.
+
+# %%
+score, value = represent(effect, weights, orthonormal)
+spoiled = score.clone()
+spoiled[0, 0] += 0.1
+one_entry_off = largest_error(orthonormal, spoiled, value)
+transposed_for_inverse = largest_error(invertible, invertible.mT @ effect @ invertible, invertible.mT @ weights)
 
 # %%
 claim = Claim("hyper-attention/theorem-3-1")
@@ -238,20 +269,7 @@ claim.certified("all f and w on three symbols, polynomials", certify_representat
 claim.verdict()
 
 # %% [markdown]
-# ## Turning the embedding
-#
-# <!-- claim hyper-attention/corollary-b-1 -->
-# <blockquote>
-#
-# **Corollary B.1 (Turning the embedding)** *Appendix B*
-#
-# For orthogonal $Q$, the embedding $Q x(\alpha)$ with $C' = Q C Q^\top$ and $W'^V = Q W^V$ gives the same function.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Corollary B.1: with $x'(\alpha) = Q x(\alpha)$, $C' = Q C Q^\top$ and $W'^V = Q W^V$ the layer computes the same
-# function.
+# For the corollary we rotate the embedding and both matrices. The control leaves $C$ as it was.
 
 # %%
 turn = random_orthonormal(size, size, draw)
@@ -261,10 +279,6 @@ turned = orthonormal @ turn.mT  # rows are Q x(a)
 after = linear_attention(turned[symbols], turn @ score @ turn.mT, turn @ value)
 left_alone = linear_attention(turned[symbols], score, turn @ value)
 pairs_apart = (turned @ (turn @ score @ turn.mT) @ turned.mT - orthonormal @ score @ orthonormal.mT).abs().max()
-
-# %% [markdown]
-# With $C$ left as it was the function must change. For width three, sympy settles the equation for all weights and
-# every angle.
 
 # %%
 claim = Claim("hyper-attention/corollary-b-1")
@@ -276,11 +290,31 @@ claim.certified("all layers of width three, turned by any angle", certify_turn()
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A layer of linear attention is a table: what $\beta$ does to $\alpha$ stands in $BCB^\top$, and in which direction in
-# $BW^V$. With as many dimensions as symbols every table can be had, at all lengths with one set of weights. With fewer
-# only tables of lower rank can, and for $F = I$ each missing dimension costs exactly 1.
+# ## Where the paper differs
+# The proof says that no $F$ of full rank fits into $d<|\mathcal S|$. This needs weights that are nowhere zero: the
+# scores of a symbol that sends nothing are never seen.
 #
-# ## To try
-# - Set `small_size = 3`: the line comes down to $3 - d$, and the trained layers with it.
-# - Set `lengths = [500]`: the error a token stays at rounding, with the same weights.
+# ## What to remember
+# - A layer of linear attention is a table: strengths in $BCB^\top$, directions in $BW^V$.
+# - With as many dimensions as symbols, every table is within reach, at all lengths with the same weights.
+# - For $F=I$, each missing dimension costs exactly 1.
+#
+# ## Exercises
+#
+# 1. *By hand.* Which entry of the lower $C$ in the figure must you change to make $c$ act on $a$, and what else
+#    changes?
+#    <details><summary>Solution</summary>
+#
+#    $c=(1,1)$, so $a C c^\top = C_{11}+C_{12}$. Setting $C_{11}=1$ makes $c$ act on $a$, but then $a$ also acts on
+#    itself. Setting $C_{12}=1$ makes $b$ act on $a$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `small_size = 3`. Where does the line start and end?
+#    <details><summary>Solution</summary>
+#
+#    At $3-1=2$ for one dimension, and at 0 for three. Our trained layers reach 2, 1 and 0.
+#
+#    </details>
+#
+# Next: [Example 1](example_1_colliding_agents.ipynb), because we want to see the theorem at work on agents that
+# collide.

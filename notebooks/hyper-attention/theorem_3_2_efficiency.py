@@ -10,75 +10,9 @@
 # # Theorem 3.2 · What an unshared linear layer would cost
 # *Ustaomeroglu, Qu: Theorem 3.2, Section 3; proof in Appendix B.*
 #
-# What does attention save? It uses one table for all pairs of places in a sequence: whatever the symbol at place 3 does
-# to the one at place 7, the same symbols do to each other everywhere. A network that shares nothing needs numbers of
-# its own for every pair of places. The theorem compares the two on the aggregate pairwise interaction of Theorem 3.1,
-# in which token $i$ gets $\sum_j f(\mathcal X(i), \mathcal X(j))\, w_{\mathcal X(j)}$; there are $L$ tokens, $\mathcal
-# S$ is the set of symbols, and $\mathcal X(i)$ is the symbol at place $i$, whose one-hot is $e_{\mathcal X(i)}$.
-#
-# It says that a *linear fully connected network* needs of the order of $L^2 |\mathcal S|^2$ parameters where attention
-# needs $|\mathcal S|^2$. Its proof counts: each of the $L$ outputs is a sum of $L$ terms, and each term may need
-# $|\mathcal S|^2$ numbers of its own. Two questions are left open. What is the input of that network? And how many of
-# the numbers are really free?
-#
-# <!-- claim hyper-attention/theorem-3-2 -->
-# <blockquote>
-#
-# **Theorem 3.2 (Parameters without sharing)** *Section 3; proof in Appendix B*
-#
-# **As printed.** A *linear fully connected network* needs $\Omega(L^2 |\mathcal S|^2)$ parameters to represent the
-# interaction exactly. A linear network on the tokens side by side cannot represent it with any number of parameters.
-# (The input is not named. In the proof: the network has room for the $|\mathcal S|^2$ numbers of $f$, which that one
-# has not.)
-#
-# **Corrected.** A linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that shares no weights
-# has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$ free parameters for all
-# outputs of an aggregate pairwise interaction; with the weights shared over $i$ and $j$, as in attention, it has
-# $|\mathcal S|^2$.
-#
-# The count holds for a linear map on *pairs* of tokens without shared weights. Nothing follows for networks with a
-# nonlinearity. (The proof's three steps then hold: on pairs there is that room, on two tokens side by side there are
-# $2|\mathcal S| - 1$ numbers.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **The input.** A linear network on the tokens side by side adds a contribution of $\mathcal X(i)$ to one of $\mathcal
-# X(j)$. It has no products, so it cannot represent $f(\mathcal X(i), \mathcal X(j))$ at any size. The statement makes
-# sense for a linear map on *pairs* of tokens, $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$, without shared weights.
-# Here $e_\alpha$ is 1 at the symbol $\alpha$ and 0 elsewhere, and $\otimes$ lists all products of an entry of the first
-# vector with one of the second. With two symbols, $(1,0)\otimes(0,1)=(0,1,0,0)$: there is one entry for each pair of
-# symbols, and it is 1 at the pair that occurs.
-#
-# **The count.** For output $i$ there are $L$ partners with $|\mathcal S|^2$ features each. Given $\mathcal X(i)$, the
-# features of every partner add up to the same one-hot, which takes $(L-1)|\mathcal S|$ from the rank. And the partner
-# $j = i$ has only $|\mathcal S|$ features that are ever not zero, because both symbols are one: this takes $|\mathcal
-# S|^2 - |\mathcal S|$ more. What is left is $|\mathcal S| + (L-1)|\mathcal S|(|\mathcal S|-1)$: 21 of 36 for three
-# symbols and four tokens. For all outputs this makes $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr)$ free
-# parameters, of the order that the theorem names. Adding up the partners before the map, as attention does, leaves
-# $|\mathcal S|^2$.
-#
-# What the theorem does *not* say: nothing follows for networks with a nonlinearity. A small hidden layer that first
-# counts the symbols needs far fewer parameters. On pairs, and with "no build-in parameter sharing" as the proof has it,
-# the theorem's order is right; what it needs and does not say is the input.
-#
-# <details><summary>Proof of Theorem 3.2, as corrected</summary>
-#
-# *No linear map on tokens side by side will do.* Such a map gives $a(\mathcal X(i)) + \sum_{j \ne i} b_j(\mathcal
-# X(j)) + c$. At $L = 2$ this satisfies $y(\alpha, \beta) - y(\alpha, \beta') - y(\alpha', \beta) + y(\alpha', \beta') =
-# 0$, and the interaction with $f = \delta_{\alpha\beta}$, $w = 1$ does not: its first output is 2 where the symbols are
-# equal and 1 where they are not. With more tokens, hold the others fixed.
-#
-# *The count on pairs.* The features of output $i$ are $[\mathcal X(i) = \alpha][\mathcal X(j) = \beta]$ for all $j$.
-# For $j = i$ only $\alpha = \beta$ is ever not zero: $|\mathcal S|$ features, the one-hot of $\mathcal X(i)$. For each
-# of the $L - 1$ other $j$ the sum over $\beta$ is this one-hot again, so that $|\mathcal S|(|\mathcal S| - 1)$ features
-# are left. These $|\mathcal S| + (L-1)|\mathcal S|(|\mathcal S|-1)$ are independent: for fixed $\mathcal X(i) = \alpha$
-# the other tokens are free, and a sum $c + \sum_{j \ne i} b_j(\mathcal X(j))$ with $b_j$ zero on one symbol vanishes
-# for all of them only if every part is zero. Different outputs have weights of their own, which makes $L$ times as
-# many, of the order $L^2|\mathcal S|^2$. Shared over $i$ and $j$ they are the $|\mathcal S|^2$ features $[\mathcal
-# X(i) = \alpha]\, s_\beta$. $\square$
-#
-# </details>
+# Attention uses one table for all pairs of places: what two symbols do to each other, they do everywhere in the
+# sequence. A network that shares nothing needs separate numbers for every pair of places. How many parameters does the
+# sharing save, and in comparison with what?
 
 # %%
 import torch
@@ -107,8 +41,86 @@ seed = 0  # of every draw, at least 0
 require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## The count
-# Ranks are computed exactly, modulo a large prime, over all sequences.
+# ## A tiny example
+# Two tokens are blue or red, and we want a 1 if they agree and a 0 if not. A linear network on the two tokens adds one
+# number for each. The rows are the colours of the first token:
+#
+# | | blue | red |
+# | --- | --- | --- |
+# | **blue** | $a+c$ | $a+d$ |
+# | **red** | $b+c$ | $b+d$ |
+#
+# In every such table both diagonals have the same sum, $a+b+c+d$. In the table that we want, one diagonal has the sum 2
+# and the other 0. If we give the network the *pair*, it can store all four numbers.
+#
+# ## The paper states
+# Here $L$ is the number of tokens, $\mathcal S$ the set of symbols, and $e_{\mathcal X(i)}$ the one-hot of the symbol
+# at place $i$.
+#
+# <!-- claim hyper-attention/theorem-3-2 -->
+# <blockquote>
+#
+# **Theorem 3.2 (Parameters without sharing)** *Section 3; proof in Appendix B*
+#
+# **The paper states.** A linear fully connected network requires $\Omega(L^2 \cdot |\mathcal S|^2)$ parameters to
+# represent the aggregate pairwise interaction functions $\{y_i\}_{i=1}^L$ in Eq. 2 exactly, for all entities
+# simultaneously.
+#
+# **What is true.** This is so of a linear map on pairs of tokens $e_{\mathcal X(i)} \otimes e_{\mathcal X(j)}$ that
+# shares no weights: it has exactly $L|\mathcal S|\bigl(1 + (L-1)(|\mathcal S|-1)\bigr) = \Theta(L^2|\mathcal S|^2)$
+# free parameters for all outputs.
+#
+# **What changed.** The paper does not name the input. A linear network on the tokens side by side cannot represent the
+# interaction with any number of parameters, and nothing follows for networks with a nonlinearity.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - In the proof: the network has room for the $|\mathcal S|^2$ numbers of $f$. On two tokens side by side there are
+#   only $2|\mathcal S| - 1$ numbers; on pairs there is that room, and the three steps hold.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** With the weights shared over $i$ and $j$, as in attention, there are $|\mathcal S|^2$ free
+# parameters.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Let the network be linear on pairs. Output $i$ has $L$ partners with $|\mathcal S|^2$ features each, but not all of
+# these are free:
+#
+# - For every partner the features add up to the same one-hot of token $i$. We lose $(L-1)|\mathcal S|$.
+# - The partner $j=i$ has the same symbol, so that only $|\mathcal S|$ of its features are ever 1. We lose $|\mathcal
+#   S|^2-|\mathcal S|$.
+#
+# For three symbols and four tokens, 21 of 36 remain. Attention adds up the partners first and keeps $|\mathcal S|^2$
+# numbers for all outputs together.
+#
+# <details><summary>Proof of Theorem 3.2, as corrected</summary>
+#
+# *No linear map on tokens side by side will do.* Such a map gives $a(\mathcal X(i)) + \sum_{j \ne i} b_j(\mathcal
+# X(j)) + c$. At $L = 2$ this satisfies $y(\alpha, \beta) - y(\alpha, \beta') - y(\alpha', \beta) + y(\alpha', \beta') =
+# 0$, and the interaction with $f = \delta_{\alpha\beta}$, $w = 1$ does not: its first output is 2 where the symbols are
+# equal and 1 where they are not. With more tokens, hold the others fixed.
+#
+# *The count on pairs.* The features of output $i$ are $[\mathcal X(i) = \alpha][\mathcal X(j) = \beta]$ for all $j$.
+# For $j = i$ only $\alpha = \beta$ is ever not zero: $|\mathcal S|$ features, the one-hot of $\mathcal X(i)$. For each
+# of the $L - 1$ other $j$ the sum over $\beta$ is this one-hot again, so that $|\mathcal S|(|\mathcal S| - 1)$ features
+# are left. These $|\mathcal S| + (L-1)|\mathcal S|(|\mathcal S|-1)$ are independent: for fixed $\mathcal X(i) = \alpha$
+# the other tokens are free, and a sum $c + \sum_{j \ne i} b_j(\mathcal X(j))$ with $b_j$ zero on one symbol vanishes
+# for all of them only if every part is zero. Different outputs have weights of their own, which makes $L$ times as
+# many, of the order $L^2|\mathcal S|^2$. Shared over $i$ and $j$ they are the $|\mathcal S|^2$ features $[\mathcal
+# X(i) = \alpha]\, s_\beta$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We compute exact ranks over all sequences.
 
 
 # %%
@@ -124,9 +136,6 @@ shared_rank = modular_rank(torch.cat([pair_features(symbols, size, i, shared=Tru
 lengths = list(range(2, longest + 1))
 found = [unshared_rank(tokens) for tokens in lengths]
 agreeing = sum(rank == unshared_parameters(tokens, size) for tokens, rank in zip(lengths, found, strict=True))
-
-# %% [markdown]
-# The ranks lie on the formula, whose growth is that of $L^2$.
 
 # %%
 fig, axis = show.axes(width=5.5)
@@ -146,9 +155,9 @@ show.figure(
 )
 
 # %% [markdown]
-# ## The literal network
-# Over all sequences again, with random $f$ and $w$: the best affine map from the one-hots side by side to all outputs.
-# It fits only what needs no product. One such case: $f(\alpha, \beta)$ that does not depend on $\alpha$.
+# The ranks are on the formula, which grows as the square of the length. With sharing, the count does not grow.
+#
+# Next we fit the network on the tokens themselves, and compute how much room it has for the numbers of $f$.
 
 # %%
 draw = generator(seed)
@@ -172,15 +181,6 @@ literal = relative_residual(side_by_side, targets)
 literal_easy = relative_residual(side_by_side, easy_targets)
 pairs = relative_residual(on_pairs, targets[:, :1])
 
-# %% [markdown]
-# ## The steps of the proof
-# The paper's proof has three steps: the network must have room for the $|\mathcal S|^2$ numbers of $f$; each of the $L$
-# terms of an output needs numbers of its own; each of the $L$ outputs does. How much room there is for one term is the
-# rank of what the network can be given for it. On two tokens side by side this is $2|\mathcal S| - 1$, and the first
-# step fails. On their pair it is $|\mathcal S|^2$. The second step then holds up to a factor: for $L, |\mathcal S| \ge
-# 2$ an output has at least a quarter of the $L|\mathcal S|^2$ numbers free, since $(L-1)/L$ and $(|\mathcal
-# S|-1)/|\mathcal S|$ are both at least one half. The third is exact.
-
 # %%
 two = all_sequences(2, size)
 room_side_by_side = modular_rank(side_by_side_features(two).long())
@@ -188,7 +188,9 @@ room_on_pairs = modular_rank(pair_features(two, size, 0, shared=False)[:, size**
 shares = {f"L = {n}": rank / (n * n * size**2) for n, rank in zip(lengths, found, strict=True)}
 
 # %% [markdown]
-# All features being free must fail: 21 are, of 36. Exact ranks over the rationals settle the formula at nine sizes.
+# ## How we checked
+# We compare ranks with the formula, and settle it at nine sizes over the rationals. The control counts all pair
+# features as free.
 
 # %%
 per_output = size * (1 + (length - 1) * (size - 1))
@@ -211,12 +213,28 @@ claim.certified("exact ranks at nine sizes", certify_unshared_parameters())
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# What attention saves is not a product, which any network on pairs has, but the sharing of one table over all pairs of
-# places: $|\mathcal S|^2$ numbers in the place of about $L^2|\mathcal S|^2$. The comparison holds against linear maps
-# that are given the pairs. A linear network on the tokens themselves cannot form a pair, at any size, and a nonlinear
-# one is not bound by the count.
+# ## Where the paper differs
+# The paper does not name the input of its network. On the tokens themselves no linear network is enough, and a network
+# with a nonlinearity is not bound by the count: a small hidden layer could count the symbols first.
 #
-# ## To try
-# - Set `size = 2`: the formula becomes $2L^2$, and the rank follows it.
-# - Set `longest = 7`: one more point, again on the curve, while the shared count stays where it is.
+# ## What to remember
+# - Attention saves parameters because it shares one table over all pairs of places.
+# - Without sharing, a linear map on pairs has about $L^2|\mathcal S|^2$ free parameters.
+# - A linear network on the tokens themselves cannot form a pair, at any size.
+#
+# ## Exercises
+#
+# 1. *By hand.* How many parameters are free with two symbols and three tokens, for all outputs together?
+#    <details><summary>Solution</summary>
+#
+#    $L|\mathcal S|\bigl(1+(L-1)(|\mathcal S|-1)\bigr)=3\cdot2\cdot(1+2\cdot1)=18$, which is $2L^2$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `size = 2`. Which curve do the ranks follow?
+#    <details><summary>Solution</summary>
+#
+#    The formula becomes $2L\cdot L=2L^2$: we find 8, 18, 32, 50 and 72 at lengths 2 to 6.
+#
+#    </details>
+#
+# Back to [Theorem 3.1](theorem_3_1_representation.ipynb), where one table is enough for all places.

@@ -10,31 +10,9 @@
 # # Theorem 4.6 · Fitting the training data is knowing the function
 # *Ustaomeroglu, Qu: Definition 4.1, Assumptions 4.2 and 4.5, Theorem 4.6, Section 4.2; proof in Appendix D.1.*
 #
-# When does a perfect fit on the training data mean that the function is known? A layer with scores $C$ and values $w$
-# shows itself only through $T_{\mu\nu} = C_{\mu\nu} w_\nu$, which is what a token $\nu$ adds to the output at a token
-# $\mu$. Let $s$ be the counts of a sequence, $s_\nu$ for the symbol $\nu$: if the sequence holds $\mu$, the output at
-# $\mu$ is $\sum_\nu s_\nu T_{\mu\nu}$. So zero training error says: $S_{\mathcal B_\mu}(T_\mu - T^*_\mu) = 0$, where
-# $T^*$ belongs to the function that is to be learned, and $S_{\mathcal B_\mu}$ lists the counts of all training
-# sequences with $\mu$. If this matrix has full column rank, then $T_\mu = T^*_\mu$, and the error is zero everywhere.
-# If not, a vector of its null space can be added to $T_\mu$: the training data do not see it, others do.
-#
-# The theorem assumes two things, which are stated and tried further down. The data are *versatile* (Assumption 4.2):
-# $S_{\mathcal B_\mu}$, the data matrix of $\mu$, has full column rank for every symbol. And some layer is right on all
-# sequences of the length $L^*$ of the training data (Assumption 4.5).
-#
-# <!-- claim hyper-attention/theorem-4-6 -->
-# <blockquote>
-#
-# **Theorem 4.6 (Zero training error generalises)** *Section 4.2; proof in Appendix D.1*
-#
-# Under Assumptions 4.2 and 4.5, parameters with zero training error have zero error on all sequences of length $L^*$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Below the heights of colliding agents are the symbols, and layers are fitted to fewer and fewer sequences: by gradient
-# descent, and by least squares, which reaches zero training error at once where descent takes long. (It takes long
-# where a data matrix has a tiny singular value, which is what happens when there are almost enough sequences.)
+# When does a perfect fit on the training data mean that we know the function? For linear attention we can answer before
+# any training, by counting symbols. The answer is the rank of a matrix, and it decides whether the layer is right on
+# data that it has never seen.
 
 # %%
 import torch
@@ -72,8 +50,85 @@ require(tests=(tests, 100, 100_000), steps=(steps, 1000, 100_000), rate=(rate, 1
 require(number_of_sample_sizes=(len(samples), 3, None))
 
 # %% [markdown]
-# ## Fewer and fewer sequences
-# The same target, training sets of falling size, and for each the least rank of its data matrices.
+# ## A tiny example
+# There are two symbols, $a$ and $b$. A layer gives a token $a$ the number $p$ for every $a$ in the sequence and $q$ for
+# every $b$. We train on *a a b* alone, where a token $a$ should receive 5. Then $2p+q=5$, and we cannot tell $p=2$,
+# $q=1$ from $p=1$, $q=3$. A second sequence *a b b* with the output 4 gives $p+2q=4$, so $p=2$ and $q=1$. Now every
+# other sequence is right as well.
+#
+# The rows $(2,1)$ and $(1,2)$ are the counts of the two sequences. We need this matrix to have full rank.
+#
+# ## The paper states
+# <!-- claim hyper-attention/theorem-4-6 -->
+# <blockquote>
+#
+# **Theorem 4.6 (Zero training error generalises)** *Section 4.2; proof in Appendix D.1*
+#
+# **The paper states.** Suppose Assumptions 4.2 and 4.5 hold, then zero training error forces $(C, W^V)$ to agree with
+# $(C^\dagger, W^{V\dagger})$: the solution achieving zero training error also satisfies $\mathbb E_{(X, Y) \sim
+# \mathcal P^{L^*}} \|f_{C, W^V}(X) - Y\| = 0$. Hence, it generalizes perfectly to new examples from the same
+# distribution.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/definition-4-1 -->
+# <blockquote>
+#
+# **Definition 4.1 (Data matrix of a symbol)** *Section 4*
+#
+# **The paper states.** Let $\mathcal B_\mu$ be the set of training indices that contain element $\mu \in \mathcal S$.
+# Denoting the number of times an element $\mu$ appears in tuple $\mathcal X^{(n)}$ as $s_\mu^{(n)}$, we define the data
+# matrix for element $\mu$ as $[S_{\mathcal B_\mu}]_{n\nu} = s_\nu^{(n)}$, for $n$ such that $\mu \in \mathcal X^{(n)}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-2 -->
+# <blockquote>
+#
+# **Assumption 4.2 (Versatility of the training data)** *Section 4*
+#
+# **The paper states.** For all $\mu \in \mathcal S$, $S_{\mathcal B_\mu}$ is full column rank. This assumption is mild
+# in practice. When elements in $\mathcal X^{(n)}$ are drawn from a diverse distribution (e.g., uniformly or with
+# non-degenerate correlations), the counts naturally vary.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Uniform sequences of two tokens or more satisfy it when there are enough of them.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/assumption-4-5 -->
+# <blockquote>
+#
+# **Assumption 4.5 (Strong realizability)** *Section 4.2*
+#
+# **The paper states.** The task is strongly realizable, meaning there exist matrices $C^\dagger$ and $W^{V\dagger}$
+# such that the model perfectly fits the underlying population distribution at a fixed sequence length $L^*$: $Y = (X
+# C^\dagger X^\top) X W^{V\dagger}$ holds almost surely for $(X, Y) \sim \mathcal P^{L^*}$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It holds for aggregate pairwise interactions.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# A token $\nu$ adds $T_{\mu\nu}=C_{\mu\nu}w_\nu$ to the output at a token $\mu$, so this output is $\sum_\nu s_\nu
+# T_{\mu\nu}$. Let $T^*$ be the table of the right function. Zero training error means $S_{\mathcal
+# B_\mu}(T_\mu-T^*_\mu)=0$ for every $\mu$. If the matrix has full column rank, then $T=T^*$. If not, we can add a
+# vector of its null space to $T_\mu$: the training data do not see it, and others do.
+#
+# ## See it run
+# The symbols are the heights of colliding agents. We fit layers to fewer and fewer sequences, by gradient descent and
+# by least squares, which also reaches zero error where descent takes long.
 
 # %%
 draw = generator(seed)
@@ -86,9 +141,6 @@ def error_on(symbols, tensor):
     """The mean squared error of a token."""
     return outputs_from_counts(symbols, (tensor - target)[..., None]).square().mean().item()
 
-
-# %% [markdown]
-# Each set is fitted by descent and by least squares.
 
 # %%
 ranks, train, test, learned, fitted, fitted_train, fitted_test = {}, {}, {}, {}, {}, {}, {}
@@ -106,10 +158,6 @@ show.table(
     [[n, ranks[n], train[n], test[n], fitted_train[n], fitted_test[n]] for n in samples],
     caption=f"Mean squared error of a token; full rank is {grid}.",
 )
-
-# %% [markdown]
-# Pictures of $T$: the target, and the layers of the largest set and of the two smallest, fitted with zero training
-# error.
 
 # %%
 shown = [samples[0], *samples[-2:]]
@@ -133,8 +181,10 @@ show.figure(
 )
 
 # %% [markdown]
-# The converse needs no training: a null vector of one data matrix is added to the target. Descent is judged only where
-# its training error is 0 to $10^{-12}$; elsewhere the theorem does not speak of it, and least squares stands alone.
+# With full rank we see the target. With fewer sequences the fit is as perfect, but the table is right only where the
+# data look.
+#
+# We also add a null vector to the target, and run the proof's first equation on two random layers.
 
 # %%
 few = training[samples[-1]]
@@ -145,14 +195,6 @@ shifted[scarce] += null_vector
 enough = [size for size in samples if ranks[size] == grid]
 too_few = [size for size in samples if ranks[size] < grid]
 fitted_by_descent = [size for size in enough if train[size] <= 1e-12]
-
-# %% [markdown]
-# The steps of the proof. What a layer has learned wrongly is $a^\mu_\nu = x(\mu)^\top \hat C\, x(\nu)\, \hat w_\nu -
-# x(\mu)^\top C^\dagger x(\nu)\, w^\dagger_\nu$ with $w_\nu = x(\nu)^\top w$. The two layers differ at a token $\mu$ of
-# sequence $n$ by $s^{(n)\top} a^\mu$, so that zero training error is $S_{\mathcal B_\mu} a^\mu = 0$ (Eq. 30). This is
-# tried on two layers with random weights, where nothing is zero: their outputs, computed from orthonormal embeddings,
-# against the data matrices. The last step is that full rank leaves $a = 0$ only. As a control the weights are read off
-# without the embedding.
 
 # %%
 embedding = random_orthonormal(grid, grid, generator(seed))
@@ -177,8 +219,9 @@ not_zero = (fitted[samples[-1]] - target).abs().max()
 zero = {f"B = {size}": (fitted[size] - target).abs().max() for size in enough}
 
 # %% [markdown]
-# With full rank the test error must be zero; without it, it must not be. For two symbols and three tokens, exact ranks
-# settle the theorem for every data set and all parameters.
+# ## How we checked
+# With full rank the test error must vanish. As controls we take too few sequences, the added null vector, and data in
+# which no token repeats. For two symbols and three tokens, exact ranks settle every data set.
 
 # %%
 claim = Claim("hyper-attention/theorem-4-6")
@@ -201,51 +244,11 @@ claim.at_most("full rank: what was learned wrongly, largest entry", zero, 1e-9, 
 claim.certified("two symbols, three tokens: every data set", certify_generalization([3]))
 claim.verdict()
 
-# %% [markdown]
-# ## The data matrix and its rank
-# The definition is run on the smallest training set, for the symbol whose data matrix has the lowest rank.
-#
-# <!-- claim hyper-attention/definition-4-1 -->
-# <blockquote>
-#
-# **Definition 4.1 (Data matrix of a symbol)** *Section 4*
-#
-# $s^{(n)}$ counts the symbols of sequence $n$. $S_{\mathcal B_\mu}$ has the rows $s^{(n)\top}$ of those sequences that
-# hold $\mu$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/assumption-4-2 -->
-# <blockquote>
-#
-# **Assumption 4.2 (Versatility of the training data)** *Section 4*
-#
-# $S_{\mathcal B_\mu}$ has full column rank $|\mathcal S|$ for every $\mu$. (Uniform sequences of two tokens or more
-# satisfy it when there are enough of them.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <!-- claim hyper-attention/assumption-4-5 -->
-# <blockquote>
-#
-# **Assumption 4.5 (Strong realizability)** *Section 4.2*
-#
-# Some $C^\dagger, W^{V\dagger}$ are exact almost surely on sequences of length $L^*$. (It holds for aggregate pairwise
-# interactions.)
-#
-# </blockquote>
-# <!-- /claim -->
-
 # %%
 symbols = training[samples[-1]]
 rows = data_matrix(symbols, scarce, grid)
 holding = torch.stack([sequence for sequence in symbols if scarce in sequence.tolist()])
 everything = counts(symbols, grid)
-
-# %% [markdown]
-# All sequences, in place of those that hold the symbol, must not do.
 
 # %%
 claim = Claim("hyper-attention/definition-4-1")
@@ -254,11 +257,6 @@ claim.equal("rows that do not add up to L", (rows.sum(dim=1) != length).sum(), 0
 claim.at_least("least count of the symbol in its rows", rows[:, scarce].min(), 1)
 claim.control.at_least("least count of the symbol in all sequences", everything[:, scarce].min(), 1)
 claim.verdict()
-
-# %% [markdown]
-# ## Versatile data
-# With enough sequences every data matrix has full rank. Too few of them, or sequences in which no token repeats, must
-# not have it.
 
 # %%
 unique = sample_sequences(samples[0], length, grid, draw, unique=True)
@@ -269,11 +267,6 @@ claim.above(f"B = {samples[0]}: least singular value", full.least.min(), 0)
 claim.control.equal(f"B = {samples[-1]}: least rank", ranks[samples[-1]], grid)
 claim.control.equal("no token twice: least rank", int(versatility(unique, grid).ranks.min()), grid)
 claim.verdict()
-
-# %% [markdown]
-# ## Strong realizability
-# It asks for one layer that is right on *all* sequences of length $L^*$. The target is. The shifted one realises its
-# training set just as well, and nothing else.
 
 # %%
 scale = outputs_from_counts(fresh, target[..., None]).square().mean().item()
@@ -287,11 +280,33 @@ claim.control.at_most("shifted layer, relative error on fresh sequences", error_
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Whether zero training error means knowing the function can be read off the training data before any training: it is
-# the rank of the counts, symbol by symbol. Above the threshold descent and least squares find the same layer. Below it
-# the fit is as perfect on what was seen and wrong on what was not.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `samples = [4000, 1000, 200, 30]`: the last set is fitted as exactly, with an even larger test error.
-# - Set `length = 20`: longer sequences hold more symbols, and fewer of them reach full rank.
+# The theorem speaks of zero training error. We therefore judge gradient descent only where its training error is below
+# $10^{-12}$, and least squares everywhere.
+#
+# </details>
+#
+# ## What to remember
+# - Training data determine a linear layer if, for every symbol, the counts of its sequences have full rank.
+# - We can check this rank before training.
+# - Below full rank, the fit is perfect on the training data and wrong elsewhere.
+#
+# ## Exercises
+#
+# 1. *By hand.* Would *a a b* and *a a a a b b* determine $p$ and $q$?
+#    <details><summary>Solution</summary>
+#
+#    No. Their counts $(2,1)$ and $(4,2)$ are parallel, so the rank is 1.
+#
+#    </details>
+# 2. *Predict, then run.* Set `samples = [4000, 1000, 200, 30]`. What are rank, training error and test error of the
+#    last set?
+#    <details><summary>Solution</summary>
+#
+#    The lowest rank is 4 of 36. Least squares has a training error of $10^{-29}$, which is rounding, and a test error
+#    of 2.0.
+#
+#    </details>
+#
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we also want to be right at other lengths.

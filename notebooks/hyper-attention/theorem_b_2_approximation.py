@@ -10,47 +10,9 @@
 # # Theorem B.2 · Narrow embeddings: a bound that is zero where the error is not
 # *Ustaomeroglu, Qu: Theorem B.2, Appendix B.*
 #
-# An interaction has a table $F$, how strongly one symbol acts on another, and a table $W$ with a row $w_\nu$ for every
-# symbol $\nu$, what that one passes on in $d_2$ numbers. An embedding codes the symbols by $d$ numbers each, the rows
-# of a matrix $B$. If these are fewer than the symbols, the embedding cannot hold every interaction, and the theorem
-# says how much is lost at a token among $L$: about as much as if $F$ and $W$ had been cut to rank $d$. How bad that is
-# depends on the singular values $\sigma_1 \ge \sigma_2 \ge \dots$ that are cut off.
-#
-# The paper's proof takes the two matrices that a layer makes, $\tilde C = B C B^\top$ and $\tilde W = B W^V$, for free
-# matrices of rank $d$. But both are seen through the *same* embedding $B$, and $F$ is seen through it from both sides.
-# The columns of $B$ have to hold the left singular vectors of $F$, its right singular vectors, and those of $W$.
-#
-# <!-- claim hyper-attention/theorem-b-2 -->
-# <blockquote>
-#
-# **Theorem B.2 (Narrow embeddings)** *Appendix B*
-#
-# **The paper states.** If $d < |\mathcal S|$, there are an embedding and weights of one layer such that the error of
-# each token is at most $\zeta_1 L\,\sigma_{d+1}(F)$, plus $\zeta_2 L \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d
-# < d_2$, with $\zeta_1 = \max_\mu \|w_\mu\|$ and $\zeta_2 = \max |\tilde C_{\mu\nu}|$.
-#
-# **What is true.** For ranks $r$ and $q$, $2r + q \le d$, there are weights with error at most $L\bigl(\max_\mu
-# \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for every token, $F_r$ being $F$ truncated to rank $r$.
-# If no row of $F_r$ or of $W$ truncated to rank $q$ is zero, $2r + q - 1 \le d$ is enough: $2r$ for one output.
-#
-# **What changed.** One embedding has to hold the left and the right singular vectors of $F$ and those of $W$, and so
-# $F$ cannot be truncated after $d$ of them. On two symbols with $d = 1$ the paper's bound is $0$, and every layer errs
-# by at least $\tfrac12$.
-#
-# <details><summary>Slips (2)</summary>
-#
-# - The last display of the proof has $\sigma_i$ in place of $\sigma_i^2$.
-# - Before Eq. 12 a norm is bounded by itself, where an index may have been lost in the text that was read.
-#
-# </details>
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# How far off a layer is shows in its functional tensor $T_{\mu\nu} = (x_\mu^\top C x_\nu)\, x_\nu^\top W^V$: a token
-# of symbol $\mu$ errs by $\sum_\nu s_\nu (T - T^\star)_{\mu\nu}$, where $s$ counts the symbols of its sequence. The
-# norm of this is convex in $s$. So over all sequences of length $L$ it is largest at a corner, for one $\mu$ followed
-# by $L - 1$ times one $\nu$, and $|\mathcal S|^2$ sequences stand for all $|\mathcal S|^L$.
+# Real vocabularies have more symbols than an embedding has dimensions. How much does a layer lose if its embedding is
+# narrow? The paper answers with a bound. On the smallest example the bound promises no error at all, and yet we find
+# that every layer is wrong by a half.
 
 # %%
 import torch
@@ -84,17 +46,12 @@ require(device=(device, {"cpu", "cuda"}))
 identity = torch.eye(size, dtype=torch.float64)
 
 # %% [markdown]
-# ## Two symbols
-# Take two symbols and one dimension: symbol 2 acts on symbol 1 and nothing else acts,
-# $F = \begin{pmatrix} 0 & 1 \\ 0 & 0 \end{pmatrix}$ and $w = (0, 1)$. Both have rank 1, so the printed bound is $0$ at
-# every length. A layer of width 1 has $T_{\mu\nu} = \kappa\, b_\mu b_\nu^2$. What is the least that the worst token of
-# two can err by?
-#
-# It is exactly $\frac12$. If $b_1 = 0$, then $T_{12} = 0$ and token 1 of the sequence $(1, 2)$ errs by 1. Otherwise let
-# $b_1 = 1$ and $b_2 = t$, so that $T = \kappa \begin{pmatrix} 1 & t^2 \\ t & t^3 \end{pmatrix}$, and let no token err
-# by more than $e < \frac12$. Token 1 of $(1, 2)$ gives $\kappa(1 + t^2) \ge 1 - e$, token 2 gives $\kappa |t| (1 + t^2)
-# \le e$, so $|t| \le e/(1 - e) < 1$. The sequence $(1, 1)$ gives $2\kappa \le e$, so $1 + t^2 \ge 2(1 - e)/e > 2$: a
-# contradiction. With $t = 1$ and $\kappa = \frac14$ every token of every sequence of two errs by exactly $\frac12$.
+# ## A tiny example
+# Two symbols share one dimension, so their codes are two numbers $b_1$ and $b_2$. Symbol 2 acts on symbol 1 with
+# strength 1, and nothing else acts. Whatever the layer, symbol $\nu$ adds $\kappa\,b_\mu b_\nu^2$ to symbol $\mu$, with
+# one number $\kappa$ of our choice. With $b_1=b_2=1$ and $\kappa=\frac14$ every pair has the strength $\frac14$. In the
+# sequence $(1,2)$ token 1 then receives $\frac12$ instead of 1, and token 2 receives $\frac12$ instead of 0. Can
+# another choice do better?
 
 # %%
 effect_two = torch.tensor([[0.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
@@ -113,10 +70,6 @@ scales = torch.linspace(0, 1, 2001, dtype=torch.float64)[:, None]
 pattern = torch.stack([torch.ones_like(ratios), ratios**2, ratios, ratios**3], dim=-1).reshape(-1, 2, 2, 1)
 curve = largest_error(scales[..., None, None, None] * pattern - target_two, 2).min(dim=0).values
 
-# %% [markdown]
-# Each point of the curve is the best scale $\kappa$ for one embedding $(1, t)$; a negative $t$ errs as $-t$ does. Its
-# lowest point is the corner at $t = 1$.
-
 # %%
 fig, axis = show.axes(width=5.5)
 axis.plot(ratios, curve, label="best layer for this embedding")
@@ -134,32 +87,58 @@ show.figure(
 )
 
 # %% [markdown]
-# ## Five symbols
-# The example looks contrived, but random interactions do the same. Here $F$ is random of rank 2 on five symbols and $w$
-# a random vector, both scaled to norm 1, so that the printed bound is $0$ from two dimensions on. The table has the
-# best of all trained layers: what they find is no proof that nothing is better, and is shown only.
-
-# %%
-draw = generator(seed)
-effect_five = normal(5, 2, seed=draw) @ normal(2, 5, seed=draw)
-effect_five = effect_five / torch.linalg.svdvals(effect_five)[0]
-weights_five = normal(5, 1, seed=draw)
-weights_five = weights_five / weights_five.norm()
-target_five = functional_tensor(torch.eye(5, dtype=torch.float64), effect_five, weights_five)
-rows = []
-for width in (1, 2, 3, 4):
-    bound = truncation_bound(effect_five, weights_five, width, 1, form="printed")
-    found = best_residual(target_five.to(device), width, restarts, steps=600, seed=seed)
-    token = best_residual(target_five.to(device), width, restarts, steps=600, seed=seed, length=2)
-    rows.append([width, round(2 * bound, 12), token, found / target_five.square().sum().item()])
-show.table(["d", "printed bound, L = 2", "largest error found", "share of ‖T‖² missed"], rows)
-
-# %% [markdown]
-# Two dimensions leave an error that can be seen, and more of them shrink it. In truth $d = 2r = 4$ dimensions leave
-# none, as we show below: training does not quite find that layer.
+# No: we see that the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is small, the first token receives too little.
+# If it is large, the second receives too much.
 #
-# ## The corrected bound
-# Give the embedding room for all three sets of singular vectors, and the proof of the paper goes through.
+# ## The paper states
+# The table $F$ holds the strengths, $W$ has the rows $w_\nu$ with $d_2$ entries, and $\sigma_i$ is the $i$-th singular
+# value.
+#
+# <!-- claim hyper-attention/theorem-b-2 -->
+# <blockquote>
+#
+# **Theorem B.2 (Narrow embeddings)** *Appendix B*
+#
+# **The paper states.** If $d < |\mathcal S|$, there are an embedding and weights of one layer such that the error of
+# each token is at most $\zeta_1 L\,\sigma_{d+1}(F)$, plus $\zeta_2 L \bigl(\sum_{i>d}\sigma_i^2(W)\bigr)^{1/2}$ when $d
+# < d_2$, with $\zeta_1 = \max_\mu \|w_\mu\|$ and $\zeta_2 = \max |\tilde C_{\mu\nu}|$.
+#
+# **What is true.** For ranks $r$ and $q$, $2r + q \le d$, there are weights with error at most $L\bigl(\max_\mu
+# \|w_\mu\|\,\sigma_{r+1}(F) + \max|F_r|\,\sigma_{q+1}(W)\bigr)$ for every token, $F_r$ being $F$ truncated to rank $r$.
+# If no row of $F_r$ or of $W$ truncated to rank $q$ is zero, $2r + q - 1 \le d$ is enough: $2r$ for one output.
+#
+# **What changed.** One embedding has to hold the left and the right singular vectors of $F$ and those of $W$, and so
+# $F$ cannot be truncated after $d$ of them. On two symbols with $d = 1$ the paper's bound is $0$, and every layer errs
+# by at least $\tfrac12$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The last display of the proof has $\sigma_i$ in place of $\sigma_i^2$.
+# - Before Eq. 12 a norm is bounded by itself, where an index may have been lost in the text that was read.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# A layer makes $BCB^\top$ and $BW^V$ from *one* embedding $B$. Its columns must hold the left singular vectors of $F$
+# (who receives), the right ones (who acts) and those of $W$ (what is sent): $2r+q$ dimensions for ranks $r$ and $q$.
+# With this room we can cut $F$ and $W$ to their ranks as the paper does. One dimension fewer is enough, because we can
+# move factors from the scores to the values until the two share a vector.
+#
+# An error at a token is a sum over the counts of the sequence. It is convex in the counts, so the worst sequence is one
+# symbol followed by $L-1$ times another.
+#
+# <details><summary>Proof that no layer of width 1 errs by less than a half on two symbols</summary>
+#
+# If $b_1 = 0$, then $T_{12} = 0$ and token 1 of the sequence $(1, 2)$ errs by 1. Otherwise let $b_1 = 1$ and $b_2 = t$,
+# so that $T = \kappa \begin{pmatrix} 1 & t^2 \\ t & t^3 \end{pmatrix}$, and let no token err by more than $e <
+# \frac12$. Token 1 of $(1, 2)$ gives $\kappa(1 + t^2) \ge 1 - e$, token 2 gives $\kappa |t| (1 + t^2) \le e$, so $|t|
+# \le e/(1 - e) < 1$. The sequence $(1, 1)$ gives $2\kappa \le e$, so $1 + t^2 \ge 2(1 - e)/e > 2$: a contradiction.
+# With $t = 1$ and $\kappa = \frac14$ every token of every sequence of two errs by exactly $\frac12$.
+#
+# </details>
 #
 # <details><summary>Proof of Theorem B.2, as corrected</summary>
 #
@@ -189,8 +168,29 @@ show.table(["d", "printed bound, L = 2", "largest error found", "share of ‖T�
 #
 # </details>
 #
-# It is tried on random $F$ and $W$ whose singular values halve from one to the next, with the largest error over *all*
-# sequences of length $L$.
+# ## See it run
+# Do random interactions behave better? We draw $F$ of rank 2 on five symbols, where the paper's bound is 0 from two
+# dimensions on, and train many layers.
+
+# %%
+draw = generator(seed)
+effect_five = normal(5, 2, seed=draw) @ normal(2, 5, seed=draw)
+effect_five = effect_five / torch.linalg.svdvals(effect_five)[0]
+weights_five = normal(5, 1, seed=draw)
+weights_five = weights_five / weights_five.norm()
+target_five = functional_tensor(torch.eye(5, dtype=torch.float64), effect_five, weights_five)
+rows = []
+for width in (1, 2, 3, 4):
+    bound = truncation_bound(effect_five, weights_five, width, 1, form="printed")
+    found = best_residual(target_five.to(device), width, restarts, steps=600, seed=seed)
+    token = best_residual(target_five.to(device), width, restarts, steps=600, seed=seed, length=2)
+    rows.append([width, round(2 * bound, 12), token, found / target_five.square().sum().item()])
+show.table(["d", "printed bound, L = 2", "largest error found", "share of ‖T‖² missed"], rows)
+
+# %% [markdown]
+# With two dimensions we see an error. Four leave none in truth, but our training does not quite find that layer.
+#
+# Next we test the corrected bound on $F$ and $W$ whose singular values halve from one to the next.
 
 # %%
 draw = generator(seed)
@@ -209,10 +209,6 @@ for rank in ranks:
     errors[case], bounds[case] = largest_error(off, length).item(), length * (layer.bound + 1e-13)  # and rounding
     long[case], without_length[case] = largest_error(off, 200).item(), layer.bound
 
-# %% [markdown]
-# Error and bound fall together as the embedding widens. The error is a fraction of the bound, because no sequence is
-# the worst for $F$ and for $W$ at once.
-
 # %%
 fig, axis = show.axes(width=5.5)
 axis.semilogy(widths, list(bounds.values()), "s--", color=show.COLOURS[1], label="corrected bound")
@@ -230,9 +226,9 @@ show.figure(
 )
 
 # %% [markdown]
-# Do we need all $2r + q$ dimensions? The score and the value of a layer show in their product alone, so factors can be
-# moved from one to the other until they share a vector. Then one dimension fewer is enough, and two dimensions hold $F$
-# and $W$ of rank one. Without these factors, with a vector of $W$ left out, the layer must fail.
+# We see that the error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
+#
+# Then we use one dimension fewer, with and without moving factors, and test the paper's step for $F$ of rank 1.
 
 
 # %%
@@ -267,17 +263,15 @@ fewer = {
 not_shared, _ = missed_by_sharing(rank_one, weights[:, :1], 1, share=False)
 show.table(["F and W", "dimensions", "relative error"], [[name, width, off] for name, (off, width) in fewer.items()])
 
-# %% [markdown]
-# The step of the proof that is wrong, for $F$ of rank one and one column in $B$:
-
 # %%
 # The step of the proof: F as B C B^T. For a unit vector b the best C leaves 1 - (b_1 b_2)^2, at least 3/4.
 angles = torch.linspace(0, torch.pi, 2001, dtype=torch.float64)
 one_sided = (1 - (angles.cos() * angles.sin()).square()).min()
 
 # %% [markdown]
-# The form as printed is compared with the layer that no other beats, and with the trained ones. The solver z3
-# proves that no layer of width 1 comes closer than a half on two symbols.
+# ## How we checked
+# We compute the largest error over *all* sequences of a length. As controls we drop the factor $L$, or do not move
+# factors. The solver z3 proves that no layer of width 1 comes closer than a half on two symbols.
 
 # %%
 claim = Claim("hyper-attention/theorem-b-2")
@@ -297,12 +291,25 @@ claim.certified("two symbols: every layer of width 1 errs by a half", certify_na
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One embedding serves three ends: as the one who looks, as the one looked at, and as what is passed on. A bound that
-# counts its dimensions once is too good: on two symbols it is zero where no layer comes closer than a half. With $d =
-# 2r + q$ the paper's argument is right, one dimension fewer is enough in general, and the factor $L$ is needed.
+# ## What to remember
+# - One embedding serves three ends: who receives, who acts, and what is sent.
+# - With $2r+q$ dimensions the paper's argument is right, and one fewer is usually enough.
+# - On two symbols the paper's bound is 0, and no layer errs by less than $\frac12$.
 #
-# ## To try
-# - Set `length = 200`: the curve of the errors rises by about as much as the bound does, away from the dotted line.
-# - Set `ranks = [1, 2, 3, 4, 5, 6]` and `features = 6`: from $r = q = 4$ on $2r + q$ reaches $|\mathcal S|$, and the
-#   bound goes on falling though the embedding no longer widens.
+# ## Exercises
+#
+# 1. *By hand.* How many dimensions are enough for $F$ of rank 3 and one output?
+#    <details><summary>Solution</summary>
+#
+#    $2r+q=2\cdot3+1=7$, or $2r=6$ if no row of $F$ is zero and no $w_\nu$ is zero.
+#
+#    </details>
+# 2. *Predict, then run.* Set `length = 200`. By which factor do error and bound grow?
+#    <details><summary>Solution</summary>
+#
+#    The bound is proportional to the length, so it grows by $200/9\approx22$. The error need not be: for $r=q=2$ it
+#    grows from 0.45 to 11.4, by a factor of 25, because the first token differs from all others.
+#
+#    </details>
+#
+# Back to [Theorem 3.1](theorem_3_1_representation.ipynb), where the embedding is wide enough.

@@ -1,13 +1,10 @@
 # %% [markdown]
-# # Definition 2.1 · The sentences
+# # Definition 2.1 · A sentence whose next word was read before
 # *Nguyen, Nguyen-Tang: Definition 2.1, Section 2; the sampler of Section 5.*
 #
-# A sentence ends in a trigger word. Somewhere before, the same trigger was followed by an output word, and that word is
-# what comes next. In the noisy task the trigger may also have been followed by a noise word $\tau$, and with
-# probability $\alpha$ it is $\tau$ that comes next. So in general one has to look back in the sentence for the trigger.
-#
-# The definition leaves the law of the sentences open and asks for conditions only. This page draws sentences, checks
-# every condition on every one of them, and then breaks each condition on its own.
+# To test whether a model reasons about a sentence, we need sentences whose next word follows from the words before it.
+# This page defines them for the whole chapter. Which conditions does the look-up need, and would we notice if one of
+# them were broken?
 
 # %%
 import torch
@@ -26,6 +23,69 @@ from attention_theory.in_context_reasoning.task import (
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Read this sentence and guess the next word:
+#
+# > red **door** *seven* green **door** $\tau$ lamp **door** → ?
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+words = ["red", "door", "seven", "green", "door", "τ", "lamp", "door", "?"]
+tops = schematic.tokens(axis, words, at=(0.3, 0.9), lit=[2, 8])
+schematic.arrow(axis, tops[7], tops[2], "the word after an earlier door", bend=-0.25)
+for place, role in ((1, "trigger q"), (2, "output y"), (4, "trigger q"), (5, "noise"), (7, "trigger q"), (8, "label")):
+    schematic.text(axis, (tops[place][0], 0.5), role, schematic.QUIET, 9)
+show.figure(
+    fig,
+    name="sentence",
+    caption="The task of the chapter. The arrow leads from the final trigger to the word after its earlier occurrence.",
+    alt="Nine boxes: red, door, seven, green, door, tau, lamp, door and a question mark. An arrow leads from the last "
+    "door back to seven, which follows the first door.",
+)
+
+# %% [markdown]
+# We see what the arrow does: it leads from the final *door* to the word after an earlier *door*, which is *seven*.
+#
+# - The final word is the *trigger* $q$. The set of triggers is $\mathcal Q$.
+# - The word to copy is the *output* $y$, from the set $\mathcal O$ of outputs. The *bigram* $(q,y)$, two adjacent
+#   words, occurs $C\ge1$ times.
+# - The *noise word* is $\tau$. Inside the sentence it occurs only after a trigger. The next word, called the *label*,
+#   is $\tau$ with probability $\alpha$ and $y$ otherwise. In the *noiseless* task $\alpha=0$, and $\tau$ never occurs.
+# - All other words are *fillers*. The sentence has $H$ words $z_1,\dots,z_H$, and there are $N$ words in all, without
+#   $\tau$.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/definition-2-1 -->
+# <blockquote>
+#
+# **Definition 2.1 (The sentences)** *Section 2*
+#
+# **The paper states.** Sample $q\sim\mathrm{Unif}(\mathcal Q)$, $y\sim\mathrm{Unif}(\mathcal O)$; sample $z_{1:H-1}$,
+# over an arbitrary distribution, from sentences that satisfy: (I) at least one bigram $(q,y)$; (II) $\tau$ only if
+# $\alpha>0$, always preceded by $q$; (III) no other (trigger, token) bigrams than $(q,y)$ or $(q,\tau)$. Fix $z_H=q$,
+# set $z_{H+1}=\tau$ with probability $\alpha$ and $y$ otherwise.
+#
+# **What is true.** The three conditions are on $z_{1:H}$. Then $z_{H-1}$ is no trigger, and $y$ can be read off the
+# context.
+#
+# **What changed.** The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. This allows
+# $z_{H-1}=q$. The trigger then follows itself, and Lemmas A.1, 3.1 and 4.1 are false on that sentence.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Suppose that the conditions hold on the whole sentence $z_{1:H}$. Look at any earlier occurrence of the final trigger.
+# By (III), the next word there is $y$ or $\tau$, and by (I) it is $y$ at least once. Therefore the context determines
+# $y$, whatever the fillers are.
+#
+# The certificate below tries every sentence of six words and finds no exception.
+#
+# ## See it run
 
 # %% tags=["parameters"]
 count = 10_000  # sentences drawn, at least 5000
@@ -51,54 +111,8 @@ noisy = Task(tokens, triggers, outputs, length, noisy=True)
 noiseless = Task(tokens, triggers, outputs, length)
 
 # %% [markdown]
-# ## One sentence
-# The picture shows one sentence of the noisy task, which uses one trigger, as Section 4 of the paper assumes.
-
-# %%
-sample = sample_sentences(noisy, count, seeds[0])
-names = {0: "q", int(sample.output[0]): "y", noisy.noise_token: "τ"}
-colours = {"q": show.COLOURS[3], "y": show.COLOURS[2], "τ": show.COLOURS[1]}
-fig, axis = show.axes(width=7.0, height=1.5)
-for place, word in enumerate(sample.tokens[0].tolist(), start=1):
-    name = names.get(word, str(word))
-    size, colour = (14, colours[name]) if word in names else (8, "0.6")
-    axis.text(place, 0.5, name, ha="center", va="center", color=colour, size=size)
-axis.set(xlim=(0, length + 1), ylim=(0, 1), xlabel="position h", yticks=[])
-axis.grid(False)
-axis.spines["left"].set_visible(False)
-show.figure(
-    fig,
-    name="sentence",
-    caption="One sentence of the noisy task, neutral words as small numbers. The trigger q comes three times: once "
-    "before y, once before τ, and at the end.",
-    alt="A row of small word numbers. The trigger q, in pink, is before a green y, before an orange tau, and in "
-    "the last place.",
-)
-
-# %% [markdown]
-# ## The conditions
-# <!-- claim in-context-reasoning/definition-2-1 -->
-# <blockquote>
-#
-# **Definition 2.1 (The sentences)** *Section 2*
-#
-# **The paper states.** Sample $q\sim\mathrm{Unif}(\mathcal Q)$, $y\sim\mathrm{Unif}(\mathcal O)$; sample $z_{1:H-1}$,
-# over an arbitrary distribution, from sentences that satisfy: (I) at least one bigram $(q,y)$; (II) $\tau$ only if
-# $\alpha>0$, always preceded by $q$; (III) no other (trigger, token) bigrams than $(q,y)$ or $(q,\tau)$. Fix $z_H=q$,
-# set $z_{H+1}=\tau$ with probability $\alpha$ and $y$ otherwise.
-#
-# **What is true.** The three conditions are on $z_{1:H}$. Then $z_{H-1}$ is no trigger, and $y$ can be read off the
-# context.
-#
-# **What changed.** The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. This allows
-# $z_{H-1}=q$. The trigger then follows itself, and Lemmas A.1, 3.1 and 4.1 are false on that sentence.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# We draw noiseless sentences with one to three bigrams $(q,y)$, and noisy ones with up to three bigrams $(q,\tau)$
-# besides. Whether words are uniform is told by chi-square tests on a hundred groups of sentences: for a uniform law
-# their p-values are $\frac12$ on average.
+# We draw noisy sentences with up to three bigrams $(q,y)$ and $(q,\tau)$. Then we break each condition separately, for
+# example by placing $\tau$ after a filler.
 
 # %%
 copies = torch.randint(1, 4, (count,), generator=generator(seeds[1]))
@@ -108,33 +122,6 @@ plain = sample_sentences(noiseless, count, seeds[4], copies)
 labels = draw_labels(several, noisy, torch.tensor([noise], dtype=torch.float64), seeds[5])[0]
 counted = bigram_count(several.tokens, several.trigger, several.output)
 is_noise = labels == noisy.noise_token
-
-# %% [markdown]
-# As a control, one output word is never drawn.
-
-# %%
-
-
-def p_values(values, words: range) -> list[float]:
-    """The p-values of chi-square tests that words are uniform, on a hundred groups of sentences."""
-    groups = torch.tensor_split(values, 100) if isinstance(values, torch.Tensor) else values
-    return [chisquare(torch.bincount(group.flatten() - words.start, minlength=len(words))).pvalue for group in groups]
-
-
-first_output = noisy.output_words.start
-never_one = several.output.where(several.output != first_output + 1, first_output)
-lame = p_values(never_one, noisy.output_words)  # one output word is never drawn
-uniform = {
-    "triggers on Q": p_values(plain.trigger, range(triggers)),
-    "noiseless outputs on O": p_values(plain.output, noiseless.output_words),
-    "noisy outputs on O": p_values(several.output, noisy.output_words),
-}
-
-# %% [markdown]
-# There are six conditions: $q\in\mathcal Q$, $y\in\mathcal O$, the last word is $q$, and (I), (II) and (III). Now each
-# is broken on its own. Breaking the condition that $(q,y)$ occurs takes every $y$ out of the sentence; breaking the
-# condition on the end puts a neutral word there; and so on. The check of the definition must notice on every sentence,
-# and by the condition that was broken: the table shows the share of sentences on which each condition is found broken.
 
 # %%
 neutral, tau = noisy.neutral_words.start, noisy.noise_token
@@ -151,9 +138,6 @@ def with_words(words: dict[int, int]) -> Sentences:
 no_output = several.tokens.where(several.tokens != several.output[:, None], tau)
 other_trigger = several.tokens.where(several.tokens != 0, neutral)
 unseen = sample_sentences(noisy, count, seeds[6], copies, noise_copies, unseen=True)
-
-# %% [markdown]
-# Each break stands beside the condition that must notice it.
 
 # %%
 conditions = list(violations(several, noisy))
@@ -177,9 +161,6 @@ def shares_of(sentences: Sentences) -> dict[str, float]:
 
 seen = {name: shares_of(sentences) for name, (sentences, _) in breaks.items()}
 
-# %% [markdown]
-# Reading along a row, one finds which conditions see that break.
-
 # %%
 show.table(
     ["what is broken", *(condition.partition(":")[0] for condition in conditions)],
@@ -188,23 +169,36 @@ show.table(
 )
 
 # %% [markdown]
-# The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. Read to the letter, it allows the
-# trigger at $H-1$, as in *door seven lamp door* followed by *door*: the first four words satisfy (I) to (III). The last
-# bigram, (*door*, *door*), is then one of a trigger with itself, and the proofs of Lemmas 3.1 and 4.1 exclude it. So
-# the conditions must be meant for $z_{1:H}$, and this is how the book reads them. We count how many of these sentences
-# the letter would refuse.
+# We see a 1 in each row under the condition that we broke. The small fractions are sentences in which we also overwrote
+# a word of a bigram.
+#
+# ## How we checked
+# Each condition must be the only one that notices its break on every sentence. We also test that triggers and outputs
+# are uniform; as a control, we never draw one of the outputs.
+
+# %%
+
+
+def p_values(values, words: range) -> list[float]:
+    """The p-values of chi-square tests that words are uniform, on a hundred groups of sentences."""
+    groups = torch.tensor_split(values, 100) if isinstance(values, torch.Tensor) else values
+    return [chisquare(torch.bincount(group.flatten() - words.start, minlength=len(words))).pvalue for group in groups]
+
+
+first_output = noisy.output_words.start
+never_one = several.output.where(several.output != first_output + 1, first_output)
+lame = p_values(never_one, noisy.output_words)  # one output word is never drawn
+uniform = {
+    "triggers on Q": p_values(plain.trigger, range(triggers)),
+    "noiseless outputs on O": p_values(plain.output, noiseless.output_words),
+    "noisy outputs on O": p_values(several.output, noisy.output_words),
+}
 
 # %%
 at_end = breaks["the trigger at H - 1"][0]
 kept = several.tokens[:, -3] != several.trigger  # else a bigram of the sentence is overwritten
 first = Sentences(at_end.tokens[kept, :-1], several.trigger[kept], several.output[kept])
 refused = torch.stack(list(violations(first, noisy).values())).any(dim=0).double().mean()
-
-# %% [markdown]
-# Every row has a 1 under the condition that it breaks, and under no other: with any one of the conditions left out, the
-# check would let some break pass. That is the control. The small shares are sentences in which the overwritten places
-# held $q$ or $y$ of a bigram, so that a second condition breaks. What the definition implies is tried on every sentence
-# of a small task.
 
 # %%
 own = {name: seen[name][condition] for name, (_, condition) in breaks.items()}
@@ -229,30 +223,38 @@ claim.certified("every sentence of six words: what follows", certify_reading(Tas
 claim.verdict()
 
 # %% [markdown]
-# ## The sampler of Section 5
+# ## Where the paper differs
+# The definition puts its conditions on $z_{1:H-1}$ and adds $z_H=q$ afterwards. This permits *door seven lamp door*
+# before a final *door*. One arrow then leads to the trigger itself, and Lemmas 3.1 and 4.1 fail. We always mean the
+# conditions for $z_{1:H}$.
+#
+# ## Also on this page
+#
 # <!-- claim in-context-reasoning/data-sampler -->
 # <blockquote>
 #
 # **Section 5 sentence sampler (The sampler of the experiments)** *Section 5; Appendix D.1*
 #
-# With 60 words, 5 triggers (one of them in use where there is noise, as in Section 4), 4 outputs and $H=256$, a
-# sentence holds one bigram $(q,y)$, in the noisy task also one $(q,\tau)$, at random places; all other words are
-# uniform on the words that are neither trigger nor output. Unseen words take the place of $y$ in the test of Section
-# 5.2. (Appendix D.1 has outputs $y\in[1,4]$ and unseen words $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 that
-# leaves one, the trigger of the noisy task, which its finite samples are of. What happens where two positions collide
-# is left open; here the placement is uniform among those in which the bigrams do not touch.)
+# **The paper states.** Set $N=60$ and $H=256$. Use $Q=5$ trigger words and $O=4$ output words. Sentences are generated
+# by picking uniformly at random a position for the bigram $(q,y)$ and a position for the bigram $(q,\tau)$ (if the
+# noisy setting). All other words are chosen uniformly at random from the set $[N]\setminus(\mathcal Q\cup\mathcal O)$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The text leaves open what happens where two positions collide. Here the placement is uniform
+# among those in which the bigrams do not touch. Appendix D.1 has outputs $y\in[1,4]$ and unseen words
+# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 this leaves one, the only trigger of the noisy task. Unseen words
+# replace $y$ in the test of Section 5.2.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper puts one bigram $(q,y)$, and in the noisy task one $(q,\tau)$, at uniform positions, and fills the rest with
-# words outside $\mathcal Q\cup\mathcal O$. Two positions drawn independently can touch, and then one bigram overwrites
-# the other; the text does not say what is done then. We draw them uniformly among the placements that do not touch.
-#
-# Whether output words occur as fillers matters more. If they never do, a model need not look at the trigger at all: the
-# one output word in the sentence is the answer. There are two rules, and all pages of this chapter call them by these
-# names. *Fillers as in the text* (`"neutral"` in the code) are neither triggers nor outputs. *Outputs as fillers*
-# (`"outputs allowed"`) may be outputs too. The choice decides a row of {doc}`table_1_thirteen_models`.
+# The experiments use one bigram $(q,y)$ per sentence and, with noise, one $(q,\tau)$. One choice matters: may fillers
+# be outputs? By the paper's text they may not. Then a model need not follow the arrow, because $y$ is the only output
+# in the sentence. The code calls this rule `"neutral"` and the other one `"outputs allowed"`. [What decides the
+# experiments](appendix_d_seeds.ipynb) shows what depends on it.
 
 # %%
 allowed_task = Task(tokens, triggers, outputs, length, fillers="outputs allowed")
@@ -260,10 +262,6 @@ single = sample_sentences(noiseless, count, seeds[7])
 allowed = sample_sentences(allowed_task, count, seeds[8])
 strange = sample_sentences(noiseless, count, seeds[9], unseen=True)
 starts = (single.tokens[:, :-1] == single.trigger[:, None]).int().argmax(dim=1)
-
-
-# %% [markdown]
-# Two things are read off the sentences: their fillers, and whether the output words that are present are $y$ alone.
 
 # %%
 
@@ -284,11 +282,6 @@ def presence_names_y(sentences: Sentences) -> torch.Tensor:
     return names_y & (present.sum(dim=1) == 1)
 
 
-# %% [markdown]
-# The words have numbers in the appendix: outputs $y\in[1,4]$ and unseen words $y_{\text{test}}\in[5,59]$. Of the words
-# 0 to 59 one is left for a trigger, and the noisy task, which the appendix speaks of there, has one in use. Here
-# triggers, outputs, neutral words and $\tau$ are numbered one after another, with the five triggers of Section 5 first.
-
 # %%
 left_over = set(range(60)) - set(range(1, 5)) - set(range(5, 60))
 neutrals = noiseless.neutral_words
@@ -302,9 +295,6 @@ uniform_sampler = {
 halved = p_values(starts // 2, range(length - 2))
 apart = torch.randint(length - 2, (2, count), generator=generator(seeds[6]))
 collisions = ((apart[0] - apart[1]).abs() < 2).double().mean()
-
-# %% [markdown]
-# As controls, positions are halved, and output words are allowed as fillers.
 
 # %%
 claim = Claim("in-context-reasoning/data-sampler")
@@ -321,12 +311,38 @@ claim.number("two independent positions: share that collide", collisions)
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The data model is a set of six conditions, each of which does work of its own: $q$ is a trigger, $y$ an output, the
-# sentence ends in $q$, and (I), (II) and (III). A sentence that satisfies them gives its output away to whoever looks
-# behind the trigger. The sampler of the experiments is a case of it. With fillers as in the text it gives the output
-# away in a second manner too: it is the only output word in the sentence.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `noise = 0.8`: the labels change and no sentence does, since the context does not depend on the label.
-# - Set `length = 16`: with so few fillers presence alone names $y$ more often, even where outputs may be fillers.
+# We split the sentences into a hundred groups and compute a chi-square test for each. For a uniform distribution, the
+# mean p-value is $\frac12$. As a control we halve the positions.
+#
+# The text does not say what happens when two positions touch. We draw uniformly among the placements that do not touch.
+# Appendix D.1 numbers the words differently: outputs are 1 to 4 and unseen words 5 to 59, which leaves a single
+# trigger. We number triggers first, then outputs, fillers and $\tau$.
+#
+# </details>
+#
+# ## What to remember
+# - The label is the word after an earlier occurrence of the final trigger, or the noise word.
+# - Six conditions define the task, and each one excludes something that the others allow.
+# - If fillers are never outputs, presence alone reveals the answer.
+#
+# ## Exercises
+#
+# 1. *By hand.* Which condition does each sentence break? (a) *red door seven green lamp*; (b) *door seven $\tau$ lamp
+#    door*; (c) *door seven door green door*.
+#    <details><summary>Solution</summary>
+#
+#    (a) The last word is not the trigger. (b) Condition (II), because $\tau$ follows *seven*. (c) Condition (III),
+#    because the trigger is followed by *green*.
+#
+#    </details>
+# 2. *Predict, then run.* Set `noise = 0.8`. What changes in the table?
+#    <details><summary>Solution</summary>
+#
+#    Nothing. The label is drawn after the context and does not influence it. Only the fraction of labels $\tau$ grows,
+#    from about 0.2 to about 0.8.
+#
+#    </details>
+#
+# Next: [Assumption 2.2](model_one_layer.ipynb), because a model needs a code for the word before each position.

@@ -2,28 +2,8 @@
 # # Figures 6, 7 and 8 · Models that stop at a floor
 # *Nguyen, Nguyen-Tang: Figures 6, 7 and 8, Appendix D.2.1.*
 #
-# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
-# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
-# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
-# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
-# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
-# does not.
-#
-# Three models have $V$, $W$ and $F$ of the lemmas, with one number $\lambda$ for each trigger to train, and a
-# feed-forward layer that sees $x_H$ alone. With label noise they cannot reach the Bayes risk, and how far they come can
-# be computed.
-#
-# With linear or ReLU attention, one bigram a sentence and $N$ words beside $\tau$, $\xi_y = \lambda$, while $\tau$ has
-# the fixed logit $\gamma$. The loss over the label's law is $-(1-\alpha)\lambda - \alpha\gamma + \ln(e^\lambda +
-# e^\gamma + N - 1)$. It is least where $e^\lambda = \frac{1-\alpha}{\alpha}(e^\gamma + N - 1)$, and is there, with
-# $\gamma = \ln\frac\alpha{1-\alpha}$,
-#
-# $$L_{\text{Bayes}} + \alpha\ln\big(1 + (N-1)e^{-\gamma}\big).$$
-#
-# With softmax attention the weights add up to one, so that no logit of an output exceeds 1, and the loss stops above
-# that floor, and far above 0 even without noise. It is least at $\xi_y=1$, where it is
-# $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$ (without noise $\ln(1+(N-1)/e)$). Nothing in this speaks of which word
-# $y$ is: unseen words fare like the others.
+# Three models have everything they need except one wire: their feed-forward layer does not see what attention found.
+# With label noise they cannot reach the lowest possible loss. How far can we train them?
 
 # %%
 import math
@@ -34,6 +14,103 @@ from attention_theory.in_context_reasoning.training import train, train_grid
 from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["red", "door", "seven", "green", "door"], at=(0.5, 0.6), lit=[2])
+(noise,) = schematic.tokens(axis, ["τ"], at=(11.5, 0.6))
+schematic.arrow(axis, tops[4], tops[2], "attention: λ", bend=-0.4)
+schematic.arrow(axis, tops[4], noise, "feed-forward layer: γ, whatever λ is", bend=0.25, colour=schematic.VERMILION)
+show.figure(
+    fig,
+    name="wire",
+    caption="A feed-forward layer that sees the final word alone gives the noise word a fixed logit.",
+    alt="Five boxes: red, door, seven, green, door. One arrow leads from the last door back to seven, with the logit "
+    "lambda; another one to a separate box with tau, with the logit gamma.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. *Seven* gets the logit $\lambda$, $\tau$ the fixed logit $\gamma$. Let half of the labels be
+# $\tau$, so $\gamma=0$, and let 58 other words have the logit 0. The loss is $-\frac12\lambda+\ln(e^\lambda+59)$. It is
+# lowest at $e^\lambda=59$, where it is 2.73, four times the Bayes risk $\ln2=0.69$. A larger $\lambda$ serves *seven*
+# and starves $\tau$.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/figure-6 -->
+# <blockquote>
+#
+# **Figure 6 (Losses of Reparam-Softmax-F)** *Appendix D.2.1*
+#
+# **The paper states.** Reparam-Softmax-F with $\eta=0.1$ (first row), $\eta=0.5$ (second row). The population losses do
+# not converge at neither $\eta=0.1$ nor $\eta=0.5$. The model has a high degree of generalization to unseen output
+# words.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** No logit of an output exceeds 1, and that of $\tau$ stays at $\gamma$. Losses on unseen words
+# are the same as on trained ones.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-7 -->
+# <blockquote>
+#
+# **Figure 7 (Losses of Reparam-ReLU-F)** *Appendix D.2.1*
+#
+# **The paper states.** Reparam-ReLU-F with $\eta=0.1$ (first row), $\eta=0.5$ (second row). The population loss for
+# noiseless setting converges at both $\eta=0.1$ nor $\eta=0.5$. All noisy population losses never converge for any
+# learning rate. The model has a high degree of generalization to unseen output words.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The noisy losses stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen
+# words are the same as on trained ones.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/figure-8 -->
+# <blockquote>
+#
+# **Figure 8 (Losses of Reparam-Linear-F)** *Appendix D.2.1*
+#
+# **The paper states.** Reparam-Linear-F with $\eta=0.1$ (first row), $\eta=0.5$ (second row). The population loss for
+# noiseless setting converges at both $\eta=0.1$ nor $\eta=0.5$. All noisy population losses never converge for any
+# learning rate. The model has a high degree of generalization to unseen output words.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The noisy losses stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$, as with ReLU. Losses
+# on unseen words are the same as on trained ones.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Take one bigram per sentence and $N$ words besides $\tau$. With linear or ReLU attention, we minimise the expected
+# loss $-(1-\alpha)\lambda-\alpha\gamma+\ln(e^\lambda+e^\gamma+N-1)$. Its minimum is at
+# $e^\lambda=\frac{1-\alpha}\alpha(e^\gamma+N-1)$, and with $\gamma=\ln\frac\alpha{1-\alpha}$ it is
+#
+# $$L_{\text{Bayes}}+\alpha\ln\big(1+(N-1)e^{-\gamma}\big).$$
+#
+# With softmax attention the weights sum to one, so no logit of an output exceeds 1. The lowest loss is at $\xi_y=1$,
+# where it is $-(1-\alpha)-\alpha\gamma+\ln(e+e^\gamma+N-1)$, and without noise $\ln(1+(N-1)/e)$. We never used which
+# word $y$ is, so unseen words have the same loss.
+#
+# ## See it run
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -57,13 +134,6 @@ require(
 noise, slow, fast = [0.2, 0.5, 0.8], 0.1, 0.5
 levels, rates = [0.0, *noise], [slow, fast]
 
-# %% [markdown]
-# ## The runs
-# By subtraction in float32, as an ordinary loop does. Arithmetic makes no difference that could be seen here: with one
-# number to move, rounded slopes stop it, where exact ones let the noiseless loss fall on. Nor do the fillers make one.
-# With linear and ReLU attention they have the score 0; with softmax they weigh less together than the word after the
-# trigger, once $\lambda$ is large. Both rules are run, with one seed here and five at full size.
-
 # %%
 models = ["Reparam-Softmax-F", "Reparam-ReLU-F", "Reparam-Linear-F"]
 measured = ("population", "unseen", "attention_output")
@@ -85,12 +155,6 @@ def ends(name, measure, eta, alphas=levels):
         for (rule, seed), history in runs.items()
         for alpha in alphas
     }
-
-
-# %% [markdown]
-# ## The figures
-# One figure a model, with the smaller rate above and the larger one below, as the paper has them. The horizontal lines
-# are the floors from the formula.
 
 
 # %%
@@ -116,29 +180,29 @@ def panels(name, title, caption):
 
 
 # %% [markdown]
-# Softmax: every loss stops far above its target.
+# We draw both losses at both rates.
 
 # %%
 panels("Reparam-Softmax-F", "Figure 6", "Losses stop far above the Bayes risk, and are the same on unseen words.")
 
 # %% [markdown]
-# ReLU: the noiseless loss vanishes, the noisy ones stop.
+# We see that softmax attention stops far above its target, with and without noise.
 
 # %%
 panels("Reparam-ReLU-F", "Figure 7", "The noiseless loss vanishes, the noisy ones stop at their floors.")
 
 # %% [markdown]
-# Linear attention does the same, number by number.
+# We see the noiseless loss of ReLU attention vanish, while the noisy losses stop at their floors.
 
 # %%
 panels("Reparam-Linear-F", "Figure 8", "As with ReLU.")
 
 # %% [markdown]
-# ## What the evidence says
-# Losses at the smaller rate must end at their floors, on unseen words too. At the larger rate $\lambda$ walks to and
-# fro over its best value in steps of a half, so there a loss must stay above. The Bayes risk must be out of reach at
-# both. How far it is, is told as a share of $(1-\alpha)\ln|\mathcal O|$, the way still to go for a model that does not
-# know the output.
+# We see the same for linear attention.
+#
+# ## How we checked
+# At the smaller rate the losses must end at their floors, on unseen words as well. At both rates at least half of the
+# gap to the target must remain. As a control, the noiseless loss must come nearer.
 
 
 # %%
@@ -149,10 +213,6 @@ def level_of(case):
 def shares(name, eta, alphas):
     found = ends(name, "population", eta, alphas)
     return {case: (loss - bayes_risk(level_of(case))) / gap_to_bayes(level_of(case)) for case, loss in found.items()}
-
-
-# %% [markdown]
-# Each figure is judged in the same way:
 
 
 # %%
@@ -169,38 +229,11 @@ def judge(claim, name, out_of_reach):
         claim.at_most(f"η = {eta}: unseen minus population loss", apart, 5e-2)
 
 
-# %% [markdown]
-# <!-- claim in-context-reasoning/figure-6 -->
-# <blockquote>
-#
-# **Figure 6 (Losses of Reparam-Softmax-F)** *Appendix D.2.1*
-#
-# The population losses converge to their targets at neither $\eta=0.1$ nor $\eta=0.5$: no logit of an output exceeds 1,
-# and that of $\tau$ stays at $\gamma$. Losses on unseen words are the same.
-#
-# </blockquote>
-# <!-- /claim -->
-# Linear attention in place of softmax must pass the noiseless bound.
-
 # %%
 claim = Claim("in-context-reasoning/figure-6")
 judge(claim, "Reparam-Softmax-F", levels)
 claim.control.at_least("Reparam-Linear-F, noiseless: share left", shares("Reparam-Linear-F", slow, [0.0]), 0.5)
 claim.verdict()
-
-# %% [markdown]
-# <!-- claim in-context-reasoning/figure-7 -->
-# <blockquote>
-#
-# **Figure 7 (Losses of Reparam-ReLU-F)** *Appendix D.2.1*
-#
-# The noiseless loss converges at both rates; the noisy ones never come to their targets: they stop at
-# $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen words are the same.
-#
-# </blockquote>
-# <!-- /claim -->
-# The ReLU models owe their training to a shift of $10^{-8}$ inside ReLU, of which the paper does not speak: at a score
-# of 0 the slope of ReLU is 0, and a model that starts there stays there.
 
 # %%
 claim = Claim("in-context-reasoning/figure-7")
@@ -212,18 +245,6 @@ run = [TrainingRun(VARIANTS["Reparam-ReLU-F"], 0.0, fast)]
 frozen = train(run, Task(tokens, length=32), 20, 32, relu_shift=0.0, evaluation=64).values["population"][-1]
 claim.control.at_most("without the shift in ReLU: loss after 20 steps", frozen, math.log(tokens) - 1)
 claim.verdict()
-
-# %% [markdown]
-# <!-- claim in-context-reasoning/figure-8 -->
-# <blockquote>
-#
-# **Figure 8 (Losses of Reparam-Linear-F)** *Appendix D.2.1*
-#
-# As Figure 7, with linear attention.
-#
-# </blockquote>
-# <!-- /claim -->
-# Here $\lambda$ itself is held against its best value as well.
 
 # %%
 claim = Claim("in-context-reasoning/figure-8")
@@ -238,13 +259,34 @@ claim.control.at_least("noiseless: share of the way left", shares("Reparam-Linea
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# With $V$ and $F$ of the lemmas, a feed-forward layer that does not see what is attended gives $\tau$ a logit that is
-# fixed once for all, and then $\lambda$ can serve the output or the noise and not both. The floor that follows is met
-# to two digits and better. Softmax puts a ceiling on the logits of words instead, and its floor is higher still. Since
-# no word is told from another, unseen words fare the same.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `tokens = 15`: with fewer other words all floors but 0 are lower.
-# - Set `length = 16`: with fewer positions softmax attention comes to its floor sooner, and the floor stays where it
-#   is.
+# We run each model under both rules for fillers (see [What decides the experiments](appendix_d_seeds.ipynb)), with one
+# seed here and five at full size. Fillers make no difference. At the larger rate $\lambda$ swings around its best value
+# in steps of a half, so we only require the loss to stay above. The gap is $(1-\alpha)\ln|\mathcal O|$, that of a model
+# that does not know the output. The ReLU models train only because of a shift of $10^{-8}$ inside ReLU, which the paper
+# does not mention. At a score of 0 the gradient of ReLU is 0, and the model would stay there.
+#
+# </details>
+#
+# ## What to remember
+# - Without the attended sum, the logit of $\tau$ is fixed, and $\lambda$ cannot serve both words.
+# - Softmax limits the logits of outputs to 1, so its floor is higher still.
+#
+# ## Exercises
+#
+# 1. *By hand.* What is the floor of softmax attention without noise for 60 words?
+#    <details><summary>Solution</summary>
+#
+#    $\ln(1+59/e)=\ln22.7\approx3.12$, compared with $\ln60\approx4.09$ for a blind guess.
+#
+#    </details>
+# 2. *Predict, then run.* Set `tokens = 15`. Which floors move?
+#    <details><summary>Solution</summary>
+#
+#    All except 0. With fewer other words, $(N-1)e^{-\gamma}$ is smaller, and the noisy floors are lower. The softmax
+#    floor falls because fewer words compete.
+#
+#    </details>
+#
+# Back to [Lemma 4.1](lemma_4_1_noisy.ipynb), which has the missing wire.

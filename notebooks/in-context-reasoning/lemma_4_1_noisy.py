@@ -3,9 +3,8 @@
 # *Nguyen, Nguyen-Tang: Section 4.1, Lemma 4.1 and Remark 4.2; Lemma B.1, Appendix B.1.*
 #
 # A sentence ends in a word that occurred before, and the word that followed it there comes next again. Sometimes,
-# however, a fixed noise word comes instead, and nobody can know when. The best that a model can do is to give both
-# words their true probabilities. Which part of a transformer with one layer can know the output, and which part the
-# noise?
+# however, a fixed noise word comes instead, and nobody can know when. The best we can do is to give both words their
+# true probabilities. Which part of a transformer with one layer can know the output, and which part the noise?
 
 # %%
 import math
@@ -28,13 +27,8 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Read this sentence and guess the next word:
-#
-# > red **door** *seven* green **door** $\tau$ lamp **door** → ?
-#
-# The last word, *door*, is the *trigger* $q$. The *output* $y$ is *seven*. The noise word is $\tau$, which follows the
-# trigger once here. Let the next word be $\tau$ with probability $\alpha=\frac14$, and *seven* with probability
-# $\frac34$.
+# Take the sentence of [Definition 2.1](definition_2_1_sentences.ipynb), and let the next word be $\tau$ with
+# probability $\alpha=\frac14$ and *seven* with probability $\frac34$:
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.1)
@@ -54,9 +48,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that attention finds *seven* and is kept away from $\tau$. It gives *seven* the logit $\lambda$, and the
-# feed-forward layer gives $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. The other 11
-# of 13 words keep the logit 0. A softmax turns logits into probabilities:
+# We see the arrow from the final *door* to *seven*, the word after an earlier *door*. A second look-up, with a negative
+# sign, keeps attention away from $\tau$. Attention gives *seven* the logit $\lambda$. The feed-forward layer gives
+# $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. The other 11 of 13 words keep the
+# logit 0:
 #
 # | $\lambda$ | *seven* | $\tau$ | the other 11 words together | loss above the smallest possible loss |
 # | --- | --- | --- | --- | --- |
@@ -67,130 +62,23 @@ show.figure(
 # The number $\gamma$ fixes the ratio $1:3$, and $\lambda$ lifts both words above all others. The smallest possible loss
 # is $-\frac14\ln\frac14-\frac34\ln\frac34\approx0.56$.
 #
-# ### The letters
-# A sentence has $H$ words $z_1,\dots,z_H$ (so $H$ is a length, not an entropy), and the last word is a trigger from the
-# set $\mathcal Q$. The *label* is the next word. There are $N$ ordinary words, and $\tau$ is word number $N+1$. We
-# write $C$ for the number of times that the output follows the trigger in the sentence, the bigram $(q,y)$. Each word
-# $v$ has two codes: $E(v)$ says that the word is $v$, and $\tilde E(v)$ that the word before it is $v$. All codes are
-# orthonormal, and position $h$ enters as $x_h=E(z_h)+\tilde E(z_{h-1})$.
+# ## The paper states
+# We use the codes $E$ and $\tilde E$ and the matrices of [the model](model_one_layer.ipynb). The trigger is $q$, the
+# output is $y$, and $C$ is how often the bigram $(q,y)$ occurs.
 #
-# Attention gives position $h$ the score $x_H^\top Wx_h$ and collects the sum of the $x_h$ with these weights. The
-# matrix $V$ and the codes $U$ of all words turn this sum into logits $\xi_A$, one per word. A feed-forward matrix $F$
-# adds logits $\xi_F$. It sees $x_H$ and, if $\kappa=1$, also what attention collected. We write $\mathbb 1\{\cdot\}$
-# for 1 where the condition holds and 0 elsewhere.
-#
-# In $W$ the term $-E(q)E(\tau)^\top$ cancels the score of every $\tau$ that follows a trigger. In $F$ the code
-# $\tilde E(q)$ recognises what attention collected and gives $\tau$ the logit $\lambda C$, and $E(q)$ adds $\gamma$
-# because the last word is $q$. Therefore $\tau$ is always $\gamma=\ln\frac{\alpha}{1-\alpha}$ above $y$, and for large
-# $\lambda$ both are far above the other words.
-
-# %% tags=["parameters"]
-tokens = 13  # N + 1, at least 8
-width = 30  # d, at least 2 * tokens
-length = 20  # H, at least 14
-count = 500  # sentences, at least 100
-scale = 1.3  # lambda in the check of the logits, from 0.01 to 20
-seed = 0  # at least 0
-
-# %%
-require(
-    tokens=(tokens, 8, None),
-    width=(width, 2 * tokens, None),
-    length=(length, 14, None),
-    count=(count, 100, None),
-    scale=(scale, 0.01, 20.0),
-    seed=(seed, 0, None),
-)
-seeds = streams(seed, 6)
-task, linear, relu = Task(tokens, 1, 3, length, noisy=True), Architecture(), Architecture("relu")
-tau, others, rows = task.noise_token, tokens - 2, torch.arange(count)
-codes = embedding(tokens, width, "rotated", seeds[0])
-copies = torch.randint(1, 4, (count,), generator=generator(seeds[1]))
-noise_copies = torch.randint(0, 4, (count,), generator=generator(seeds[2]))
-sentences = sample_sentences(task, count, seeds[3], copies, noise_copies)
-
-
-def run(at: float, gamma: float, architecture: Architecture = linear, on: Sentences = sentences) -> Pass:
-    """The transformer of Lemma 4.1, as printed in Eq. (1)."""
-    weights = reparameterised(task, codes, torch.tensor([at], dtype=torch.float64), gamma)
-    return dense_forward(on.tokens, codes, weights, architecture)
-
-
-# %% [markdown]
-# ## The best one can do
 # <!-- claim in-context-reasoning/bayes-risk -->
 # <blockquote>
 #
-# **Bayes risk (The least loss of the noisy task)** *Section 4.1*
+# **Bayes risk (The smallest loss of the noisy task)** *Section 4.1*
 #
-# The least expected loss is $L_{\text{Bayes}}=-\alpha\ln\alpha-(1-\alpha)\ln(1-\alpha)$, reached by predicting $\tau$
-# with probability $\alpha$ and $y$ with probability $1-\alpha$: the same probabilities as the label's.
+# **The paper states.** Fix an output word $y$. The label of a sentence that contains both $(q,\tau)$ and $(q,y)$ is
+# either $\tau$ with probability $\alpha$ or $y$ with probability $1-\alpha$. Thus, the Bayes optimal strategy is to
+# predict $\tau$ and $y$ with the same probabilities. Its expected loss is equal to the entropy
+# $L_{\text{Bayes}}=-\alpha\ln\alpha-(1-\alpha)\ln(1-\alpha)$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The expected loss of a prediction is minimised over the logits of all words by L-BFGS, from random logits. It must end
-# at the entropy of the label, with $\tau$ at $\alpha$ and $y$ at $1-\alpha$, and with nothing left for other words. A
-# prediction that does not know $y$, but only the three outputs it may be, cannot come down to it. (The text has the
-# best strategy "predict $\tau$ and $y$ with the same probabilities": the same as the label's, and not the same as each
-# other, which is best at $\alpha=1/2$ only.)
-
-
-# %%
-def least_loss(weights: torch.Tensor) -> tuple[float, torch.Tensor]:
-    """The least expected loss, and the prediction that has it, for a label with the given law over all words."""
-    logits = torch.randn(tokens, generator=generator(seeds[4]), dtype=torch.float64).requires_grad_()
-    search = torch.optim.LBFGS(
-        [logits], max_iter=500, tolerance_grad=1e-13, tolerance_change=0, line_search_fn="strong_wolfe"
-    )
-
-    def loss() -> torch.Tensor:
-        search.zero_grad()
-        value = logits.logsumexp(dim=0) - weights @ logits
-        value.backward()
-        return value
-
-    search.step(loss)
-    return loss().item(), logits.detach().softmax(dim=0)
-
-
-# %% [markdown]
-# Three noise levels, with $y$ known and unknown.
-
-# %%
-
-
-def law(alpha: float, words: list[int]) -> torch.Tensor:
-    """The law of a label that is τ with probability α and else one of some words."""
-    chances = torch.zeros(tokens, dtype=torch.float64)
-    chances[words] = (1 - alpha) / len(words)
-    chances[tau] = alpha
-    return chances
-
-
-y, levels = task.output_words.start, (0.2, 0.5, 0.8)
-known = {alpha: least_loss(law(alpha, [y])) for alpha in levels}
-unknown = {f"α = {alpha}": least_loss(law(alpha, list(task.output_words)))[0] for alpha in levels}
-excess_of_guess = torch.tensor(2.0, dtype=torch.float64).log() - bayes_risk(0.8)
-
-# %% [markdown]
-# That the best prediction is the label's own law is the paper's argument; that its loss is the entropy is the
-# statement.
-
-# %%
-claim = Claim("in-context-reasoning/bayes-risk")
-for alpha, (least, best) in known.items():
-    claim.equal(f"α = {alpha}: least loss", least, bayes_risk(alpha), tolerance=1e-10)
-    gap = (best - law(alpha, [y])).abs().max()
-    claim.at_most(f"α = {alpha}: best prediction minus the label's law, largest", gap, 1e-6, of="proof")
-bars = {f"α = {alpha}": bayes_risk(alpha) + 1e-3 for alpha in levels}
-claim.control.at_most("y unknown: least loss", unknown, bars)
-claim.equal("α = 0.8: an even guess exceeds it by KL(.8||.5)", excess_of_guess, bernoulli_kl(0.8, 0.5), tolerance=1e-12)
-claim.control.at_most("α = 0.8, τ and y with equal probabilities: excess", excess_of_guess, 1e-3)
-claim.verdict()
-
-# %% [markdown]
-# ## The construction
 # <!-- claim in-context-reasoning/lemma-4-1 -->
 # <blockquote>
 #
@@ -227,9 +115,115 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# The logits of both layers are compared with the lemma's at $\lambda$ as in the parameters and $\alpha=0.3$. Then comes
-# the loss: at $\gamma=\ln\frac\alpha{1-\alpha}$ what is left above the Bayes risk is $\mathbb
-# E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$.
+# <!-- claim in-context-reasoning/remark-4-2 -->
+# <blockquote>
+#
+# **Remark 4.2 (Any distribution, any noise level)** *Section 4.1*
+#
+# **The paper states.** Lemma 4.1 is distribution-agnostic in the sense that it holds for any word distribution as long
+# as the three conditions of the data model are satisfied. Moreover, our result holds even for $\alpha>0.5$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# In $W$, the term $E(q)\tilde E(q)^\top$ is the look-up, and $-E(q)E(\tau)^\top$ cancels the score of every $\tau$ that
+# follows a trigger. In $F$, the code $\tilde E(q)$ recognises what attention collected and gives $\tau$ the logit
+# $\lambda C$. The term with $E(q)$ adds $\gamma$, because the last word is $q$. We conclude that $\tau$ is always
+# $\gamma$ above $y$. For large $\lambda$ both are far above the other words. We never used the distribution of the
+# sentences or $\alpha<\frac12$, only $C\ge1$.
+#
+# <details><summary>Proof of Lemma 4.1</summary>
+#
+# The codes are orthonormal and $x_H=E(q)+\tilde E(z_{H-1})$, so $x_H^\top W=\lambda(\tilde E(q)-E(\tau))^\top$. The
+# score of position $h$ is $\lambda(\mathbb 1\{z_{h-1}=q\}-\mathbb 1\{z_h=\tau\})$. Each $\tau$ follows a trigger, and
+# by (III) every other word after a trigger is $y$. Hence the score is $\lambda$ at the $C$ positions where $y$ follows
+# $q$, and 0 elsewhere. No score is negative for $\lambda\ge0$, so ReLU changes nothing.
+#
+# Attention collects $a=\lambda C(E(y)+\tilde E(q))$, and $U$ gives $\xi_{A,j}=\lambda C\,\mathbb 1\{j=y\}$. As
+# $z_{H-1}\ne q$, we have $F(x_H+a)=(\gamma+\lambda C)E(\tau)$. A label is $\tau$ with probability $\alpha$, so the loss
+# of a sentence is
+#
+# $$\ln\big(e^{\lambda C}+e^{\gamma+\lambda C}+N-1\big)-\alpha(\gamma+\lambda C)-(1-\alpha)\lambda C
+# =\ln\big(1+e^\gamma+(N-1)e^{-\lambda C}\big)-\alpha\gamma .$$
+#
+# As $C\ge1$, this tends to $\ln(1+e^\gamma)-\alpha\gamma$ uniformly in $C$ for $\lambda\to\infty$. At
+# $\gamma=\ln\frac\alpha{1-\alpha}$ it is $-\ln(1-\alpha)-\alpha\ln\frac\alpha{1-\alpha}=L_{\text{Bayes}}$. $\square$
+#
+# </details>
+#
+# ## See it run
+
+# %% tags=["parameters"]
+tokens = 13  # N + 1, at least 8
+width = 30  # d, at least 2 * tokens
+length = 20  # H, at least 14
+count = 500  # sentences, at least 100
+scale = 1.3  # lambda in the check of the logits, from 0.01 to 20
+seed = 0  # at least 0
+
+# %%
+require(
+    tokens=(tokens, 8, None),
+    width=(width, 2 * tokens, None),
+    length=(length, 14, None),
+    count=(count, 100, None),
+    scale=(scale, 0.01, 20.0),
+    seed=(seed, 0, None),
+)
+seeds = streams(seed, 6)
+task, linear, relu = Task(tokens, 1, 3, length, noisy=True), Architecture(), Architecture("relu")
+tau, others, rows = task.noise_token, tokens - 2, torch.arange(count)
+codes = embedding(tokens, width, "rotated", seeds[0])
+copies = torch.randint(1, 4, (count,), generator=generator(seeds[1]))
+noise_copies = torch.randint(0, 4, (count,), generator=generator(seeds[2]))
+sentences = sample_sentences(task, count, seeds[3], copies, noise_copies)
+
+
+def run(at: float, gamma: float, architecture: Architecture = linear, on: Sentences = sentences) -> Pass:
+    """The transformer of Lemma 4.1, by Eq. (1)."""
+    weights = reparameterised(task, codes, torch.tensor([at], dtype=torch.float64), gamma)
+    return dense_forward(on.tokens, codes, weights, architecture)
+
+
+# %%
+scales, alphas = [float(s) for s in range(0, 41, 4)], (0.2, 0.5, 0.8, 0.95)
+
+
+def excess_at(alpha: float, at: float, gamma: float, architecture: Architecture = linear) -> torch.Tensor:
+    """The expected loss above the Bayes risk."""
+    loss = expected_loss(run(at, gamma, architecture).logits, sentences.output, tau, alpha).mean()
+    return loss - bayes_risk(alpha)
+
+
+excess = {alpha: torch.stack([excess_at(alpha, s, odds(alpha)) for s in scales]) for alpha in alphas}
+closed = {
+    alpha: torch.stack([torch.log1p((1 - alpha) * others * torch.exp(-s * copies.double())).mean() for s in scales])
+    for alpha in alphas
+}
+
+# %%
+fig, axis = show.axes()
+for alpha, marker in zip(alphas, show.MARKERS, strict=False):
+    axis.semilogy(scales, excess[alpha].clamp_min(1e-17), marker + "-", label=f"α = {alpha}")
+axis.set(xlabel="λ", ylabel="loss above the Bayes risk", ylim=(1e-17, 10))
+axis.legend()
+show.figure(
+    fig,
+    name="excess",
+    caption="The transformer's loss above the Bayes risk falls geometrically in λ at every noise level, down to "
+    "rounding. Values below 10⁻¹⁷ are drawn at the lower edge.",
+    alt="Four nearly parallel straight lines falling on a logarithmic axis from about 1 to 1e-16.",
+)
+
+# %% [markdown]
+# We see four nearly parallel lines: the excess over the Bayes risk falls geometrically in $\lambda$, until rounding
+# stops it near $10^{-16}$.
+#
+# ## How we checked
+# We compare the logits of both layers and the loss with their closed forms. Five changes break the construction, for
+# example hiding from the feed-forward layer what attention collected, or removing $(q,y)$ from the sentence. With
+# another $V$, a feed-forward layer that does not see it can give the same logits.
 
 # %%
 gamma = odds(0.3)
@@ -250,49 +244,6 @@ equations = {
 }
 by_relu = (run(scale, gamma, relu).logits - at_y - at_noise).abs().max()
 
-# %% [markdown]
-# The excess is computed from the transformer's logits and from the closed form.
-
-# %%
-scales, alphas = [float(s) for s in range(0, 41, 4)], (0.2, 0.5, 0.8, 0.95)
-
-
-def excess_at(alpha: float, at: float, gamma: float, architecture: Architecture = linear) -> torch.Tensor:
-    """The expected loss above the Bayes risk."""
-    loss = expected_loss(run(at, gamma, architecture).logits, sentences.output, tau, alpha).mean()
-    return loss - bayes_risk(alpha)
-
-
-excess = {alpha: torch.stack([excess_at(alpha, s, odds(alpha)) for s in scales]) for alpha in alphas}
-closed = {
-    alpha: torch.stack([torch.log1p((1 - alpha) * others * torch.exp(-s * copies.double())).mean() for s in scales])
-    for alpha in alphas
-}
-
-# %% [markdown]
-# On a logarithmic axis the excess falls along straight lines, until rounding stops it.
-
-# %%
-fig, axis = show.axes()
-for alpha, marker in zip(alphas, show.MARKERS, strict=False):
-    axis.semilogy(scales, excess[alpha].clamp_min(1e-17), marker + "-", label=f"α = {alpha}")
-axis.set(xlabel="λ", ylabel="loss above the Bayes risk", ylim=(1e-17, 10))
-axis.legend()
-show.figure(
-    fig,
-    name="excess",
-    caption="The transformer's loss above the Bayes risk falls geometrically in λ at every noise level, down to "
-    "rounding. (At λ = 36 and 40 what is left is rounding; a value below 10⁻¹⁷ is drawn at the lower edge.)",
-    alt="Four nearly parallel straight lines falling on a logarithmic axis from about 1 to 1e-16.",
-)
-
-# %% [markdown]
-# Five things break it: a wrong $\gamma$; a feed-forward layer that does not see what attention collected ($\kappa=0$);
-# a $\tau$ after another word, which linear attention gives a negative score, and ReLU none; the trigger in the place
-# before the last, where it follows itself; and a sentence without the bigram $(q,y)$. The last one is where the proof
-# has a slip: it takes the limits of the probabilities for all $0\le C\le H$, and at $C=0$ the first of them does not
-# move with $\lambda$.
-
 # %%
 lone = sentences.tokens.clone()
 free = (lone[:, 1:4] >= task.neutral_words.start).all(dim=1) & (lone[:, 1:4] != tau).all(dim=1) & (lone[:, 0] != 0)
@@ -310,7 +261,7 @@ wrong_gamma = excess_at(0.8, 30.0, 0.0)
 without_sum = excess_at(0.2, 30.0, odds(0.2), Architecture(full_input=0.0))
 
 # %%
-built, gamma = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), odds(0.2)), odds(0.2)
+built = reparameterised(task, codes, torch.tensor([scale], dtype=torch.float64), gamma)
 by_value = replace(
     built,
     value=built.value + torch.outer(codes.word[tau], codes.previous[0]),
@@ -320,11 +271,6 @@ narrow = dense_forward(sentences.tokens, codes, by_value, Architecture(full_inpu
 as_lemma = (narrow - run(scale, gamma).logits).abs().max()
 off = {f"α = {alpha}": (excess[alpha] - closed[alpha]).abs().max() for alpha in alphas}
 small = Task(6, 1, 2, 6, noisy=True)
-
-# %% [markdown]
-# The trigger at $H-1$ is what the letter of Definition 2.1 allows. At $C=1$, $\tau$ then has the logit
-# $\gamma(1+\lambda)+1+2\lambda$, and $y$ has $\lambda$. We also compute the loss at other $\gamma$, for the lemma takes
-# a limit in both numbers.
 
 # %%
 doubled = sentences.tokens.clone()
@@ -343,10 +289,6 @@ joint = {
     - (torch.log1p(math.exp(g) + others * torch.exp(-at * copies.double())).mean() - 0.3 * g)
     for at, g in near
 }
-
-# %% [markdown]
-# The equations of the proof count as parts of the proof, the loss as the statement. In a small task every sentence is
-# run, and a solver proves for all $\alpha$, $C$, $\lambda$ and $N$ that the excess is at most $(N-1)e^{-\lambda}$.
 
 # %%
 claim = Claim("in-context-reasoning/lemma-4-1")
@@ -371,20 +313,58 @@ claim.certified("the logits of every sentence of six words; the excess", certify
 claim.verdict()
 
 # %% [markdown]
-# ## Any law of the sentences, any noise level
-# <!-- claim in-context-reasoning/remark-4-2 -->
-# <blockquote>
-#
-# **Remark 4.2 (Any law, any noise level)** *Section 4.1*
-#
-# Lemma 4.1 holds whatever the law of the sentences, as long as the conditions of the data model do, and for
-# $\alpha>1/2$ too.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Nothing above used how often the bigrams occur, nor $\alpha<1/2$. Only $C\ge1$ was used, and a sentence without
-# $(q,y)$ is the control.
+# For the smallest possible loss, we minimise over all logits by L-BFGS. A prediction that does not know $y$ cannot
+# reach it.
+
+
+# %%
+def least_loss(weights: torch.Tensor) -> tuple[float, torch.Tensor]:
+    """The least expected loss, and the prediction that has it, for a label with the given law over all words."""
+    logits = torch.randn(tokens, generator=generator(seeds[4]), dtype=torch.float64).requires_grad_()
+    search = torch.optim.LBFGS(
+        [logits], max_iter=500, tolerance_grad=1e-13, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> torch.Tensor:
+        search.zero_grad()
+        value = logits.logsumexp(dim=0) - weights @ logits
+        value.backward()
+        return value
+
+    search.step(loss)
+    return loss().item(), logits.detach().softmax(dim=0)
+
+
+# %%
+
+
+def law(alpha: float, words: list[int]) -> torch.Tensor:
+    """The law of a label that is τ with probability α and else one of some words."""
+    chances = torch.zeros(tokens, dtype=torch.float64)
+    chances[words] = (1 - alpha) / len(words)
+    chances[tau] = alpha
+    return chances
+
+
+y, levels = task.output_words.start, (0.2, 0.5, 0.8)
+known = {alpha: least_loss(law(alpha, [y])) for alpha in levels}
+unknown = {f"α = {alpha}": least_loss(law(alpha, list(task.output_words)))[0] for alpha in levels}
+excess_of_guess = torch.tensor(2.0, dtype=torch.float64).log() - bayes_risk(0.8)
+
+# %%
+claim = Claim("in-context-reasoning/bayes-risk")
+for alpha, (least, best) in known.items():
+    claim.equal(f"α = {alpha}: least loss", least, bayes_risk(alpha), tolerance=1e-10)
+    gap = (best - law(alpha, [y])).abs().max()
+    claim.at_most(f"α = {alpha}: best prediction minus the label's law, largest", gap, 1e-6, of="proof")
+bars = {f"α = {alpha}": bayes_risk(alpha) + 1e-3 for alpha in levels}
+claim.control.at_most("y unknown: least loss", unknown, bars)
+claim.equal("α = 0.8: an even guess exceeds it by KL(.8||.5)", excess_of_guess, bernoulli_kl(0.8, 0.5), tolerance=1e-12)
+claim.control.at_most("α = 0.8, τ and y with equal probabilities: excess", excess_of_guess, 1e-3)
+claim.verdict()
+
+# %% [markdown]
+# For Remark 4.2 we change the counts and the noise level. A sentence without $(q,y)$ is the control.
 
 # %%
 constant = sample_sentences(task, count, seeds[5], copies=1, noise_copies=1)
@@ -404,12 +384,40 @@ claim.certified("excess at most (N-1) exp(-λ), for all α and C", certify_any_l
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Two numbers are enough: $\lambda$ lifts $y$ and $\tau$ out of the other words, and $\gamma$ sets the odds between
-# them. The lemma is right for every law of the sentences and every noise level; its proof has slips, of which the case
-# $C=0$ is the only one that would matter. The feed-forward layer has to see what attention collected, or $\tau$ cannot
-# keep up with $y$.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `scale = 20.0`: the errors of the equations grow with the logits, to the last digits of numbers of that size.
-# - Set `tokens = 15`: the lines of the picture start a little higher and keep their slopes.
+# The paper writes that the best strategy is to "predict $\tau$ and $y$ with the same probabilities". We read this as
+# the label's probabilities, $\alpha$ and $1-\alpha$. Equal probabilities are best at $\alpha=\frac12$ only.
+#
+# The certificate runs every sentence of a small task. A solver proves for all $\alpha$, $C$, $\lambda$ and $N$ that the
+# excess is at most $(N-1)e^{-\lambda}$. The five changes are a wrong $\gamma$; $\kappa=0$; a $\tau$ after another word,
+# which linear attention gives a negative score; the trigger at $H-1$, where it follows itself; and $C=0$, where the
+# limit in the paper's proof is false.
+#
+# </details>
+#
+# ## What to remember
+# - Attention predicts the output, the feed-forward layer predicts the noise word, and their logits differ by $\gamma$.
+# - The scale $\lambda$ lifts both above the other words, and the loss tends to the Bayes risk.
+# - Here $\tau$ keeps up with $y$ because the feed-forward layer sees what attention collected.
+#
+# ## Exercises
+#
+# 1. *By hand.* Let $\alpha=\frac12$ and $N=12$. How large must $\lambda$ be for $C=1$ so that the other words together
+#    have a probability of at most $0.01$?
+#    <details><summary>Solution</summary>
+#
+#    Here $\gamma=0$, so $y$ and $\tau$ have the logit $\lambda$, and the other words have the probability
+#    $11/(2e^\lambda+11)$. This is at most $0.01$ when $e^\lambda\ge 99\cdot11/2=544.5$, that is $\lambda\ge6.30$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `tokens = 15`. How does the figure change?
+#    <details><summary>Solution</summary>
+#
+#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by $13/11\approx1.18$,
+#    so the lines move up a little and stay equally steep.
+#
+#    </details>
+#
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because training has to wait until both layers have found their
+# roles.

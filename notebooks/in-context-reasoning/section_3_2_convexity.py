@@ -2,11 +2,8 @@
 # # Section 3.2 · Convex in each matrix, not in both
 # *Nguyen, Nguyen-Tang: Section 3.2, before Theorem 3.2; Eq. (3).*
 #
-# Why does the paper not simply descend in $V$ and $W$? It says that the loss may not be jointly convex in the two. It
-# is not, and one can see it without a computation. With linear attention the logits are bilinear: $V$ and $W$ enter as
-# a product. So $(-V,-W)$ has the logits of $(V,W)$ and the same loss. Half-way between the two lies $(0,0)$, where
-# every word is as likely as another and the loss is $\ln N$. If $(V,W)$ is any good, the loss in the middle is above
-# that at both ends, which no convex function does.
+# Why does the paper not simply train both matrices of attention at once? It says that the loss may not be convex in the
+# pair. We need one line of thought to see that it is not.
 
 # %%
 import math
@@ -22,6 +19,56 @@ from attention_theory.in_context_reasoning.task import Task, sample_sentences
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["red", "door", "seven", "green", "lamp", "door"], at=(2.5, 0.5), lit=[2])
+schematic.arrow(axis, tops[5], tops[2], "score λ times vote 1 = (−λ) times (−1)", bend=-0.4)
+show.figure(
+    fig,
+    name="signs",
+    caption="The look-up from the final door to the word after the earlier door, with two choices of signs.",
+    alt="Six boxes: red, door, seven, green, lamp, door. An arrow leads from the last door back to seven; it carries "
+    "the score lambda times the vote 1, which is minus lambda times minus 1.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*. The matrix
+# $W$ gives it the score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and
+# so is the loss: 0.07 for $\lambda=5$ and 12 words. Half-way between the two pairs both matrices are 0, and the loss is
+# $\ln12\approx2.48$.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/remark-not-jointly-convex -->
+# <blockquote>
+#
+# **Section 3.2 (Not convex in both matrices at once)** *Section 3.2*
+#
+# **The paper states.** Directly running gradient descent on (3) w.r.t. $(V,W)$ is difficult due to the fact that the
+# cross-entropy loss may not be jointly-convex with respect to $(V,W)$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in each
+# of the two alone, because the logits are linear in each.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The logits of linear attention are bilinear in $V$ and $W$, so we can change both signs and keep the loss. Half-way we
+# pass $(0,0)$, with the loss $\ln N$ of a blind guess among $N$ words. If $(V,W)$ is better than a guess, the middle
+# lies above both ends, which no convex function allows. In one matrix alone the logits are linear, and the loss is a
+# log-sum-exp minus a linear function, hence convex.
+#
+# ## See it run
 
 # %% tags=["parameters"]
 tokens = 12  # N, at least 8
@@ -50,23 +97,6 @@ def loss(value: torch.Tensor, query_key: torch.Tensor, attention: Activation = "
     ).losses.mean(-1)
 
 
-# %% [markdown]
-# ## A segment above its chord
-# <!-- claim in-context-reasoning/remark-not-jointly-convex -->
-# <blockquote>
-#
-# **Section 3.2 (Not convex in both matrices at once)** *Section 3.2*
-#
-# The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in each of the two alone, for
-# the logits are linear in each.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The segment runs from the weights of Lemma 3.1, $(I,W)$, to $(-I,-W)$. At $s$ on the way the logits are $(1-2s)^2$
-# times those at the ends. The right picture shows the plane of all $(aI,bW)$, in which the segment is a diagonal: the
-# loss depends on $ab$ alone, so its valleys lie in two opposite corners.
-
 # %%
 places = torch.linspace(0, 1, 101, dtype=torch.float64)
 shrink = (1 - 2 * places)[:, None, None]
@@ -75,9 +105,6 @@ chord = (1 - places) * along[0] + places * along[-1]
 grid = torch.linspace(-1.2, 1.2, 41, dtype=torch.float64)
 first, second = torch.meshgrid(grid, grid, indexing="ij")
 plane = loss(first.reshape(-1, 1, 1) * built.value, second.reshape(-1, 1, 1) * built.query_key).view(41, 41)
-
-# %% [markdown]
-# Between its ends the loss rises far above the dashed chord.
 
 # %%
 fig, (left, right) = show.axes(1, 2, width=7.5)
@@ -100,11 +127,12 @@ show.figure(
 )
 
 # %% [markdown]
-# ## Random segments
-# In each matrix alone the logits are linear, and the loss, a log-sum-exp of linear functions less a linear function, is
-# convex. So on segments along which only $V$ moves, or only $W$, the loss in the middle is at most the mean of that at
-# the ends. Along segments in both it need not be. How often it is not says little about the claim, for which one
-# segment is enough; it depends on how large the random matrices are.
+# On the left, we see the hill between $(I,W)$ and $(-I,-W)$. On the right, we see valleys in opposite corners, because
+# the loss depends on $ab$ only.
+#
+# ## How we checked
+# We also try random segments: in one matrix alone, none rises above its chord; in both, some do. A solver proves the
+# first picture for all $\lambda>0$, $C$ and $N$.
 
 # %%
 draw = generator(seeds[2])
@@ -128,11 +156,6 @@ above = {"V alone": above_chord(values, still_keys), "W alone": above_chord(stil
 in_both = above_chord(values, keys)
 relu = above_chord(still_values, keys, "relu")
 
-# %% [markdown]
-# With ReLU attention the logits bend in $W$, and the loss need not be convex in $W$ alone either; the last number tells
-# on which share of the segments it is seen not to be. A solver proves that the first segment is above its chord for all
-# $\lambda>0$, $C$ and $N$.
-
 # %%
 claim = Claim("in-context-reasoning/remark-not-jointly-convex")
 claim.above("inner points of the segment: least height above the chord", (along - chord)[1:-1].min(), 0)
@@ -149,12 +172,31 @@ claim.certified("the loss at the ends is below ln N, for all λ, C and N", certi
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The loss is convex in $V$ and in $W$, and not in the pair: it depends on a product, so that changing both signs
-# changes nothing, and the middle is the worst point. That is why the paper fixes $V$ and descends in the scales of $W$,
-# where with linear attention the problem is convex. ReLU attention loses even the convexity in $W$.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `scale = 0.1`: the ends are hardly better than the middle, and the hill is nearly flat, but still a hill.
-# - Set `spread = 1.0`: in the middle of a random segment the matrices partly cancel, so logits and loss are smaller
-#   there, and no random segment shows that it is not convex, with ReLU neither. The first segment still does.
+# How many random segments rise above their chord depends on the size of the random matrices. One segment is enough for
+# the claim. With ReLU attention the logits bend in $W$, and the last number shows on which fraction of the segments the
+# loss is not convex in $W$ alone.
+#
+# </details>
+#
+# ## What to remember
+# - The loss depends on a product of $V$ and $W$, so it is not convex in the pair.
+# - With $V$ fixed and linear attention, it is convex in $W$ and in its scales.
+#
+# ## Exercises
+#
+# 1. *By hand.* Is $(a,b)\mapsto\ln(1+11e^{-ab})$ convex on the line $a=b$?
+#    <details><summary>Solution</summary>
+#
+#    No. At $a=\pm\sqrt5$ it is 0.07, and at the middle, $a=0$, it is 2.48.
+#
+#    </details>
+# 2. *Predict, then run.* Set `scale = 0.1`. Is there still a hill?
+#    <details><summary>Solution</summary>
+#
+#    Yes, but a flat one. The ends have logits of at most $0.3$, so their loss is only a little below $\ln12$.
+#
+#    </details>
+#
+# Back to [Theorem 3.2](theorem_3_2_rate.ipynb), which trains the scales alone.

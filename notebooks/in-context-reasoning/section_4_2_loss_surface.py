@@ -1,15 +1,9 @@
 # %% [markdown]
-# # Section 4.2 · The loss surface of the noisy task
+# # Section 4.2 · A valley without an end
 # *Nguyen, Nguyen-Tang: Section 4.2; Lemma C.1, Appendix C.*
 #
-# For a sentence with $C$ bigrams the loss of Lemma 4.1 is a function of two numbers, $f_C(\lambda,\gamma)$. It is a
-# log-sum-exp of linear functions, so it is convex. It has no least point, though: it falls for ever as $\lambda$ grows,
-# along a valley whose floor comes nearer and nearer to $\gamma=\ln\frac{\alpha}{1-\alpha}$. That is why the paper does
-# not descend in both, and sets $\gamma$ by counting labels.
-#
-# The paper calls $f_C$ $\frac12$-smooth, that is, of curvature at most $\frac12$ in every direction, with negative
-# partial derivatives. Its curvature is a variance, and grows like $C^2$; and its slope in $\gamma$ has either sign, as
-# it must in a valley.
+# Two numbers solve the noisy task, one that grows without bound and one that does not. What does the loss look like as
+# a function of both, and how sharply can it bend when we descend?
 
 # %%
 import math
@@ -26,34 +20,69 @@ from attention_theory.in_context_reasoning.closed_form import (
 )
 from attention_theory.validation import require
 from bookpress import Claim, show
-
-# %% tags=["parameters"]
-tokens = 60  # N, at least 3
-points = 401  # grid points along each direction, at least 201
-alpha = 0.2  # chance of the noise token as label, from 0.05 to 0.95
-
-# %%
-require(tokens=(tokens, 3, None), points=(points, 201, None), alpha=(alpha, 0.05, 0.95))
-others = tokens - 1
-one = torch.ones((), dtype=torch.float64)
+from bookpress.claims import schematic
 
 # %% [markdown]
-# ## Convex, and how curved
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["door", "seven", "lamp", "door", "τ", "door"], at=(2.5, 0.5), lit=[1])
+schematic.arrow(axis, tops[5], tops[1], "λ lifts seven and τ above the rest; γ divides between them", bend=-0.35)
+show.figure(
+    fig,
+    name="numbers",
+    caption="The look-up of the noisy task, and what its two numbers do.",
+    alt="Six boxes: door, seven, lamp, door, tau, door. An arrow leads from the last door back to seven.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
+# after the earlier *door*. Let $N=12$. *Seven* has the logit $\lambda$, $\tau$ has $\lambda+\gamma$, and 11 words have
+# 0. At $\gamma=0$ and labels that are $\tau$ half of the time, the loss is $\ln(2+11e^{-\lambda})$. It falls from
+# $\ln13\approx2.56$ towards $\ln2\approx0.69$ and never arrives.
+#
+# ## The paper states
+#
 # <!-- claim in-context-reasoning/claim-f-c -->
 # <blockquote>
 #
 # **Section 4.2 claim on f_C (The shape of the noisy loss)** *Section 4.2*
 #
-# **As printed.** It is $\tfrac12$-smooth, and both partial derivatives are negative.
+# **The paper states.** The function
+# $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$ is jointly convex and
+# 1/2-smooth with respect to $\lambda$ and $\gamma$. As a convex function on unbounded domain with negative partial
+# derivatives, no finite minimizer exists for $L(\lambda,\gamma)$.
 #
-# **Corrected.** $f_C(\lambda,\gamma)=-C\lambda-\alpha\gamma+\ln(e^{C\lambda}+e^{C\lambda+\gamma}+N-1)$ is jointly
-# convex and $\tfrac{C^2+1}4$-smooth, has no finite minimiser, and $\partial f_C/\partial\lambda<0$ everywhere.
+# **What is true.** $f_C$ is jointly convex and $\tfrac{C^2+1}4$-smooth. It has no finite minimiser, and $\partial
+# f_C/\partial\lambda<0$ everywhere.
 #
-# The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only. $\partial f_C/\partial\gamma=p_\tau-\alpha$
-# changes sign.
+# **What changed.** The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only, so a step chosen for $1/2$ can
+# be too long. The other partial derivative, $\partial f_C/\partial\gamma=p_\tau-\alpha$, changes sign.
 #
 # </blockquote>
 # <!-- /claim -->
+#
+# <!-- claim in-context-reasoning/lemma-c-1 -->
+# <blockquote>
+#
+# **Lemma C.1 (The gradient in the scale is negative)** *Appendix C*
+#
+# **The paper states.** For any $N>1$, $\alpha\in[0,1]$, $C>0$, the derivative of the function
+# $f(x)=-Cx+\ln\big(\frac{e^{Cx}}{1-\alpha}+N-1\big)$ is negative.
+#
+# **What is true.** The same, for $\alpha\in[0,1)$. The derivative is
+# $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$.
+#
+# **What changed.** At $\alpha=1$ the function is not defined. Definition 2.1 has $\alpha\in[0,1)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# We can write the loss as a log-sum-exp of linear functions minus a linear function, so it is convex. Let the output
+# follow the trigger $C$ times. The gradient in $\lambda$ is then $-C$ times the probability of the other words, which
+# is never 0. Its curvature is a variance and grows like $C^2$.
 #
 # <details><summary>Proof of Section 4.2 claim on f_C, as corrected</summary>
 #
@@ -75,7 +104,17 @@ one = torch.ones((), dtype=torch.float64)
 #
 # </details>
 #
-# Eigenvalues of the Hessian are computed over a grid of $\gamma$ and of the logit of $\tau$, for four counts.
+# ## See it run
+
+# %% tags=["parameters"]
+tokens = 60  # N, at least 3
+points = 401  # grid points along each direction, at least 201
+alpha = 0.2  # chance of the noise token as label, from 0.05 to 0.95
+
+# %%
+require(tokens=(tokens, 3, None), points=(points, 201, None), alpha=(alpha, 0.05, 0.95))
+others = tokens - 1
+one = torch.ones((), dtype=torch.float64)
 
 # %%
 gammas = torch.linspace(-10, 20, points, dtype=torch.float64)[:, None]
@@ -95,9 +134,6 @@ across = torch.linspace(-2, 10, 161, dtype=torch.float64)
 up = torch.linspace(-6, 4, 161, dtype=torch.float64)[:, None]
 surface = noisy_loss(across, up, 2 * one, alpha, others)
 
-# %% [markdown]
-# On the left the surface for $C=2$, with $\gamma=\ln\frac\alpha{1-\alpha}$ dashed; on the right the largest curvature.
-
 # %%
 fig, (left, right) = show.axes(1, 2, width=7.5)
 drawn = left.contourf(across, up.squeeze(), surface, levels=20)
@@ -108,20 +144,25 @@ fig.colorbar(drawn, ax=left)
 numbers = list(spectra)
 right.plot(numbers, [values.max() for values in spectra.values()], "o-", label="largest eigenvalue")
 right.plot(numbers, [(c * c + 1) / 4 for c in numbers], ":", label="(C² + 1)/4")
-right.axhline(0.5, color=show.COLOURS[1], linestyle="--", label="printed: 1/2")
+right.axhline(0.5, color=show.COLOURS[1], linestyle="--", label="the paper: 1/2")
 right.set(xlabel="C", ylabel="curvature")
 right.legend()
 show.figure(
     fig,
     name="surface",
-    caption="Left: the loss has no least point; it falls for ever as λ grows. In γ it is least above the dashed line, "
+    caption="Left: the loss has no minimum; it falls forever as λ grows. In γ it is lowest above the dashed line, "
     "by ln(1 + (N-1) exp(-C λ)). Right: its largest curvature is (C² + 1)/4.",
     alt="Left, a valley that comes down from above on the left and opens to the right along a dashed line. Right, "
     "curvature growing with C like a parabola, far above a dashed line at one half.",
 )
 
 # %% [markdown]
-# Where the loss is least in $\gamma$ at a given $\lambda$ tells the shape of the valley.
+# We see a valley that opens to the right. Its floor approaches $\gamma=\ln\frac\alpha{1-\alpha}$ (dashed). The
+# curvature follows $(C^2+1)/4$.
+#
+# ## How we checked
+# A solver proves convexity, curvature and both gradients for all values; the grid shows where the stated constant
+# fails.
 
 # %%
 fine = torch.linspace(-8, 16, 24_001, dtype=torch.float64)
@@ -133,11 +174,6 @@ lift = {at: math.log1p(others * math.exp(-2 * at)) for at in floor}
 far = noisy_slope(torch.linspace(-30, 300, 331).double(), odds(alpha), one, others)
 above = odds(alpha) + 2
 slope_in_gamma = probabilities(8 * one, above, one, others)[1] - alpha
-
-# %% [markdown]
-# The slope in $\gamma$ is taken at $\lambda=8$, a little above the valley. A grid shows some points only. A solver
-# proves convexity, the constant $(C^2+1)/4$ and the fall in $\lambda$ for all of them; it gets the formulas from the
-# code itself.
 
 # %%
 claim = Claim("in-context-reasoning/claim-f-c")
@@ -153,26 +189,6 @@ claim.at_most("C = 2: least point in γ minus its place, largest", offset, 2e-3)
 claim.number("slope in γ at λ = 8, above the valley", slope_in_gamma)
 claim.certified("convex, smooth and falling in λ, for all λ, γ, C and N", certify_shape(), whole=True)
 claim.verdict()
-
-# %% [markdown]
-# ## Always downhill in the scale
-# <!-- claim in-context-reasoning/lemma-c-1 -->
-# <blockquote>
-#
-# **Lemma C.1 (The slope in the scale is negative)** *Appendix C*
-#
-# **As printed.** $\alpha\in[0,1]$.
-#
-# **Corrected.** For $N>1$, $\alpha\in[0,1)$ and $C>0$, $f(x)=-Cx+\ln\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$ has
-# $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)<0$.
-#
-# $\alpha\in[0,1)$, as in Definition 2.1: at $\alpha=1$ the function is not defined.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Lemma C.1 is why normalised descent on $\lambda$ is a march to the right. It needs more than one word and $\alpha<1$;
-# the lemma has $\alpha\in[0,1]$, a slip for the $[0,1)$ of Definition 2.1.
 
 # %%
 
@@ -193,10 +209,6 @@ central = {
 }
 alone = (f(x + step, 1.0, 0.2, 1) - f(x - step, 1.0, 0.2, 1)) / (2 * step)
 
-# %% [markdown]
-# With $N=1$ the function is constant, and the slope 0. That the slope is the lemma's and negative is also proved by a
-# solver, for all $x$, $C>0$, $\alpha<1$ and $N>1$.
-
 # %%
 claim = Claim("in-context-reasoning/lemma-c-1")
 gaps = {name: (slopes[name] - central[name]).abs().max() for name in cases}
@@ -210,11 +222,24 @@ claim.certified("the slope, for all x, C, α and N", certify_slope(), whole=True
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The noisy loss is a convex valley without an end. In $\lambda$ it falls everywhere, which makes normalised descent on
-# $\lambda$ trivial; in $\gamma$ it rises on both sides of the floor. Its curvature is at most $(C^2+1)/4$, so that the
-# printed constant $\frac12$ is right for sentences with a single bigram and for no others.
+# ## What to remember
+# - The loss is convex, falls forever in $\lambda$, and rises on both sides of the valley in $\gamma$.
+# - The stated constant $\frac12$ is right for $C=1$ only.
 #
-# ## To try
-# - Set `alpha = 0.8`: the dashed line moves up to $\ln4$, and the valley with it.
-# - Set `tokens = 3`: the floor of the valley comes down to the dashed line much sooner, since fewer words compete.
+# ## Exercises
+#
+# 1. *By hand.* By which factor does the largest curvature grow if the output occurs three times instead of once?
+#    <details><summary>Solution</summary>
+#
+#    From $\frac{1+1}4=\frac12$ to $\frac{9+1}4=\frac52$, a factor of five.
+#
+#    </details>
+# 2. *Predict, then run.* Set `alpha = 0.8`. Where does the dashed line go?
+#    <details><summary>Solution</summary>
+#
+#    From $\ln\frac{0.2}{0.8}=-1.39$ up to $\ln4=1.39$, and the valley moves with it.
+#
+#    </details>
+#
+# Back to [Algorithm 1](algorithm_1_finite_sample.ipynb), which counts labels to set $\gamma$ and descends in $\lambda$
+# only.

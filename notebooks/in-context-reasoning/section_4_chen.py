@@ -1,15 +1,9 @@
 # %% [markdown]
-# # Section 4 · The data model of Chen et al.
+# # Section 4 · Optimal for another task, where the answer can be seen
 # *Nguyen, Nguyen-Tang: the beginning of Section 4.*
 #
-# The paper starts from the noisy task of Chen et al. and changes it. There, what follows the trigger is $\tau$ with
-# probability $\alpha$ and $y$ otherwise, each time anew, and the label is drawn by the same rule. So in the context
-# $\tau$ and $y$ follow the trigger in the ratio of the label, and there are contexts that hold no $(q,y)$ at all, which
-# Section 2 calls un-informative. Definition 2.1 lets the context be anything, as long as $(q,y)$ occurs. (On this page
-# the other words are a chain in which every word but $\tau$ is as likely as another.)
-#
-# The paper says that what is optimal for its own model is optimal for the other one too. That is so on every context
-# that both models have.
+# Chen et al. study a similar task with other sentences. There, the output may not occur in the sentence at all. The
+# paper says that a model which is optimal for its own task is also optimal for theirs. Is it?
 
 # %%
 import math
@@ -27,6 +21,84 @@ from attention_theory.in_context_reasoning.task import Sentences, Task, bigram_c
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 2.6)
+upper = schematic.tokens(axis, ["red", "door", "seven", "door", "τ", "door"], at=(0.5, 3.0), lit=[2])
+lower = schematic.tokens(axis, ["red", "door", "τ", "door", "τ", "door"], at=(0.5, 0.6))
+schematic.arrow(axis, upper[5], upper[2], "the output", bend=-0.3)
+schematic.arrow(axis, lower[5], lower[2], "only noise", bend=-0.3, colour=schematic.VERMILION)
+schematic.text(axis, (9.9, 3.45), "seven: 1 − α, τ: α", align="left")
+schematic.text(axis, (9.9, 1.05), "each output: (1 − α)/4, τ: α", align="left")
+show.figure(
+    fig,
+    name="contexts",
+    caption="Two sentences of Chen et al. and the best predictions. Only the first one occurs in the paper's task.",
+    alt="Two rows of six boxes. In the upper one an arrow leads from the last door to seven, after the first door. In "
+    "the lower one both earlier doors are followed by tau.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see an arrow from the final *door* to *seven*, the word
+# after an earlier *door*. In the second sentence, each earlier *door* is followed by $\tau$. With four outputs, the
+# best prediction is to guess among the four. The weights of [Lemma 4.1](lemma_4_1_noisy.ipynb) spread their guess over
+# all words.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/remark-chen -->
+# <blockquote>
+#
+# **Section 4 (Optimal for another data model too)** *Section 4*
+#
+# **The paper states.** We emphasize that a Bayes-optimal solution for our noisy data model will also be a Bayes-optimal
+# solution for the model in Chen et al.
+#
+# **What is true.** A solution that is Bayes-optimal for Definition 2.1 under every distribution of its sentences is so
+# for the model of Chen et al. on every context in which $(q,y)$ occurs, and in general on no other.
+#
+# **What changed.** In the model of Chen et al., $\tau$ follows the trigger with probability $\alpha$ and $y$ otherwise,
+# in the context as at its end. Therefore a context need not contain $(q,y)$, as Section 2 says itself, and there the
+# paper's task promises nothing.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Without $(q,y)$ the best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for
+# each output, while Lemma 4.1 predicts $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. The losses
+# differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$ on each of these contexts.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# If the sentence contains $(q,y)$, the label has the same distribution in both tasks, so the same prediction is best.
+# If it does not, the paper's task says nothing about the sentence. A model may be optimal for the paper's task and do
+# anything there.
+#
+# <details><summary>Proof of Section 4, the data model of Chen et al.</summary>
+#
+# *With $(q,y)$.* The context satisfies the conditions of Definition 2.1, it shows $y$, and the label is $\tau$ with
+# probability $\alpha$ and $y$ otherwise. So the best prediction is the same in both models, and so is its loss,
+# $L_{\text{Bayes}}$. A solution that is optimal for Definition 2.1 under every law of its sentences makes it on each
+# such context, as Lemma 4.1 does in the limit.
+#
+# *Without it.* In the context only $\tau$ follows the trigger. Its probability, a power of $\alpha$ times the chances
+# of words that are drawn without looking at $y$, is the same for all $y$. So all outputs remain equally likely. The
+# label is $\tau$ with probability $\alpha$ and each output with probability $(1-\alpha)/|\mathcal O|$, and the least
+# loss is the entropy of that, $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$. Definition 2.1 has no such context and asks
+# nothing of a solution there. The weights of Lemma 4.1 give all logits the value 0 but $\gamma$ to $\tau$, hence the
+# loss $\ln(e^\gamma+N)-\alpha\gamma$. It is above the least one, since neutral words get a positive probability.
+# $\square$
+#
+# </details>
+#
+# ## See it run
 
 # %% tags=["parameters"]
 tokens = 20  # N + 1, at least 12
@@ -58,47 +130,46 @@ def holds_bigram(sentences: Sentences) -> torch.Tensor:
     return bigram_count(sentences.tokens, sentences.trigger, sentences.output) > 0
 
 
+# %%
+chains = {alpha: chain_sentences(task_of(length), count, alpha, seeds[0]) for alpha in levels}
+holds = {alpha: holds_bigram(sentences) for alpha, sentences in chains.items()}
+least = {alpha: bayes_risk(alpha) + (~holds[alpha]).double() * (1 - alpha) * math.log(outputs) for alpha in levels}
+excess = {alpha: losses(chains[alpha], alpha, alpha) - least[alpha] for alpha in levels}
+lemma_4_1 = {alpha: math.log(math.exp(odds(alpha)) + n) - alpha * odds(alpha) for alpha in levels}
+formula = {alpha: lemma_4_1[alpha] - bayes_risk(alpha) - (1 - alpha) * math.log(outputs) for alpha in levels}
+
+# %%
+sizes = [16, 32, 64, 128]
+mean_excess = {
+    alpha: [
+        formula[alpha] * (~holds_bigram(chain_sentences(task_of(size), count, alpha, seeds[1]))).double().mean()
+        for size in sizes
+    ]
+    for alpha in levels
+}
+
+# %%
+fig, axis = show.axes(height=2.8)
+for alpha, marker in zip(levels, show.MARKERS, strict=False):
+    axis.plot(sizes, mean_excess[alpha], marker + "-", label=f"α = {alpha}")
+axis.set(xscale="log", xlabel="length H of the sentences", ylabel="mean loss above the optimum")
+axis.set_xticks(sizes, [str(size) for size in sizes])
+axis.minorticks_off()
+axis.legend()
+show.figure(
+    fig,
+    name="excess",
+    caption="What Lemma 4.1 loses on chains of words, over all contexts. On those that hold (q, y) it loses nothing.",
+    alt="Three falling curves against the length of the sentences; that of alpha 0.8 falls the latest.",
+)
+
 # %% [markdown]
-# ## What is best on which context
-# <!-- claim in-context-reasoning/remark-chen -->
-# <blockquote>
+# We see that the loss above the optimum falls with the length of the sentences, because sentences without $(q,y)$
+# become rare. At $\alpha=0.8$ most triggers are followed by $\tau$, so we need long sentences.
 #
-# **Section 4 (Optimal for another data model too)** *Section 4*
-#
-# **As printed.** A Bayes-optimal solution for the paper's data model "will also be a Bayes-optimal solution for the
-# model in Chen et al.".
-#
-# **Corrected.** In the data model of Chen et al. what follows the trigger is $\tau$ with probability $\alpha$ and $y$
-# otherwise, in the context as at its end. What is Bayes-optimal for Definition 2.1 under every law of its sentences is
-# so there on every context in which $(q,y)$ occurs, and in general on no other.
-#
-# On contexts that hold the bigram $(q,y)$. Section 2 says itself that those of the other model need not. Without it the
-# best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for each output, while Lemma 4.1 predicts
-# $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. The losses differ by
-# $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$ on each of these contexts.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <details><summary>Proof of Section 4, the data model of Chen et al.</summary>
-#
-# *With $(q,y)$.* The context satisfies the conditions of Definition 2.1, it shows $y$, and the label is $\tau$ with
-# probability $\alpha$ and $y$ otherwise. So the best prediction is the same in both models, and so is its loss,
-# $L_{\text{Bayes}}$. A solution that is optimal for Definition 2.1 under every law of its sentences makes it on each
-# such context, as Lemma 4.1 does in the limit.
-#
-# *Without it.* In the context only $\tau$ follows the trigger. Its probability, a power of $\alpha$ times the chances
-# of words that are drawn without looking at $y$, is the same for all $y$. So all outputs remain equally likely. The
-# label is $\tau$ with probability $\alpha$ and each output with probability $(1-\alpha)/|\mathcal O|$, and the least
-# loss is the entropy of that, $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$. Definition 2.1 has no such context and asks
-# nothing of a solution there. The weights of Lemma 4.1 give all logits the value 0 but $\gamma$ to $\tau$, hence the
-# loss $\ln(e^\gamma+N)-\alpha\gamma$. It is above the least one, since neutral words get a positive probability.
-# $\square$
-#
-# </details>
-#
-# The best prediction is first computed by brute force, for all contexts of five words over a small vocabulary: the
-# posterior of $y$ from the law of the chains, and the law of the label from that.
+# ## How we checked
+# We compute the best prediction by brute force for all sentences of five words. Then we draw chains of words and
+# compare Lemma 4.1 with the optimum, separately for sentences with and without $(q,y)$.
 
 # %%
 tiny = Task(6, 1, 2, 5, noisy=True, fillers="outputs allowed")
@@ -113,54 +184,6 @@ named = shown.sum(dim=1) > 0
 claimed = torch.where(named[:, None], shown, 0.5)
 posterior_gap = (posterior - claimed).abs().max()
 
-# %% [markdown]
-# Then chains are drawn at three noise levels, and the loss of Lemma 4.1 is compared with the least one, on the contexts
-# with $(q,y)$ and on those without.
-
-# %%
-chains = {alpha: chain_sentences(task_of(length), count, alpha, seeds[0]) for alpha in levels}
-holds = {alpha: holds_bigram(sentences) for alpha, sentences in chains.items()}
-least = {alpha: bayes_risk(alpha) + (~holds[alpha]).double() * (1 - alpha) * math.log(outputs) for alpha in levels}
-excess = {alpha: losses(chains[alpha], alpha, alpha) - least[alpha] for alpha in levels}
-lemma_4_1 = {alpha: math.log(math.exp(odds(alpha)) + n) - alpha * odds(alpha) for alpha in levels}
-formula = {alpha: lemma_4_1[alpha] - bayes_risk(alpha) - (1 - alpha) * math.log(outputs) for alpha in levels}
-
-# %% [markdown]
-# How much it matters depends on the length of the sentences. The picture shows the mean excess over all chains: it
-# falls as contexts without $(q,y)$ become rare.
-
-# %%
-sizes = [16, 32, 64, 128]
-mean_excess = {
-    alpha: [
-        formula[alpha] * (~holds_bigram(chain_sentences(task_of(size), count, alpha, seeds[1]))).double().mean()
-        for size in sizes
-    ]
-    for alpha in levels
-}
-
-# %% [markdown]
-# At $\alpha=0.8$ most of what follows a trigger is $\tau$, and long sentences are needed.
-
-# %%
-fig, axis = show.axes(height=2.8)
-for alpha, marker in zip(levels, show.MARKERS, strict=False):
-    axis.plot(sizes, mean_excess[alpha], marker + "-", label=f"α = {alpha}")
-axis.set(xscale="log", xlabel="length H of the sentences", ylabel="mean loss above the least")
-axis.set_xticks(sizes, [str(size) for size in sizes])
-axis.minorticks_off()
-axis.legend()
-show.figure(
-    fig,
-    name="excess",
-    caption="What Lemma 4.1 loses on chains of words, over all contexts. On those that hold (q, y) it loses nothing.",
-    alt="Three falling curves against the length of the sentences; that of alpha 0.8 falls the latest.",
-)
-
-# %% [markdown]
-# A noise model outside of both is the control: the label is $\tau$ as often as $\tau$ followed the trigger in the
-# context. There the best prediction looks at the context's own share, which Lemma 4.1 does not.
-
 # %%
 outside = {}
 for alpha, sentences in chains.items():
@@ -173,9 +196,6 @@ broken = {
     f"α = {alpha}": torch.stack(list(violations(chains[alpha].pick(holds[alpha]), task_of(length)).values())).any()
     for alpha in levels
 }
-
-# %% [markdown]
-# The printed sentence speaks of the whole model; it fails where contexts without $(q,y)$ have a share.
 
 # %%
 claim = Claim("in-context-reasoning/remark-chen")
@@ -193,12 +213,31 @@ for alpha in levels:
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Optimal for Definition 2.1 is optimal for the older data model on every context that shows $y$, because neither the
-# ratio of bigrams nor the law of the words enters. On the contexts that do not show it, which Definition 2.1 leaves out
-# and the other model has, nothing is promised, and the construction of Lemma 4.1 is not optimal. They are rare in long
-# sentences.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `length = 160`: contexts without $(q,y)$ become rare at $\alpha=0.2$ and are still there at $\alpha=0.8$.
-# - Set `outputs = 2`: there is less to be guessed, and guessing over all words costs more, so that the curves move up.
+# Words other than $\tau$ are equally likely in our chains. The control is a third task, in which the label is $\tau$ as
+# often as $\tau$ followed the trigger in the sentence. Its best prediction uses this fraction, which Lemma 4.1 ignores.
+#
+# </details>
+#
+# ## What to remember
+# - Where the sentence shows the output, an optimal model stays optimal under the other task.
+# - Where it does not, nothing is promised, and Lemma 4.1 is not optimal.
+#
+# ## Exercises
+#
+# 1. *By hand.* With four outputs and $\alpha=\frac12$, how much larger is the smallest possible loss on a sentence
+#    without $(q,y)$?
+#    <details><summary>Solution</summary>
+#
+#    By $(1-\alpha)\ln|\mathcal O|=\frac12\ln4\approx0.69$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `outputs = 2`. Do the curves move up or down?
+#    <details><summary>Solution</summary>
+#
+#    Up. The best guess among two outputs is better, while Lemma 4.1 still guesses among all words.
+#
+#    </details>
+#
+# Back to [Lemma 4.1](lemma_4_1_noisy.ipynb), whose sentences always show the output.

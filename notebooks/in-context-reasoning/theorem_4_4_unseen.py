@@ -1,17 +1,9 @@
 # %% [markdown]
-# # Theorem 4.4 · An unseen output under noise
+# # Theorem 4.4 · An unseen output under noise, and a term that was dropped
 # *Nguyen, Nguyen-Tang: Theorem 4.4, Section 4.2; Appendix B.3.*
 #
-# The trained model gives a word that was never an output the probability
-# $\frac{1-\hat\alpha}{1+(N-1)(1-\hat\alpha)e^{-C\eta t}}$, and $\tau$ the same with $\hat\alpha$ on top. So it misses
-# $1-\alpha$ by the error of $\hat\alpha$, about $\sqrt{1/M}$, and by about $Ne^{-\eta t}$. The theorem has
-# $N^2e^{-2\eta t}$ for the second term: from (33) to (34) its proof drops the first-order term of $1/(1+x)$ and keeps
-# the second-order one.
-#
-# Does it matter? Where the second term is small beside the first, it does not. For $M=2048$, as in the experiments, and
-# the $\alpha$ and $\delta$ of this page the printed bound is true at every $t$ with a constant below 2. But a rate is a
-# statement about all $M$, and as $M$ grows a window of steps opens in which the deviation is far above the printed
-# bound, by a factor of order $M^{1/4}$.
+# With noise, a good model should give a word that was never an output its fair probability and leave the rest to the
+# noise word. The trained model does. How fast does it get there?
 
 # %%
 import math
@@ -29,6 +21,89 @@ from attention_theory.in_context_reasoning.task import Task, draw_labels, sample
 from attention_theory.randomness import generator, streams
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["red", "door", "zebra", "door", "τ", "door", "?"], at=(1.8, 0.5), lit=[2, 6])
+schematic.arrow(axis, tops[5], tops[2], "never an output: probability near 1 − α", bend=-0.35)
+show.figure(
+    fig,
+    name="zebra",
+    caption="An unseen word in the noisy task.",
+    alt="Seven boxes: red, door, zebra, door, tau, door and a question mark. An arrow leads from the last door to "
+    "zebra.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
+# after an earlier *door*. Let $\alpha=0.2$, $\lambda=10$ and 59 other words. *Zebra* gets $0.8/(1+x)$ with
+# $x=59\cdot0.8\,e^{-10}\approx0.0021$. It misses $0.8$ by about $0.8x=0.0017$, which is of first order in $x$. The
+# paper keeps $x^2$ only.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/theorem-4-4 -->
+# <blockquote>
+#
+# **Theorem 4.4 (Unseen outputs, noisy)** *Section 4.2; Appendix B.3*
+#
+# **The paper states.** Fix $y_{\text{test}}\in[N]\setminus(\mathcal O\cup\mathcal Q)$. Take any test sentence of the
+# noisy data model with every bigram $(b,y)$ replaced by $(q,y_{\text{test}})$. With probability at least $1-\delta$,
+# after $t$ iterations, Algorithm 1 returns a model that predicts $y_{\text{test}}$ and $\tau$ with probabilities
+# $1-\alpha$ and $\alpha$, up to $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$.
+#
+# **What is true.** The deviations are at most $\varepsilon+(N-1)e^{-\eta t}$ with
+# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for
+# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, the model is a limit.
+#
+# **What changed.** The first-order term does not vanish. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
+# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant will do. At the paper's $M=2048$ the
+# first term hides this.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. It should be
+#   $y_{\text{test}}$ and $C_{q,y_{\text{test}}}$.
+# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# We argue as in [Theorem 3.3](theorem_3_3_unseen.ipynb): nothing depends on which word follows the trigger. The
+# probability is $(1-\hat\alpha)/(1+x)$ with $x$ of order $Ne^{-\eta t}$. It deviates by the error of the counted
+# fraction $\hat\alpha$ and by about $x$. Between (33) and (34), the proof drops the first-order term of $1/(1+x)$ and
+# keeps the second. For small $M$ the error of $\hat\alpha$ hides this.
+#
+# <details><summary>Proof of Theorem 4.4, as corrected, and why the printed rate fails</summary>
+#
+# *The bound.* As in Theorem 3.3 nothing depends on which word follows the trigger, so the logits are $C\lambda_t$ at
+# $y_{\text{test}}$, $C\lambda_t+\hat\gamma$ at $\tau$ and 0 elsewhere, with $\lambda_t=\eta t$. With
+# $x=(N-1)(1-\hat\alpha)e^{-C\eta t}$ the two probabilities are $\frac{1-\hat\alpha}{1+x}$ and $\frac{\hat\alpha}{1+x}$,
+# Eqs. (31) and (32). As $0\le1-\frac1{1+x}\le x\le(N-1)e^{-\eta t}$,
+#
+# $$\Big|\frac{1-\hat\alpha}{1+x}-(1-\alpha)\Big|\le|\hat\alpha-\alpha|+(N-1)e^{-\eta t},$$
+#
+# and the same for $\tau$. This includes $\hat\alpha\in\{0,1\}$, with $\hat\gamma=\pm\infty$ as a limit. With
+# probability at least $1-\delta$, $|\hat\alpha-\alpha|\le\varepsilon$ (Hoeffding), for
+# all $t$ at once.
+#
+# *The printed rate.* Let $s=\sqrt{\ln(1/\delta)/M}$, $C=1$, and let $t$ be the first step with $Ne^{-\eta t}\le\sqrt
+# s$, so that $e^{-\eta}\sqrt s\le Ne^{-\eta t}\le\sqrt s$. On the event $|\hat\alpha-\alpha|\le\varepsilon$, where
+# $\varepsilon=O(s)$, the deviation is at least $(1-\hat\alpha)\frac x{1+x}-\varepsilon\ge c\sqrt s-O(s)$ with a $c>0$
+# that depends on $\alpha$ and $\eta$ alone, while the printed bound, $s+N^2e^{-2\eta t}\le2s$, is of order $s$. Their
+# ratio grows at least like $c/(2\sqrt s)$, which is of order $M^{1/4}$. It grows no faster: up to constants it is at
+# most $(s+z)/(s+z^2)\le1+\frac1{2\sqrt s}$ with $z=Ne^{-\eta t}$. $\square$
+#
+# </details>
+#
+# ## See it run
 
 # %% tags=["parameters"]
 tokens = 61  # N + 1, at least 12
@@ -65,75 +140,6 @@ def predict(scale: float, gamma: float, full_input: float = 1.0) -> torch.Tensor
     return torch.stack([p[torch.arange(200), test.output], p[:, task.noise_token]], dim=1)
 
 
-# %% [markdown]
-# ## The statement
-# <!-- claim in-context-reasoning/theorem-4-4 -->
-# <blockquote>
-#
-# **Theorem 4.4 (Unseen outputs, noisy)** *Section 4.2; Appendix B.3*
-#
-# **The paper states.** Fix $y_{\text{test}}\in[N]\setminus(\mathcal O\cup\mathcal Q)$. Take any test sentence of the
-# noisy data model with every bigram $(b,y)$ replaced by $(q,y_{\text{test}})$. With probability at least $1-\delta$,
-# after $t$ iterations, Algorithm 1 returns a model that predicts $y_{\text{test}}$ and $\tau$ with probabilities
-# $1-\alpha$ and $\alpha$, up to $O\big(\sqrt{\ln(1/\delta)/M}+N^2e^{-2\eta t}\big)$.
-#
-# **What is true.** The deviations are at most $\varepsilon+(N-1)e^{-\eta t}$ with
-# $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for
-# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, the model is a limit.
-#
-# **What changed.** The first-order term does not vanish. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
-# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant will do. At the paper's $M=2048$ the
-# first term hides this.
-#
-# <details><summary>Slips (2)</summary>
-#
-# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. It should be
-#   $y_{\text{test}}$ and $C_{q,y_{\text{test}}}$.
-# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
-#
-# </details>
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <details><summary>Proof of Theorem 4.4, as corrected, and why the printed rate fails</summary>
-#
-# *The bound.* As in Theorem 3.3 nothing depends on which word follows the trigger, so the logits are $C\lambda_t$ at
-# $y_{\text{test}}$, $C\lambda_t+\hat\gamma$ at $\tau$ and 0 elsewhere, with $\lambda_t=\eta t$. With
-# $x=(N-1)(1-\hat\alpha)e^{-C\eta t}$ the two probabilities are $\frac{1-\hat\alpha}{1+x}$ and $\frac{\hat\alpha}{1+x}$,
-# Eqs. (31) and (32). As $0\le1-\frac1{1+x}\le x\le(N-1)e^{-\eta t}$,
-#
-# $$\Big|\frac{1-\hat\alpha}{1+x}-(1-\alpha)\Big|\le|\hat\alpha-\alpha|+(N-1)e^{-\eta t},$$
-#
-# and the same for $\tau$. This includes $\hat\alpha\in\{0,1\}$, with $\hat\gamma=\pm\infty$ as a limit. With
-# probability at least $1-\delta$, $|\hat\alpha-\alpha|\le\varepsilon$ (Hoeffding), for
-# all $t$ at once.
-#
-# *The printed rate.* Let $s=\sqrt{\ln(1/\delta)/M}$, $C=1$, and let $t$ be the first step with $Ne^{-\eta t}\le\sqrt
-# s$, so that $e^{-\eta}\sqrt s\le Ne^{-\eta t}\le\sqrt s$. On the event $|\hat\alpha-\alpha|\le\varepsilon$, where
-# $\varepsilon=O(s)$, the deviation is at least $(1-\hat\alpha)\frac x{1+x}-\varepsilon\ge c\sqrt s-O(s)$ with a $c>0$
-# that depends on $\alpha$ and $\eta$ alone, while the printed bound, $s+N^2e^{-2\eta t}\le2s$, is of order $s$. Their
-# ratio grows at least like $c/(2\sqrt s)$, which is of order $M^{1/4}$. It grows no faster: up to constants it is at
-# most $(s+z)/(s+z^2)\le1+\frac1{2\sqrt s}$ with $z=Ne^{-\eta t}$. $\square$
-#
-# </details>
-#
-# One model is trained, and its probabilities on test sentences with one to three bigrams are compared with the closed
-# forms. Of a data set only the number of labels $\tau$ matters. So the probability that the bound holds is a sum over
-# these numbers.
-
-# %%
-training = sample_sentences(task, samples, seeds[2])
-labels = draw_labels(training, task, torch.tensor([alpha], dtype=torch.float64), seeds[3])[0]
-fit = algorithm_1(training, labels, task, rate, steps)
-form_error = {}
-for t in range(0, steps + 1, max(1, steps // 20)):
-    closed = probabilities(fit.scales[t], fit.gamma, copies, others)
-    form_error[f"t = {t}"] = (predict(fit.scales[t].item(), fit.gamma) - closed).abs().max()
-
-# %% [markdown]
-# The bound must hold at every step with a probability of at least $1-\delta$.
-
 # %%
 
 
@@ -153,16 +159,12 @@ def is_within(heads: int) -> bool:
 
 within = chance(samples, alpha, is_within)
 
-# %% [markdown]
-# ## The printed rate, as M grows
-# The largest ratio of the deviation to the printed bound, over all steps, is computed for fifty data sets of each size.
-
 # %%
 sizes = [2048, 10**4, 10**5, 10**6, 10**8, 10**10, 10**12]
 
 
 def largest_ratios(size: int) -> torch.Tensor:
-    """The largest deviation over the printed bound with constant 1, one a data set."""
+    """The largest deviation over the paper's bound with constant 1, one per data set."""
     printed = math.sqrt(math.log(1 / delta) / size) + n**2 * torch.exp(-2 * rate * times)
     tosses = torch.full((50,), float(size), dtype=torch.float64)
     heads = torch.binomial(tosses, torch.full_like(tosses, alpha), generator=generator(seeds[4])).clamp(1, size - 1)
@@ -172,33 +174,43 @@ def largest_ratios(size: int) -> torch.Tensor:
 ratios = {size: largest_ratios(size) for size in sizes}
 growth = ((ratios[10**12] / ratios[10**8]).log() / math.log(10**4)).tolist()
 
-# %% [markdown]
-# On the left the deviation as $M\to\infty$, where only the steps are left: it runs parallel to $Ne^{-\eta t}$. On the
-# right the ratios.
-
 # %%
 deviation = 1 - alpha - probabilities(rate * times, odds(alpha), one, others)[:, 0]
 fig, (left, right) = show.axes(1, 2, width=7.5)
 left.semilogy(times, deviation, label="1 - α - probability")
 left.semilogy(times, n * torch.exp(-rate * times), ":", label="N exp(-η t)")
-left.semilogy(times, n**2 * torch.exp(-2 * rate * times), "--", label="printed: N² exp(-2 η t)")
+left.semilogy(times, n**2 * torch.exp(-2 * rate * times), "--", label="the paper: N² exp(-2 η t)")
 left.set(xlabel="step t", ylabel="deviation, α̂ = α")
 left.legend()
 right.loglog(sizes, [values.mean() for values in ratios.values()], "o-", label="largest ratio, mean of 50")
 right.loglog(sizes, [0.25 * size**0.25 for size in sizes], ":", label="slope 1/4")
-right.set(xlabel="M", ylabel="deviation / printed bound")
+right.set(xlabel="M", ylabel="deviation / the paper's bound")
 right.legend()
 show.figure(
     fig,
     name="deviation",
-    caption="Left: how far the probability of an unseen word is from 1 - α when α̂ = α; the printed rate (dashed) falls "
-    "away below it. Right: the largest ratio of the deviation to the whole printed bound grows like $M^{1/4}$.",
+    caption="Left: how far the probability of an unseen word is from 1 - α when α̂ = α; the paper's rate (dashed) falls "
+    "away below it. Right: the largest ratio of the deviation to the paper's whole bound grows like $M^{1/4}$.",
     alt="Left, a curve falling parallel to a dotted line, crossed by a dashed line twice as steep. Right, markers "
     "rising along a dotted line from about one to several hundred.",
 )
 
 # %% [markdown]
-# Of the proof, the step from Eq. (33) to (34) is judged where $\eta t=15$: what it drops, over what it keeps.
+# We see on the left that the deviation runs parallel to $Ne^{-\eta t}$, far above the stated rate. On the right, its
+# ratio to the whole stated bound grows like $M^{1/4}$, so no constant will do.
+#
+# ## How we checked
+# We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we sum the probability
+# of the bound exactly. A solver proves both deviations for all values.
+
+# %%
+training = sample_sentences(task, samples, seeds[2])
+labels = draw_labels(training, task, torch.tensor([alpha], dtype=torch.float64), seeds[3])[0]
+fit = algorithm_1(training, labels, task, rate, steps)
+form_error = {}
+for t in range(0, steps + 1, max(1, steps // 20)):
+    closed = probabilities(fit.scales[t], fit.gamma, copies, others)
+    form_error[f"t = {t}"] = (predict(fit.scales[t].item(), fit.gamma) - closed).abs().max()
 
 # %%
 first_order = (1 - alpha) ** 2 * others * torch.exp(-rate * times)
@@ -207,10 +219,6 @@ dropped_over_kept = (first_order / (n * torch.exp(-rate * times)) ** 2)[at_15]
 late = slice(round(12 / rate), round(18 / rate))
 slope = (deviation[late.stop].log() - deviation[late.start].log()).item() / (late.stop - late.start)
 without = predict(fit.scales[-1].item(), fit.gamma, full_input=0.0)[:, 1]
-
-# %% [markdown]
-# If the printed rate were right with some constant, the largest ratio would stay below it for all $M$. A solver proves
-# that both deviations are at most $|\hat\alpha-\alpha|+(N-1)e^{-\eta t}$, for all values.
 
 # %%
 claim = Claim("in-context-reasoning/theorem-4-4")
@@ -230,12 +238,24 @@ claim.certified("deviations, for all α, α̂, C, t and N", certify_unseen_noisy
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The model generalises to unseen outputs under noise as it does without, up to the error of $\hat\alpha$ and a term
-# that falls like $Ne^{-\eta t}$. The printed rate has the square of that term. At the sample size of the paper nobody
-# would notice, because the error of $\hat\alpha$ hides it; for $M\to\infty$ no constant makes the printed rate true.
+# ## What to remember
+# - The model handles unseen outputs under noise, up to the error of $\hat\alpha$ and a term of order $Ne^{-\eta t}$.
+# - The paper's rate has the square of this term, which is too small for large $M$.
 #
-# ## To try
-# - Set `alpha = 0.8`: the deviation of the unseen word on the left, which goes like $(1-\alpha)^2$, falls to a
-#   sixteenth, and so does the ratio on the right where $M$ is large. It grows as before.
-# - Set `tokens = 200`: on the left all curves move to the right, and on the right hardly anything changes.
+# ## Exercises
+#
+# 1. *By hand.* In the example, what is $x$ if *door zebra* occurs twice?
+#    <details><summary>Solution</summary>
+#
+#    The exponent doubles, so $x=59\cdot0.8\,e^{-20}\approx9.7\cdot10^{-8}$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `alpha = 0.8`. What happens to the deviation on the left?
+#    <details><summary>Solution</summary>
+#
+#    For large $t$ it is about $(1-\alpha)^2(N-1)e^{-\eta t}$. It falls to a sixteenth, because
+#    $0.2^2/0.8^2=\frac1{16}$.
+#
+#    </details>
+#
+# Back to [Theorem 3.3](theorem_3_3_unseen.ipynb), the case without noise.

@@ -83,8 +83,8 @@ show.figure(
 #
 # Every layer of linear attention, with any number of heads, computes the same function as one with at most $d(d+1)/2$
 # heads whose $Q_h$ are symmetric. Among the matrices $W$ of Eq. 10 that are symmetric in $k$ and $\ell$, each function
-# has exactly one, so the minimiser among them is unique if $\lambda_{\min}(\Lambda_D)>0$. Lemma 4.3 holds for every
-# $H\ge d(d+1)/2$.
+# has exactly one (for $n\ge2$ tokens), so the minimiser among them is unique if $\lambda_{\min}(\Lambda_D)>0$. Lemma
+# 4.3 holds for every $H\ge d(d+1)/2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -297,8 +297,8 @@ claim.verdict()
 # ## What to remember
 # - Every layer of linear attention is one with symmetric $Q_h$ and at most $d(d+1)/2$ heads.
 # - In this form the matrix of Algorithm 1 is unique, if the data pass the certificate.
-# - Fewer than about $0.29\,d^2$ heads give almost no function. At $d\le8$ the least number that counting allows gives
-#   almost every complex one.
+# - For large $d$, fewer than about $0.29\,d^2$ heads give almost no function. At $d\le8$ the least
+#   number that counting allows gives almost every complex one.
 #
 # ## Exercises
 #

@@ -260,7 +260,14 @@ claim.verdict()
 # **Introduction and body claims (Layers and heads, claimed and built)** *Sections 1 and 3; Lemmas 7-9*
 #
 # SUBLEQ runs in ten layers; FLEQ in nine and those of its deepest block; a block has at most four, and every program of
-# the paper at most thirteen. (SUBLEQ runs in four as well.)
+# the paper at most thirteen.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** These depths are not the least. SUBLEQ runs in six and in four layers on the paper's columns,
+# and in one layer with one head on four columns for each cell and two for each instruction.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -326,9 +333,10 @@ claim.verdict()
 
 # %% [markdown]
 # ## What was learned
-# Every count of layers in the paper can be met, most with a layer to spare; SUBLEQ needs four, not ten. The single head
-# that the lemmas on matrix programs name is no slip: one head a layer is enough if it is opened for the block that has
-# work, at the price of some rows for copies of its marks.
+# Every count of layers in the paper can be met, most with a layer to spare; SUBLEQ needs four on the paper's
+# columns, and one on more columns ({doc}`one_layer`). The single head that the lemmas on matrix programs name is no
+# slip: one head a layer is enough if it is opened for the block that has work, at the price of some rows for copies of
+# its marks.
 #
 # ## To try
 # - Set `size = 8`: rows and hidden units grow, layers and heads stay as they are.

@@ -11,8 +11,9 @@
 # *Our addition to Section 4.4 and Table 3 (Appendix J) of Mahdavi, Liao and Thrampoulidis.*
 #
 # Language models often fail the tests of this paper: too few queries are linearly independent. Is that a property of
-# the models, or of the computer that tests them? We prove that one layer with positions makes almost all models pass
-# in exact arithmetic. Then we predict how many independent queries the computer will still see.
+# the models, or of the computer that tests them? We prove that one layer with positions makes almost all
+# models of BERT's or GPT-2's form pass in exact arithmetic. Then we predict how many independent queries the computer
+# will still see.
 
 # %%
 import json
@@ -81,8 +82,8 @@ show.figure(
 # Let the texts be different rows of $n\le d$ words, and let the feed-forward parts have at least $d$ hidden units. For
 # almost all words, positions and weights of $L\ge1$ layers of BERT's or GPT-2's form, the queries after the layers are
 # in general position, and the $n$ tokens of each text are independent. With gain 1 and bias 0 in BERT's last
-# normalisation, as at its start, the entries of a token sum to 0; then no $d$ queries are independent, and almost
-# always every $d-1$ are.
+# normalisation, as at its start, the entries of a token sum to 0; then no $d$ queries, and no $d$ tokens, are
+# independent, and almost always every $d-1$ queries are.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -128,6 +129,8 @@ show.figure(
 # analytic functions of all weights, on a whole $\mathbb R^m$. So is the Gram determinant of any of them, and if it is
 # not identically 0, it is 0 on a set of measure 0 only. There are finitely many sets $S$ of $k=\min(T,d)$ texts. It is
 # enough to find, for each, weights for which the $k$ queries are independent; likewise for the tokens of each text.
+#
+# Let $d\ge2$; for $d=1$ a token is one number, which is almost never 0 (in BERT it is the bias).
 #
 # *1. Sums of tokens differ.* Let $m_t=\frac1n\sum_jN(w_{t_j}+p_j)$, with the vectors $w$ of the words and $p$ of the
 # positions. For almost all of them, $m_t\ne m_{t'}$ for all texts $t\ne t'$. It is enough to find vectors for each
@@ -330,9 +333,10 @@ claim.verdict()
 # </details>
 #
 # ## What to remember
-# - In exact arithmetic, one layer with positions gives almost every language model all assumptions of the paper.
+# - In exact arithmetic, one layer with positions gives almost every model of BERT's or GPT-2's form all assumptions of
+#   the paper, for different texts of at most $d$ words.
 # - What a test in float32 measures is how fast the spectrum of the queries falls, and it can be predicted from it.
-# - BERT at its start is an exception: its queries have entries of sum 0 and are never in general position.
+# - BERT at its start is an exception: its queries have entries of sum 0, so that no $d$ of them are independent.
 #
 # ## Exercises
 #

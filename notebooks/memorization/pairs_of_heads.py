@@ -4,8 +4,8 @@
 #
 # Theorem 1 gives each head about as many answers as its context has tokens, so a context of two tokens seems to store
 # almost nothing. The theorem, however, demands more than memorisation: its heads must serve every set of answers. If we
-# may build the heads for the answers at hand, the length of the context no longer matters. We prove this, build the
-# weights, and prove by machine that exact weights lie next to the ones that we built.
+# may build the heads for the answers at hand, we can store a number that does not depend on the length of the
+# context. We prove this, build the weights, and prove by machine that exact weights lie next to the ones that we built.
 
 # %%
 import torch
@@ -339,7 +339,7 @@ except ParameterError as error:
 # ## What to remember
 # - Heads that are built for the labels at hand can store far more labels than the rank of $Z$.
 # - Two heads with opposite values cancel wherever both are saturated.
-# - The length of the context does not limit how many scalar labels a layer stores.
+# - Pairs store $\lfloor H/2\rfloor(\kappa-1)$ scalar labels, whatever the length $n\ge2$ of the context.
 #
 # ## Exercises
 #

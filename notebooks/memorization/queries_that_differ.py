@@ -11,8 +11,9 @@
 # *Our addition to Theorem 1 of Mahdavi, Liao and Thrampoulidis (Section 4).*
 #
 # Theorem 1 wants queries that point in many directions, and heads whose keys are as wide as the context is long. Are
-# both conditions needed? For examples that share one context, neither is. The queries may all lie on a line, and keys
-# of width one are enough, as long as no query is the opposite of another.
+# both conditions needed? For examples that share one context of independent tokens,
+# neither is. The queries may all lie on a line, and keys of width one are enough, as long as no query is the opposite
+# of another.
 
 # %%
 from itertools import combinations
@@ -297,7 +298,8 @@ show.table(
 # the skip connection and with values as wide as the tokens, the same count gives the $Hd$ columns of $Z$.
 #
 # ## What to remember
-# - For one shared context, queries need only differ from each other and from each other's opposites.
+# - For one shared context of independent tokens, queries need only be nonzero and differ from each other and from each
+#   other's opposites.
 # - Keys of width one already give each head $n-1$ examples.
 # - Opposite queries are special because $\sigma(-s)=1-\sigma(s)$.
 #

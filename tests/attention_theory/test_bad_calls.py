@@ -106,6 +106,7 @@ from attention_theory.looped_transformers.blocks.barron import fourier_constant,
 from attention_theory.looped_transformers.blocks.base import run_block
 from attention_theory.looped_transformers.blocks.column_sums import ColumnSumBlock
 from attention_theory.looped_transformers.blocks.sigmoid_sums import OwnColumns
+from attention_theory.looped_transformers.certified.one_layer import certify_one_layer
 from attention_theory.looped_transformers.certified.subleq_cycle import certify_cycle
 from attention_theory.looped_transformers.fleq.conformance import random_fleq_program
 from attention_theory.looped_transformers.machine.adder import add
@@ -117,6 +118,7 @@ from attention_theory.looped_transformers.programs.power_iteration import power_
 from attention_theory.looped_transformers.subleq.language import program, random_program
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.looped_transformers.subleq.minsky import Add, Sub, translate
+from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachine
 from attention_theory.looped_transformers.subleq.runner import SubleqRunner
 from attention_theory.looped_transformers.subleq.transformer import SubleqTransformer
 from attention_theory.memorization.attention import (
@@ -308,6 +310,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("the machine", lambda: SubleqRunner(SubleqMachine(5, 4, dtype=torch.float32), [random_program(3, 3, 4, 0)])),
     ("the machine", lambda: SparseLayers(SubleqMachine(4, 4, dtype=torch.float32), 30.0)),
     ("machine", lambda: certify_cycle(SubleqMachine(3, 3, 4, real=True))),
+    ("machine", lambda: certify_one_layer(OneLayerMachine(2, 3))),
     ("functions", lambda: random_fleq_program((), 8, 3, 0)),
     ("setting", lambda: run_block(ColumnSumBlock("root", root_sigmoids(0.1, 4.0)), *ones(2, 1, 2, 2))),
     ("a", lambda: OwnColumns(ones(1, 3))),
@@ -367,6 +370,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("examples", lambda: memorize(EYE[:2], ones(4, 3), ones(4, 1), 1)),
     ("source", lambda: SubleqTransformer.compile("x = 7\nhalt").run({"x": 1000})),
     ("steps", lambda: SubleqTransformer(program([1], [])).run(steps=-1)),
+    ("real", lambda: SubleqTransformer(program([1], []), num_layers=1, real=True)),
     ("functions", lambda: FleqTransformer.compile("halt", {}, 3, functions=("add", "cube"))),
     ("letters", lambda: UniversalTransformer.compile("a 0 -> a 1 L\na _ -> a _ L", letters=2)),
     ("words", lambda: UniversalTransformer.compile("a _ -> a _ L", 2).run("____")),

@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from attention_theory.looped_transformers.compiler import examples
 from attention_theory.looped_transformers.compiler.program import compile
@@ -23,12 +24,16 @@ _Forms = Mapping[str, Callable[[], bytes]]
 
 
 def _subleq(
-    layers: Depth = 10, integers: int = 16, instructions: int = 28, bits: int = 8, inverse_temperature: float = 30.0
+    layers: Depth | Literal[1] = 10,
+    integers: int = 16,
+    instructions: int = 28,
+    bits: int = 8,
+    inverse_temperature: float = 30.0,
 ) -> _Forms:
     """The computer of Lemma 1, which executes one SUBLEQ instruction a cycle.
 
     Args:
-        layers: 10, 6 or 4.
+        layers: 10, 6, 4 or 1.
         integers: memory cells after the reserved two.
         instructions: before the last, which halts.
         bits: of an integer.

@@ -56,6 +56,7 @@ CASES = [
     Case("SubleqTransformer", SUBTRACT, {"bits": 6, "num_layers": 6, "num_tokens": 20}),
     Case("SubleqTransformer", SUBTRACT, {"bits": 6, "num_layers": 4, "rule": "hardmax"}),
     Case("SubleqTransformer", SUBTRACT, {"bits": 6, "num_layers": 5, "real": True}),
+    Case("SubleqTransformer", SUBTRACT, {"bits": 6, "num_layers": 1}),
     Case("FleqTransformer", FLEQ, {"variables": VARIABLES, "size": 3}),
     Case("FleqTransformer", FLEQ, {"variables": VARIABLES, "size": 3, "heads": "several", "functions": BLOCKS}),
     Case("UniversalTransformer", FLIP, {"word": 2, "steps": 3}, "0"),
@@ -188,7 +189,7 @@ def subleq_programs(draw: Callable[..., Any]) -> tuple[SubleqProgram, int]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(subleq_programs(), st.sampled_from([10, 6, 4]), st.sampled_from(["softmax", "hardmax"]))
+@given(subleq_programs(), st.sampled_from([10, 6, 4, 1]), st.sampled_from(["softmax", "hardmax"]))
 def test_subleq_runs_as_the_interpreter_does(made: tuple[SubleqProgram, int], num_layers: Any, rule: Any) -> None:
     program, bits = made
     run = at.nn.SubleqTransformer(program, bits, num_layers, rule=rule).run(steps=12)

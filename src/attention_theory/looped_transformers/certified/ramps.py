@@ -8,7 +8,6 @@ combination of rows: as a function of that number they are a broken line, of whi
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 
 from torch import Tensor
 
@@ -18,7 +17,7 @@ from attention_theory.looped_transformers.certified.words import ONE, Atom, Row
 #: By row, the most by which it is off; rows that are not in it are exact.
 Noise = dict[int, Fraction]
 
-_FEW = 4  # bits, all values of which are looked at one by one
+_FEW = 1024  # values of a combination of bits, which are looked at one by one
 
 #: A combination of rows with noise, and what it stands for apart from a constant; the first weight is 1.
 _Direction = tuple[tuple[tuple[int, Fraction], ...], tuple[tuple[Atom, Fraction], ...]]
@@ -130,15 +129,18 @@ def _slopes(ramps: list[_Ramp]) -> Iterator[Fraction]:
 
 def _swing(ramps: list[_Ramp], slope: Fraction, weights: list[Fraction], off: Fraction) -> Fraction:
     """The most by which ``slope z + Σ ramps`` changes where ``z`` is off, for all values of the bits in ``z``."""
-    if len(weights) > _FEW:
+    values = {Fraction(0)}
+    for weight in weights:
+        if len(values) <= _FEW:
+            values = {value + change for value in values for change in (-weight, weight)}
+    if len(values) > _FEW:
         return max(abs(slope + piece) for piece in _slopes(ramps)) * off
 
     def value(z: Fraction) -> Fraction:
         return slope * z + sum(r.weight * max(r.side * (z + r.shift), Fraction(0)) for r in ramps)
 
     most = Fraction(0)
-    for signs in product((-1, 1), repeat=len(weights)):
-        z = sum((sign * weight for sign, weight in zip(signs, weights, strict=True)), Fraction(0))
+    for z in values:
         bends = [-ramp.shift for ramp in ramps if abs(ramp.shift + z) < off]
         most = max([most, *(abs(value(point) - value(z)) for point in (z - off, z + off, *bends))])
     return most

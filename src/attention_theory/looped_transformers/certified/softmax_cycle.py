@@ -64,19 +64,27 @@ def follow(machine: SubleqMachine, same: bool) -> tuple[Answer, list[Stage]]:
     return ask_cycle(machine, same, watched=followed), followed
 
 
-def ask_softmax(machine: SubleqMachine, inverse_temperature: float, exact: Answer, followed: Sequence[Stage]) -> Answer:
+def ask_softmax(
+    machine: SubleqMachine,
+    inverse_temperature: float,
+    exact: Answer,
+    followed: Sequence[Stage],
+    columns: int | None = None,
+) -> Answer:
     """Whether no noise is left after a cycle, in which every step is right without it.
 
     Args:
         machine: as in :func:`certify_softmax`.
         inverse_temperature: the paper's λ.
         exact, followed: the cycle without noise, from :func:`follow`.
+        columns: the most that a state has; a column for each address unless given.
     """
+    columns = columns or 2**machine.address_bits
     if exact.outcome != "proved":
         return exact
     clock, noises = Clock(), dict[str, Noise]()
-    lines = [f"the largest noise at λ = {inverse_temperature}, with {2**machine.address_bits} columns"]
-    for stage, fetched, noises in noise_by_layer(machine, followed, inverse_temperature):
+    lines = [f"the largest noise at λ = {inverse_temperature}, with {columns} columns"]
+    for stage, fetched, noises in noise_by_layer(machine, followed, inverse_temperature, columns):
         lines.append(f"{stage.name}: {largest(fetched):.3g} behind the heads, {largest(noises):.3g} behind the units")
     left, seconds = largest(noises), exact.seconds + clock.seconds
     point = {"inverse temperature": inverse_temperature, "noise after a cycle, at most": left} if left else None
@@ -85,14 +93,14 @@ def ask_softmax(machine: SubleqMachine, inverse_temperature: float, exact: Answe
 
 
 def noise_by_layer(
-    machine: SubleqMachine, followed: Sequence[Stage], inverse_temperature: float
+    machine: SubleqMachine, followed: Sequence[Stage], inverse_temperature: float, columns: int | None = None
 ) -> Iterator[tuple[Stage, dict[str, Noise], dict[str, Noise]]]:
     """For each layer of a cycle from an exact state the noise of all columns behind its heads and behind its units."""
     noises: dict[str, Noise] = {name: {} for name in followed[0].before}
     for stage, layer in zip(followed, machine.dense, strict=True):
         fetched = {name: dict(noise) for name, noise in noises.items()}
         for head, seen in zip(layer.heads, stage.seen, strict=True):
-            look = Look(head, stage.before, noises, inverse_temperature, 2**machine.address_bits)
+            look = Look(head, stage.before, noises, inverse_temperature, columns or 2**machine.address_bits)
             for name, best in seen.items():
                 for row, size in look.noise_of(name, best).items():
                     fetched[name][row] = fetched[name].get(row, Fraction(0)) + size

@@ -7,8 +7,8 @@ words of bits that may have any value. So the number of columns is not fixed.
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import torch
@@ -57,11 +57,22 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Scene:
-    """The columns that a cycle can touch, before it and after it, and the words that they are made of."""
+    """The columns that a cycle can touch, before it and after it, and the words that they are made of.
+
+    Attributes:
+        words: of bits.
+        before: the columns.
+        after: as the cycle should leave them.
+        others: for columns that stand for all others like them, the name of a second one, in which the words of
+            :data:`OTHERS` are other ones.
+        loose: the rows of the scratchpad that need be signs only after the cycle.
+    """
 
     words: Words
     before: dict[str, Column]
     after: dict[str, Column]
+    others: Mapping[str, str] = field(default_factory=lambda: OTHERS)
+    loose: Sequence[int] = ()
 
 
 def scene(machine: SubleqMachine, same: bool, distinct: bool = True, samples: int = 64) -> Scene:
@@ -97,7 +108,8 @@ def scene(machine: SubleqMachine, same: bool, distinct: bool = True, samples: in
     words.define("flag", 1, AtMostZero("result"))
     words.define("pc + 1", size, Linear({"pc": 1}, 1))
     words.define("next", size, Choice("flag", "c", "pc + 1"))
-    return Scene(words, _columns(machine, words, same, "pc", None), _columns(machine, words, same, "next", "result"))
+    before = _columns(machine, words, same, "pc", None)
+    return Scene(words, before, _columns(machine, words, same, "next", "result"), loose=leftovers(machine))
 
 
 def _integers(bits: int, count: int, draws: random.Random) -> list[int]:
@@ -167,7 +179,7 @@ def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool
     """Run a cycle of the machine's own layers on the columns of a scene: the memory, and whether it is wrong."""
     now = scene(machine, same=False)
     words = now.words.at({name: int(value) for name, value in values.items() if name in now.words.sizes})
-    before, after = (_state(machine, columns, words) for columns in (now.before, now.after))
+    before, after = (state_of(machine, columns, words) for columns in (now.before, now.after))
     left = machine.cycle(before, 1.0, "hardmax")
     memories = [from_bits(machine.rows.of(state, "memory"), signed=True).tolist() for state in (left, after)]
     wrong = [
@@ -180,7 +192,7 @@ def run_cycle(machine: SubleqMachine, values: Counterexample) -> tuple[str, bool
     return f"from mem[a] = {a}, mem[b] = {b}, mem[cell] = {cell}: {', '.join(wrong) or 'all is right'}", not exact
 
 
-def _state(machine: SubleqMachine, columns: dict[str, Column], words: Words) -> Tensor:
+def state_of(machine: SubleqMachine, columns: dict[str, Column], words: Words) -> Tensor:
     """The columns as a state of the machine, at the first sample."""
     state = torch.zeros(len(columns), machine.rows.size, dtype=machine.dtype)
     for place, column in enumerate(columns.values()):
@@ -196,21 +208,26 @@ def leftovers(machine: SubleqMachine) -> list[int]:
 
 
 def ask_cycle(machine: SubleqMachine, same: bool, distinct: bool = True, watched: list[Stage] | None = None) -> Answer:
+    """:func:`ask_scene` of the columns that :func:`scene` has for these arguments."""
+    return ask_scene(machine, scene(machine, same, distinct), watched)
+
+
+def ask_scene(machine: SubleqMachine, now: Scene, watched: list[Stage] | None = None) -> Answer:
     """Whether one cycle makes of the columns before an instruction those after it.
 
     Args:
-        machine, same, distinct: as in :func:`scene`.
+        machine: whose cycle it is.
+        now: the columns.
         watched: takes up the layers as they are followed.
     """
-    clock, now = Clock(), scene(machine, same, distinct)
-    columns, answers = now.before, list[Answer]()
+    clock, columns, answers = Clock(), now.before, list[Answer]()
     try:
         for stage in stages(machine, now, answers):
             columns = stage.after
             if watched is not None:
                 watched.append(stage)
         for name, column in now.after.items():
-            left = leftovers(machine) if name == SCRATCH else range(0)
+            left = now.loose if name == SCRATCH else ()
             for row in sorted({*column, *columns[name]}):
                 end, wanted, title = (
                     columns[name].get(row, {}),
@@ -238,24 +255,36 @@ def stages(machine: SubleqMachine, now: Scene, answers: list[Answer]) -> Iterato
     """
     columns = now.before
     for layer, built in zip(machine.dense, machine.layers, strict=True):
-        stage = stage_of(layer, built.name, columns, now.words, answers)
+        stage = stage_of(layer, built.name, columns, now.words, answers, now.others)
         yield stage
         columns = stage.after
 
 
-def stage_of(layer: DenseLayer, name: str, columns: dict[str, Column], words: Words, answers: list[Answer]) -> Stage:
+def stage_of(
+    layer: DenseLayer,
+    name: str,
+    columns: dict[str, Column],
+    words: Words,
+    answers: list[Answer],
+    others: Mapping[str, str] = OTHERS,
+) -> Stage:
     """One layer on these columns; what is proved on the way is added to the answers.
 
     Raises:
         Undecided: a row or a score for which the proof does not go through.
     """
-    attended, seen = attend(layer, name, columns, words, answers)
+    attended, seen = attend(layer, name, columns, words, answers, others)
     after = {column: _fold(layer, f"{name}, {column}", rows, words, answers) for column, rows in attended.items()}
     return Stage(name, columns, seen, attended, after)
 
 
 def attend(
-    layer: DenseLayer, name: str, columns: dict[str, Column], words: Words, answers: list[Answer]
+    layer: DenseLayer,
+    name: str,
+    columns: dict[str, Column],
+    words: Words,
+    answers: list[Answer],
+    others: Mapping[str, str] = OTHERS,
 ) -> tuple[dict[str, Column], list[dict[str, list[str]]]]:
     """Eq. (1a) with a hard maximum: the mean over the columns that are proved to have the largest score; and these."""
     result = {name: dict(column) for name, column in columns.items()}
@@ -265,11 +294,15 @@ def attend(
         queries = {column: apply(head.query, rows) for column, rows in columns.items()}
         keys = {column: apply(head.key, rows) for column, rows in columns.items()}
         values = {column: apply(head.value, rows) for column, rows in columns.items()}
-        for kind, other in OTHERS.items():  # a column like any other, at another address
-            keys[other] = {row: _renamed(entry, kind, other) for row, entry in keys[kind].items()}
+        for kind, other in others.items():  # a column like any other, at another address
+            keys[other] = {row: _renamed(entry) for row, entry in keys[kind].items()}
+        asked = list[tuple[Column, list[str]]]()
         for column, query in queries.items():
             title = f"{name}, head {number + 1}, {column}"
-            best = seen[number][column] = _best(query, keys, words, title, answers)
+            best = next((seen for before, seen in asked if before == query), None)  # columns may ask for the same
+            best = best or _best(query, keys, words, title, answers, {*others.values()})
+            asked.append((query, best))
+            seen[number][column] = best
             for other in best:
                 for row, entry in values[other].items():
                     before = result[column].get(row, {})
@@ -277,15 +310,17 @@ def attend(
     return result, seen
 
 
-def _renamed(row: Row, word: str, other: str) -> Row:
-    return {(other if name == word else name, bit): weight for (name, bit), weight in row.items()}
+def _renamed(row: Row) -> Row:
+    return {(OTHERS.get(name, name), bit): weight for (name, bit), weight in row.items()}
 
 
 #: The least distance between the largest score and the others, which a softmax needs.
 GAP = 2
 
 
-def _best(query: Column, keys: dict[str, Column], words: Words, title: str, answers: list[Answer]) -> list[str]:
+def _best(
+    query: Column, keys: dict[str, Column], words: Words, title: str, answers: list[Answer], others: set[str]
+) -> list[str]:
     """The columns with the largest score, proved to be so for all words."""
     sampled = {
         name: sum(
@@ -296,7 +331,7 @@ def _best(query: Column, keys: dict[str, Column], words: Words, title: str, answ
     stacked = torch.stack(list(sampled.values()))
     largest = (stacked == stacked.amax(dim=0)).all(dim=1)
     best = [name for name, is_best in zip(sampled, largest.tolist(), strict=True) if is_best]
-    if not best or {*best} & {*OTHERS.values()}:
+    if not best or {*best} & others:
         raise Undecided(Answer(f"{title}: no column has the largest score at all samples", "unknown", "samples", 0.0))
     scores = {name: _score(query, key) for name, key in keys.items()}
     claims = []
@@ -321,7 +356,7 @@ def _score(query: Column, key: Column) -> Score:
     for row in query.keys() & key.keys():
         for atom, weight in query[row].items():
             for other, factor in key[row].items():
-                pair = (min(atom, other), max(atom, other))
+                pair = (min(atom, other), max(atom, other)) if atom != other else (ONE, ONE)  # a sign squared is 1
                 score[pair] = score.get(pair, Fraction(0)) + weight * factor
     return score
 
@@ -346,9 +381,9 @@ def _integer(score: Score, words: Words) -> Term:
     parts = [
         z3.If(sign(one) == sign(other), int(scale * weight), -int(scale * weight))
         for (one, other), weight in score.items()
-        if weight
+        if weight and (one, other) != (ONE, ONE)
     ]
-    return z3.Sum(parts) if parts else z3.IntVal(0)
+    return z3.Sum([z3.IntVal(int(scale * score.get((ONE, ONE), 0))), *parts])
 
 
 def _decided(answer: Answer) -> Answer:

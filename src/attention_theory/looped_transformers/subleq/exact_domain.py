@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -93,13 +94,14 @@ def noise_bound(bits: int, address_bits: int, depth: Depth, inverse_temperature:
     return gain * math.exp(-2 * inverse_temperature)
 
 
-def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | None = None) -> float:
+def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | Literal[1] | None = None) -> float:
     """The inverse temperature from which on a machine is proved to be right in every cycle, in steps of a hundredth.
 
     Args:
         bits: N.
         address_bits: L.
         depth: from there on :func:`noise_bound` is at most 1/4, the margin of the correction (Appendix G, Step 6).
+            With one layer, ``exp(2 λ)`` is at least ``11 * 2**N (L + 1)`` (the page on one layer).
             Without a depth the machine keeps integers in real rows that are rounded: then ``2 λ - ln(λ L)`` is at least
             ``(N + L + 6) ln 2`` (the page on Lemma 1).
 
@@ -112,6 +114,8 @@ def sufficient_inverse_temperature(bits: int, address_bits: int, depth: Depth | 
     def is_enough(inverse_temperature: float) -> bool:
         if depth is None:
             return 2 * inverse_temperature - math.log(inverse_temperature * address_bits) >= needed
+        if depth == 1:
+            return 2 * inverse_temperature >= math.log(11 * 2**bits * (address_bits + 1))
         return noise_bound(bits, address_bits, depth, inverse_temperature) <= 0.25
 
     hundredths = 100  # the noise falls from 1 on

@@ -97,6 +97,10 @@ class SubleqMachine(LoopedTransformer):
         self.writing_layer = next(place for place, layer in enumerate(layers) if layer.name.startswith("write"))
         super().__init__(layers[0].rows, layers, dtype, device)
 
+    def columns(self, source: SubleqProgram) -> int:
+        """The columns of a program's state."""
+        return source.columns(self.scratch)
+
     def load(self, source: SubleqProgram | Sequence[SubleqProgram]) -> Float[Tensor, "... columns rows"]:
         """The state from which a program runs (eq. 5), or one state for each of several of the same shape.
 
@@ -104,16 +108,10 @@ class SubleqMachine(LoopedTransformer):
             ParameterError: more columns than addresses, integers that do not fit, programs of different shape.
         """
         if not isinstance(source, SubleqProgram):
-            if len({(len(one.memory), len(one.code)) for one in source}) > 1:
-                raise ParameterError("programs must have equally many cells and equally many instructions")
-            return torch.stack([self.load(one) for one in source])
-        columns, cells, rows = source.columns(self.scratch), len(source.memory), self.rows
+            return self._load_all(source)
+        self._refuse_outside(source)
+        columns, cells, rows = self.columns(source), len(source.memory), self.rows
         codes = position_codes(columns, self.address_bits, self.device).to(self.dtype)
-        limit = 2 ** (self.bits - 1)
-        outside = [value for value in source.memory if not -limit <= value < limit]
-        refuse_unless(
-            not outside, f"source must have memory from {-limit} to {limit - 1}, {self.bits} bits, got {outside}"
-        )
         state = torch.zeros(columns, rows.size, dtype=self.dtype, device=self.device)
         rows.of(state, "encoding")[1:] = codes[1:]
         rows.of(state, "indicator")[: self.scratch] = 1
@@ -128,6 +126,19 @@ class SubleqMachine(LoopedTransformer):
         rows.of(state, "command")[first:] = codes[shifted].flatten(1)
         rows.of(state, "counter")[0] = codes[first]
         return state
+
+    def _load_all(self, sources: Sequence[SubleqProgram]) -> Float[Tensor, "programs columns rows"]:
+        if len({(len(one.memory), len(one.code)) for one in sources}) > 1:
+            raise ParameterError("programs must have equally many cells and equally many instructions")
+        return torch.stack([self.load(one) for one in sources])
+
+    def _refuse_outside(self, source: SubleqProgram) -> None:
+        """Refuse integers that do not fit."""
+        limit = 2 ** (self.bits - 1)
+        outside = [value for value in source.memory if not -limit <= value < limit]
+        refuse_unless(
+            not outside, f"source must have memory from {-limit} to {limit - 1}, {self.bits} bits, got {outside}"
+        )
 
     def counter(self, state: Float[Tensor, "... columns rows"], source: SubleqProgram) -> Int[Tensor, "..."]:
         """The number of the instruction to come."""

@@ -1,7 +1,7 @@
 """SUBLEQ as a module of torch: a program becomes a transformer that runs it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 from jaxtyping import Float
@@ -13,7 +13,11 @@ from attention_theory.looped_transformers.machine.module import LoopedModule, Ma
 from attention_theory.looped_transformers.subleq.assembler import assemble
 from attention_theory.looped_transformers.subleq.language import RESERVED, SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMachine
-from attention_theory.validation import require
+from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachine
+from attention_theory.validation import refuse_unless, require
+
+#: The numbers of layers that machines have.
+Layers = Depth | Literal[1]
 
 
 class SubleqTransformer(LoopedModule):
@@ -36,7 +40,8 @@ class SubleqTransformer(LoopedModule):
     Args:
         program: gives the number of tokens, and is run unless another is given.
         bits: of an integer, in two's complement.
-        num_layers: 10 for the paper's construction; 6 and 4 merge layers. With ``real``, any from 4 to 10.
+        num_layers: 10 for the paper's construction; 6 and 4 merge layers; 1 has one head too, and more tokens: four for
+            each cell and two for each instruction. With ``real``, any from 4 to 10.
         real: keep an integer in one real feature, not in a feature for each bit.
         num_tokens: room for larger programs; that of ``program`` unless given.
         inverse_temperature: multiplies the scores.
@@ -50,7 +55,7 @@ class SubleqTransformer(LoopedModule):
         self,
         program: SubleqProgram,
         bits: int = 8,
-        num_layers: Depth = 10,
+        num_layers: Layers = 10,
         *,
         real: bool = False,
         num_tokens: int | None = None,
@@ -59,16 +64,21 @@ class SubleqTransformer(LoopedModule):
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        num_tokens = program.columns() if num_tokens is None else num_tokens
-        require(num_tokens=(num_tokens, program.columns(), None))
-        machine = SubleqMachine(max(2, address_bits(num_tokens)), bits, num_layers, real=real)
+        length = max(2, address_bits(max(program.columns(), num_tokens or 0)))
+        refuse_unless(not (real and num_layers == 1), "real must be False with num_layers=1, got True")
+        machine = (
+            OneLayerMachine(length, bits) if num_layers == 1 else SubleqMachine(length, bits, num_layers, real=real)
+        )
+        least = machine.columns(program)
+        num_tokens = least if num_tokens is None else num_tokens
+        require(num_tokens=(num_tokens, least, None))
         super().__init__((layer.module() for layer in machine.dense), inverse_temperature, rule)
         self.program, self.num_tokens, self.embed_dim = program, num_tokens, machine.rows.size
         self.machine = machine
         self.to(device=device, dtype=dtype)
 
     @classmethod
-    def compile(cls, program: str | SubleqProgram, bits: int = 8, num_layers: Depth = 10, **options: Any) -> Self:  # type: ignore[override]
+    def compile(cls, program: str | SubleqProgram, bits: int = 8, num_layers: Layers = 10, **options: Any) -> Self:  # type: ignore[override]
         """Make the transformer of a program, or of its text, in the language of :func:`.subleq.assembler.assemble`.
 
         It takes the place of ``Module.compile``; ``torch.compile`` works as for every module.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from attention_theory.looped_transformers.certified.subleq_cycle import _state, ask_cycle, run_cycle, scene
+from attention_theory.looped_transformers.certified.subleq_cycle import ask_cycle, run_cycle, scene, state_of
 from attention_theory.looped_transformers.machine.codes import position_codes
 from attention_theory.looped_transformers.machine.layers import DenseLayer
 from attention_theory.looped_transformers.subleq.language import interpret, program
@@ -32,9 +32,9 @@ def test_the_columns_are_those_of_a_loaded_program() -> None:
         words = now.words.at(values)
         loaded = machine.load(source)
         columns = [0, 5, 3, 4, 2, 6]
-        assert torch.equal(_state(machine, now.before, words), loaded[columns])
+        assert torch.equal(state_of(machine, now.before, words), loaded[columns])
         run = interpret(source, 4, 1)
-        after = _state(machine, now.after, words)
+        after = state_of(machine, now.after, words)
         assert machine.memory(machine.cycle(loaded, 1.0, "hardmax"), source).tolist() == run.memories[0].tolist()
         assert torch.equal(machine.cycle(loaded, 1.0, "hardmax")[columns], after)
         assert torch.equal(machine.rows.of(after, "counter")[0], position_codes(8, 3)[5 + int(run.counters[0])])

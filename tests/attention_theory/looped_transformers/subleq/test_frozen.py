@@ -1,4 +1,5 @@
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -7,8 +8,9 @@ from attention_theory.looped_transformers.subleq.frozen import FrozenSubleq
 from attention_theory.looped_transformers.subleq.language import random_program
 
 
-def test_one_machine_runs_shorter_programs() -> None:
-    computer = FrozenSubleq(10, integers=8, instructions=8, bits=6)
+@pytest.mark.parametrize("layers", [10, 1])
+def test_one_machine_runs_shorter_programs(layers: Any) -> None:
+    computer = FrozenSubleq(layers, integers=8, instructions=8, bits=6)
     shorter = [random_program(1 + seed % 8, 1 + seed % 7, 6, seed) for seed in range(16)]
     found = conformance(computer.machine, [computer.fitted(one) for one in shorter], 15, by="layers")
     assert found.wrong == 0
@@ -28,3 +30,9 @@ def test_the_columns_are_scratchpad_cells_and_instructions(integers: int, instru
     assert list(frozen.columns.values()) == list(pairwise(ends))
     assert list(frozen.columns) == ["scratchpad", "cells", "instructions"]
     assert len(frozen.blank) == ends[-1]
+
+
+def test_with_one_layer_a_cell_has_four_columns_and_an_instruction_two() -> None:
+    frozen = FrozenSubleq(1, integers=3, instructions=2, bits=2).frozen
+    assert dict(frozen.columns) == {"scratchpad": (0, 4), "cells": (4, 24), "instructions": (24, 31)}
+    assert frozen.name == "SUBLEQ in 1 layer"
