@@ -1,35 +1,17 @@
 # %% [markdown]
-# # Figure 1 · Losses and probabilities during training
-# *Nguyen, Nguyen-Tang: Figure 1, Section 5.*
+# # Figure 1 · Straight lines, floors, and a loss that grows
+# *Nguyen, Nguyen-Tang: Figure 1, Sections 5.1 and 5.2.*
 #
-# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
-# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
-# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
-# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
-# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
-# does not.
+# How a model learns is written in the shape of its loss curve. A straight line on a logarithmic axis means that every
+# step removes the same fraction of the error. A curve that levels off has reached a floor, and one that rises
+# forgets. Figure 1 shows five models, and the paper reads one statement from each of these shapes. Do we see the same
+# shapes?
 #
-# Figure 1 shows training itself: the population loss, the loss on words that were never outputs, and a probability,
-# without label noise in the upper row and with $\alpha=0.8$ in the lower one. The paper reads three things off it.
-# Models that converge do so at a linear rate, which on a logarithmic axis is a straight line. On unseen words the loss
-# of the original models, whose matrices are all trained, even diverges. And softmax attention does not come to the
-# expected probabilities, since no logit of an output exceeds 1. Each is a statement about the shape of a curve, so each
-# is read off the curves of several seeds, with its interval.
+# ## A tiny example
 #
-# Some things are not in the text.
-#
-# - **The models.** The text names Reparam-Softmax-FA and "original, non-reparameterized models". The five here are
-#   those that the authors' code draws. By Appendix D.2.1 one of them, Reparam-Linear-W-FA, is not in Figure 1 but has
-#   Figure 9 to itself. It is drawn, and its loss on unseen words is judged in {doc}`section_5_2_arithmetic`.
-# - **The fillers.** Section 5 draws the words around the bigrams from $[N]\setminus(\mathcal Q\cup\mathcal O)$,
-#   *fillers as in the text*. In another reading, with which one more row of Table 1 comes out, they may be outputs:
-#   *outputs as fillers*. The panels of the first two figures here follow the text, those of the last two the other
-#   reading; no panel mixes them.
-# - **The learning rate** is 0.1 here, one of the two that Appendix D.1 names. At this rate Origin-Softmax-F stays, as
-#   far as trained words go, near the plateau of a model that does not know the output for all the steps of this page;
-#   on record at full size, with fillers as in the text, some runs have left it when training ends.
-# - **Arithmetic.** Slopes are computed by subtraction in float32, as in an ordinary training loop. Where that matters,
-#   which is without label noise, slopes that are exact at any size are run beside it.
+# Suppose that a loss halves at every step: 8, 4, 2, 1, … Its logarithm falls by $\ln2$ each time, so the curve is a
+# straight line on a logarithmic axis. This is a *linear rate*. Now suppose that noise adds 1 to this loss: 9, 5, 3, 2,
+# … The curve starts like the first one, and then comes to rest at 1. A third loss grows: 1, 1.2, 1.4, …
 
 # %%
 import itertools
@@ -73,10 +55,183 @@ full, softmax, only_w = "Reparam-Linear-FA", "Reparam-Softmax-FA", "Reparam-Line
 linear, no_sum = "Origin-Linear-FA", "Origin-Softmax-F"
 models, original, converging = [full, softmax, only_w, linear, no_sum], [linear, no_sum], [full, only_w, linear]
 
+# %%
+sketch = torch.arange(9)
+fig, axes = show.axes(1, 3, width=8.0, height=2.2, sharey=True)
+shapes = {"a linear rate": 8 * 0.5**sketch, "a floor": 8 * 0.5**sketch + 1, "growth": 1 + 0.2 * sketch}
+for axis, (title, values) in zip(axes, shapes.items(), strict=True):
+    axis.semilogy(sketch, values, "o-")
+    axis.set(title=title, xlabel="step")
+axes[0].set(ylabel="loss")
+show.figure(
+    fig,
+    name="three-shapes",
+    caption="Three shapes on a logarithmic axis: a loss that halves, the same loss on a floor of 1, and growth.",
+    alt="Three panels with dots joined by lines. The first is a falling straight line, the second falls and levels "
+    "off, the third rises slowly.",
+)
+
 # %% [markdown]
-# ## The runs
-# Every seed has sentences of its own, which its models share. All models begin at zero and take steps of length $\eta$
-# for each tensor.
+# Only the first curve is straight. The second is as steep at first, so we have to look at its end.
+#
+# ## The paper states
+#
+# *Origin* models train three full matrices, and *Reparam* models one number per trigger. [Table
+# 1](table_1_thirteen_models.ipynb) explains the other parts of the names.
+#
+# ### Rates
+#
+# Without label noise, and with noise level $\alpha=0.8$:
+#
+# <!-- claim in-context-reasoning/figure-1a -->
+# <blockquote>
+#
+# **Figure 1 (Population loss, noiseless)** *Section 5; Section 5.1*
+#
+# **The paper states.** Figures 1a and 1d show that for the models that converge to Bayes risk, their convergence rate
+# is indeed linear. This observation strongly supports our theoretical claims in Theorems 3.2 and 4.3.
+#
+# <details><summary>Chosen after a run</summary>
+#
+# The thresholds for bend and straightness, and the correction of the slope for batches, were set when runs had been
+#   seen.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The loss of Reparam-Linear-FA falls along a straight line of slope $-\eta/\sqrt5$ on a
+# logarithmic axis, and those of Origin-Linear-FA and Reparam-Linear-W-FA fall as fast or faster. Reparam-Softmax-FA
+# stays at $\ln(1+59/e)=3.1226$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-1d -->
+# <blockquote>
+#
+# **Figure 1 (Population loss, α = 0.8)** *Section 5; Section 5.1*
+#
+# **The paper states.** Figures 1a and 1d show that for the models that converge to Bayes risk, their convergence rate
+# is indeed linear.
+#
+# **What is true.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
+# That of Origin-Linear-FA falls along a line at first, then ever more slowly, and ends above the Bayes risk.
+# Reparam-Softmax-FA stays near 2.162.
+#
+# **What changed.** The rate is linear for the fully reparameterised model only. Table 1 counts Origin-Linear-FA among
+# the models that converge, but its curve levels off, at the batch of this page and at the paper's.
+#
+# <details><summary>Chosen after a run</summary>
+#
+# The threshold for straightness was set when runs had been seen.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ### Words that were never answers
+#
+# Again without and with noise:
+#
+# <!-- claim in-context-reasoning/figure-1b -->
+# <blockquote>
+#
+# **Figure 1 (Unseen outputs, noiseless)** *Section 5; Section 5.2*
+#
+# **The paper states.** Figures 1b and 1e indicate that the test loss on unseen output words even *diverges* for
+# original, non-reparameterized models.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss. That of the
+# original models ends above its start, at the paper's size far above. In an ordinary loop its growth stops for a while
+# once gradients round to zero; with exact gradients the loss of Origin-Linear-FA grows to the last step.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-1e -->
+# <blockquote>
+#
+# **Figure 1 (Unseen outputs, α = 0.8)** *Section 5; Section 5.2*
+#
+# **The paper states.** Figures 1b and 1e indicate that the test loss on unseen output words even *diverges* for
+# original, non-reparameterized models.
+#
+# **What is true.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk, and the original models stay farther
+# above it than a model that does not know which output it is. At rate 0.1, the loss of Origin-Softmax-F grows in the
+# run of the book.
+#
+# **What changed.** With the fillers of the paper's text, the loss of Origin-Linear-FA does not grow at the paper's
+# size, but falls a little. With outputs as fillers it grows a little. The shorter run of the book leaves both open, and
+# at the paper's size the growth of Origin-Softmax-F is left open.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ### The limit of softmax
+#
+# Without noise we look at the probability of the output, and with noise at that of the noise word $\tau$:
+#
+# <!-- claim in-context-reasoning/figure-1c -->
+# <blockquote>
+#
+# **Figure 1 (Probability of the output, noiseless)** *Section 5; Section 5.1*
+#
+# **The paper states.** The softmax attention compress the attention scores to the range $[0,1]$. This phenomenon can be
+# further observed in Figure 1c (and also in Figure 1f), where the probability of predicting output tokens (and noise
+# token) by Reparam-Softmax-FA does not converge to the expected value (1 for noiseless and $\alpha$ for noisy tasks,
+# respectively).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to
+# $e/(e+59)=0.0440$ for Reparam-Softmax-FA, whose logits do not exceed 1.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-1f -->
+# <blockquote>
+#
+# **Figure 1 (Probability of the noise token, α = 0.8)** *Section 5; Section 5.1*
+#
+# **The paper states.** The probability of predicting output tokens (and noise token) by Reparam-Softmax-FA does not
+# converge to the expected value (1 for noiseless and $\alpha$ for noisy tasks, respectively).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152
+# for Reparam-Softmax-FA.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# *Lines.* The fully reparameterised model moves by the same length at every step, and its loss is close to a multiple
+# of $e^{-\lambda}$ in its number $\lambda$. Therefore the curve is straight. Without noise, five triggers share a
+# step, which makes the line $\sqrt5$ times less steep.
+#
+# *Floors.* Softmax gives a word at most the attention 1, so its logit never exceeds 1. Full matrices have another
+# floor: with label noise, a gradient from one batch is mostly chance near the optimum, and steps of fixed length
+# follow it around.
+#
+# *Growth.* The training loss rewards a smaller logit for every word that is not the answer. Full matrices can lower the
+# logits of words that were never answers, one by one, and the loss on these words grows.
+#
+# ## See it run
+#
+# We train all five models from zero at rate 0.1, with five seeds. The *fillers*, the other words of a sentence, are
+# never outputs, as the paper's text says. We also train the Origin models with fillers that may be outputs, and one
+# model with exact gradients.
 
 
 # %%
@@ -92,11 +247,6 @@ other = {noise: trained(original, noise, "outputs allowed") for noise in (0.0, a
 exact = [history.with_arithmetic("log-domain") for history in text[0.0]]
 times = torch.tensor(text[0.0][0].steps, dtype=torch.float64)
 COLOUR_OF = {full: 0, linear: 1, only_w: 2, softmax: 3, no_sum: 4}  # as on the other pages and in the instrument
-
-# %% [markdown]
-# ## The panels
-# A line is the mean over the seeds, and the band around it spans them. Where the axis is logarithmic it ends at
-# $10^{-6}$: below, float32 does not tell a loss from its target, and curves are left off.
 
 
 # %%
@@ -114,10 +264,6 @@ def draw(axis, histories, names, measure, noise, target=None):
     return ends
 
 
-# %% [markdown]
-# The names stand at the right edge of a panel, in the order in which the curves end, each with a line to that end.
-
-
 # %%
 def label_ends(axis, ends):
     """Every curve's name beside the axis, with a line to its end; moved up where names would touch."""
@@ -131,10 +277,6 @@ def label_ends(axis, ends):
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5}
         options = {"textcoords": "axes fraction", "va": "center", "fontsize": 7.5, "arrowprops": line}
         axis.annotate(name, (x, y), (1.06, below), color=colour, **options)
-
-
-# %% [markdown]
-# Losses are drawn above their target; probabilities where there are models to show one of.
 
 
 # %%
@@ -159,7 +301,7 @@ def panels(name, histories, noise, names, caption, alt):
 
 
 # %% [markdown]
-# The upper row of the paper's figure, without label noise, fillers as in the text:
+# A line is the mean over the seeds, and its band spans them. Losses are drawn above their target.
 
 # %%
 panels(
@@ -176,7 +318,8 @@ panels(
 )
 
 # %% [markdown]
-# The lower row, with label noise:
+# Without noise, two reparameterised models fall along straight lines, and Origin-Linear-FA is even faster, because
+# two of its matrices grow at once. On words that were never answers, the Origin models end above their start.
 
 # %%
 panels(
@@ -192,7 +335,83 @@ panels(
 )
 
 # %% [markdown]
-# The losses of the original models once more, with outputs as fillers:
+# With noise, only the fully reparameterised model follows its line to the end. The models with full matrices reach a
+# floor. How straight is each curve? The *bend* compares the late steepness with the early one, so it is 1 for a
+# straight line and 0 for a curve at rest. The *straightness* is the fraction of the variance that a line explains.
+
+
+# %%
+def rates(histories, name, noise, high):
+    """How the population loss falls from a height above its target, by seed."""
+    curves = [history.of("population", name, noise, rate) - bayes_risk(noise) for history in histories]
+    return [rate_of(times, curve, high, 1e-5) for curve in curves]
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+# %%
+runs_of = {(0.0, "subtraction"): text[0.0], (0.0, "exact"): exact, (alpha, "subtraction"): text[alpha]}
+found = {
+    (noise, name, slopes): rates(histories, name, noise, gap_to_bayes(noise))
+    for (noise, slopes), histories in runs_of.items()
+    for name in converging
+    if name == linear or slopes == "subtraction"
+}
+show.table(
+    ["model", "α", "slopes", "gradient of ln(excess) per step", "bend", "bend by seed", "straightness"],
+    [
+        [
+            *(name, noise, slopes, mean([one.per_step for one in each]), mean([one.bend for one in each])),
+            " ".join(f"{one.bend:.2g}" for one in each),
+            mean([one.straightness for one in each]),
+        ]
+        for (noise, name, slopes), each in found.items()
+    ],
+    caption="How the population loss falls, from below the plateau to 10⁻⁵ or the end: means over the seeds",
+)
+
+# %% [markdown]
+# Origin-Linear-FA is straight without noise. With noise, its straightness is far from 1.
+#
+# Next we measure growth: how does the loss on new answers change in the last half of the run?
+
+# %%
+ways = {
+    ("fillers as in the text", 0.0): text[0.0],
+    ("the same, exact slopes", 0.0): exact,
+    ("outputs as fillers", 0.0): other[0.0],
+    ("fillers as in the text", alpha): text[alpha],
+    ("outputs as fillers", alpha): other[alpha],
+}
+grown = {
+    (name, way, noise): [history.growth("unseen", name, noise, rate) for history in histories]
+    for (way, noise), histories in ways.items()
+    for name in models
+    if name in {run.variant.name for run in histories[0].runs}
+}
+
+# %%
+show.table(
+    ["model", "α", "run", "loss at the start", "loss at the end", "slope in the last half", "by seed, in 10⁻⁴"],
+    [
+        [
+            *(name, noise, way, ways[way, noise][0].of("unseen", name, noise, rate)[0]),
+            mean([history.end("unseen", name, noise, rate) for history in ways[way, noise]]),
+            *(mean(each), " ".join(f"{1e4 * one:.2g}" for one in each)),
+        ]
+        for (name, way, noise), each in grown.items()
+        if name not in (full, softmax)
+    ],
+    caption="The loss on unseen words; ends are means over the last quarter of the records and the seeds",
+)
+
+# %% [markdown]
+# Without noise, both Origin models end above their start. With noise their losses dip first, and then Origin-Softmax-F
+# grows. Origin-Linear-FA stays high above the Bayes risk, but these short runs do not show whether its loss grows.
+#
+# If fillers may be outputs, the picture is similar:
 
 # %%
 for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
@@ -209,97 +428,12 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
     )
 
 # %% [markdown]
-# ## Is the rate linear?
-# <!-- claim in-context-reasoning/figure-1a -->
-# <blockquote>
+# The Origin models end above their start without noise here as well, and with noise their losses rise after a dip.
 #
-# **Figure 1 (Population loss, noiseless)** *Section 5; Section 5.1*
+# ## How we checked
 #
-# Models that converge do so at a linear rate: the loss of Reparam-Linear-FA falls along a straight line of slope
-# $-\eta/\sqrt5$ on a logarithmic axis, and those of Origin-Linear-FA and Reparam-Linear-W-FA as fast or faster.
-# Reparam-Softmax-FA stays at $\ln(1+59/e)=3.1226$.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim in-context-reasoning/figure-1d -->
-# <blockquote>
-#
-# **Figure 1 (Population loss, α = 0.8)** *Section 5; Section 5.1*
-#
-# **As printed.** For the models that converge to the Bayes risk the rate is linear (Section 5.1; Table 1 counts
-# Origin-Linear-FA among them).
-#
-# **As run here.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
-# That of Origin-Linear-FA falls along a line of its own at first. Reparam-Softmax-FA stays near 2.162.
-#
-# The rate is linear for the fully reparameterised model. The loss of Origin-Linear-FA falls along a line at first and
-# then ever more slowly, and ends above the Bayes risk, at the batch of this page and at the paper's.
-#
-# </blockquote>
-# <!-- /claim -->
-# "Figures 1a and 1d show that for the models that converge to Bayes risk, their convergence rate is indeed linear",
-# says Section 5.1. Three of the five models have ticks in both columns of losses in Table 1. Each is read from where it
-# first comes below the plateau of a model that does not know which output it is, $(1-\alpha)\ln|\mathcal O|$ above the
-# target, to $10^{-5}$ or to its end. At a linear rate the logarithm of the excess falls along a line. Two numbers tell
-# whether it does. The *bend* is how steeply it falls in the later half of that stretch, over how steeply in the earlier
-# one: 1 on a straight line, more where the loss falls ever faster, and near 0 where it has come to rest. A model that
-# converges at a linear rate or faster has a bend of at least one half. The *straightness* is the share of the variance
-# that a line explains: 1 on a straight line. If the rate is linear, and not faster, it is at least nine tenths. Both
-# bars were set when runs had been seen. Without noise, where a model may be faster than the theorem's, the bend is
-# judged; with noise, where the question is whether a loss comes to rest, the straightness.
-
-
-# %%
-def rates(histories, name, noise, high):
-    """How the population loss falls from a height above its target, by seed."""
-    curves = [history.of("population", name, noise, rate) - bayes_risk(noise) for history in histories]
-    return [rate_of(times, curve, high, 1e-5) for curve in curves]
-
-
-def mean(values):
-    return sum(values) / len(values)
-
-
-# %% [markdown]
-# By model, noise level and arithmetic:
-
-# %%
-runs_of = {(0.0, "subtraction"): text[0.0], (0.0, "exact"): exact, (alpha, "subtraction"): text[alpha]}
-found = {
-    (noise, name, slopes): rates(histories, name, noise, gap_to_bayes(noise))
-    for (noise, slopes), histories in runs_of.items()
-    for name in converging
-    if name == linear or slopes == "subtraction"
-}
-show.table(
-    ["model", "α", "slopes", "slope of ln(excess), a step", "bend", "bend by seed", "straightness"],
-    [
-        [
-            *(name, noise, slopes, mean([one.per_step for one in each]), mean([one.bend for one in each])),
-            " ".join(f"{one.bend:.2g}" for one in each),
-            mean([one.straightness for one in each]),
-        ]
-        for (noise, name, slopes), each in found.items()
-    ],
-    caption="How the population loss falls, from below the plateau to 10⁻⁵ or the end: means over the seeds",
-)
-
-# %% [markdown]
-# Without noise all three fall at a linear rate or faster. Origin-Linear-FA is the faster one, in either arithmetic: two
-# of its matrices grow at once. With noise the model of the theorem falls along a straight line. The two that train
-# matrices fall so at first. They come near the Bayes risk soon and then hardly nearer, since a step of fixed length
-# along a slope that is mostly noise does not take them there. A larger batch only lowers the place where the loss comes
-# to rest: on record with the paper's 512 sentences a step and 2000 steps, the loss of Origin-Linear-FA falls along a
-# line for some 500 steps, and in the 1500 after that to no less than a quarter of what it then is. (Its bend there is
-# 0.58, for the slow part begins in the earlier half of the stretch; its straightness is 0.69.) So for this model the
-# panel comes out in part. Reparam-Linear-W-FA, which is not in the paper's panel, is shown and not judged.
-#
-# The theorem's own slopes are $-\eta/\sqrt5$ without noise, for five triggers, and $-\eta$ with it. They are those of
-# the end of the curve, so the check of the slope begins where the loss is a tenth above its target. In the table the
-# stretch begins at the plateau, where $\ln(1+x)$ is not yet $x$, and the slopes are a little smaller. The triggers of a
-# batch do not come equally often, which takes about $(|\mathcal Q|-1)/(2\,\text{batch})$ off the mean step without
-# noise; the target, set after a first run, allows for it. Softmax is the control: its loss comes to rest at
-# $\ln(1+(N-1)/e)$ without noise, and far above the Bayes risk with it.
+# Every statement is about several seeds, so we judge interval estimates. The softmax model is the control for rates,
+# and the fully reparameterised model is the control for growth.
 
 
 # %%
@@ -313,9 +447,6 @@ at_rest = {noise: softmax_limit(noise, tokens - 1 - (noise > 0), True) for noise
 ends = {noise: [history.end("population", softmax, noise, rate) for history in text[noise]] for noise in text}
 resting = {noise: rates(text[noise], softmax, noise, 10.0) for noise in text}
 
-# %% [markdown]
-# Without noise:
-
 # %%
 claim = Claim("in-context-reasoning/figure-1a")
 claim.equal(f"{full}: slope of ln L over the theorem's", estimate(steep[0.0]), 1, tolerance=0.02)
@@ -328,9 +459,6 @@ for rule, histories in (("fillers as in the text", text[0.0]), ("outputs as fill
     losses = mean([history.end("population", no_sum, 0.0, rate) for history in histories])
     claim.number(f"{no_sum}, {rule}: loss at the end", losses)
 claim.verdict()
-
-# %% [markdown]
-# With noise:
 
 # %%
 claim = Claim("in-context-reasoning/figure-1d")
@@ -350,91 +478,6 @@ for name in (only_w, linear, no_sum):
     claim.number(f"{name}: share of the way from the plateau that is left", left)
 claim.verdict()
 
-# %% [markdown]
-# ## Does the loss on unseen words diverge?
-# <!-- claim in-context-reasoning/figure-1b -->
-# <blockquote>
-#
-# **Figure 1 (Unseen outputs, noiseless)** *Section 5; Section 5.2*
-#
-# The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss; that of the original models
-# diverges: it ends above its start, and at the paper's size far above. (In an ordinary loop its growth stops for a
-# while once slopes round to zero; with exact slopes the loss of Origin-Linear-FA grows to the last step.)
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim in-context-reasoning/figure-1e -->
-# <blockquote>
-#
-# **Figure 1 (Unseen outputs, α = 0.8)** *Section 5; Section 5.2*
-#
-# **The paper states.** Figures 1b and 1e indicate that the test loss on unseen output words even *diverges* for
-# original, non-reparameterized models.
-#
-# **What is true.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk, and the original models stay farther
-# above it than a model that does not know which output it is. At rate 0.1, the loss of Origin-Softmax-F grows in the
-# run of the book.
-#
-# **What changed.** With fillers as in the text, the loss of Origin-Linear-FA does not grow at the paper's size, but
-# falls a little. With outputs as fillers it grows a little. The shorter run of the book leaves both open, and at the
-# paper's size the growth of Origin-Softmax-F is left open.
-#
-# </blockquote>
-# <!-- /claim -->
-# A loss that diverges grows. Without noise it ends above its start, which is the loss of a model that knows nothing.
-# With noise, where losses first dip, what counts is the slope over the last half of the run: a loss that falls there
-# does not diverge, however high it stands. The slope must be above $10^{-5}$ a step, which over the 2000 steps of the
-# paper would be two hundredths.
-
-# %%
-ways = {
-    ("fillers as in the text", 0.0): text[0.0],
-    ("the same, exact slopes", 0.0): exact,
-    ("outputs as fillers", 0.0): other[0.0],
-    ("fillers as in the text", alpha): text[alpha],
-    ("outputs as fillers", alpha): other[alpha],
-}
-grown = {
-    (name, way, noise): [history.growth("unseen", name, noise, rate) for history in histories]
-    for (way, noise), histories in ways.items()
-    for name in models
-    if name in {run.variant.name for run in histories[0].runs}
-}
-
-# %% [markdown]
-# By model, rule of the fillers and arithmetic:
-
-# %%
-show.table(
-    ["model", "α", "run", "loss at the start", "loss at the end", "slope in the last half", "by seed, in 10⁻⁴"],
-    [
-        [
-            *(name, noise, way, ways[way, noise][0].of("unseen", name, noise, rate)[0]),
-            mean([history.end("unseen", name, noise, rate) for history in ways[way, noise]]),
-            *(mean(each), " ".join(f"{1e4 * one:.2g}" for one in each)),
-        ]
-        for (name, way, noise), each in grown.items()
-        if name not in (full, softmax)
-    ],
-    caption="The loss on unseen words; ends are means over the last quarter of the records and the seeds",
-)
-
-# %% [markdown]
-# Without noise both original models end above their start. With exact slopes Origin-Linear-FA grows to the last step.
-# In an ordinary loop its slopes round to zero once its population loss is small; then the loss on unseen words comes
-# down a little, and grows again along round-off. So its slope there is a matter of luck, and is shown and not judged.
-#
-# With noise Origin-Softmax-F grows, from a dip far below its start, and under both rules of the fillers; at the paper's
-# size this is left open: with fillers as in the text some of its runs leave their plateau, and with outputs as fillers
-# slopes of both signs are met. Origin-Linear-FA has the same dip, and what follows depends on the fillers. With outputs
-# as fillers its loss grows at the paper's size, on record by seven hundredths in a
-# thousand steps; with fillers as in the text it falls by as much in the mean of the runs on record. In runs as short as
-# these both are left open. Either way it stays far above the Bayes risk.
-#
-# There is a milder reading of "diverges": that the loss on unseen words turns up while training goes on. How far each
-# curve ends above its least point is shown with the verdict, and not judged: it cannot be below 0. In the run of this
-# page it is more than half a nat for both models, under both rules of the fillers.
-
 # %%
 claim = Claim("in-context-reasoning/figure-1b")
 way, outputs = "fillers as in the text", "outputs as fillers"
@@ -450,9 +493,6 @@ claim.control.at_least(f"{full}: slope of the unseen loss", estimate(grown[full,
 for name, rule in itertools.product(original, (way, outputs)):
     claim.number(f"{name}, {rule}: slope of the unseen loss", mean(grown[name, rule, 0.0]))
 claim.verdict()
-
-# %% [markdown]
-# With noise, as printed of both original models:
 
 # %%
 claim = Claim("in-context-reasoning/figure-1e")
@@ -473,30 +513,6 @@ claim.control.at_least(f"{full}: the same share", estimate(left), 1)
 claim.control.at_least(f"{full}: slope of the unseen loss", estimate(grown[full, way, alpha]), 1e-5)
 claim.verdict()
 
-# %% [markdown]
-# ## The probabilities
-# <!-- claim in-context-reasoning/figure-1c -->
-# <blockquote>
-#
-# **Figure 1 (Probability of the output, noiseless)** *Section 5; Section 5.1*
-#
-# On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to $e/(e+59)=0.0440$ for
-# Reparam-Softmax-FA, whose logits do not exceed 1.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim in-context-reasoning/figure-1f -->
-# <blockquote>
-#
-# **Figure 1 (Probability of the noise token, α = 0.8)** *Section 5; Section 5.1*
-#
-# On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152 for Reparam-Softmax-FA.
-#
-# </blockquote>
-# <!-- /claim -->
-# On unseen words, as in the right panels. What softmax comes to has a closed form: all attention on the output, so that
-# its logit is 1.
-
 
 # %%
 def probabilities(measure, name, noise):
@@ -510,9 +526,6 @@ claim.equal(f"{softmax}: the same", estimate(low), at_rest[0.0].p_output, tolera
 claim.control.at_least(f"{softmax}: the same", estimate(low), 0.99)
 claim.verdict()
 
-# %% [markdown]
-# With noise it is the probability of $\tau$, which ought to be $\alpha$.
-
 # %%
 claim = Claim("in-context-reasoning/figure-1f")
 claim.equal(f"{full}: probability of τ", estimate(probabilities("p_noise", full, alpha)), alpha, tolerance=2e-3)
@@ -522,17 +535,54 @@ claim.control.equal(f"{softmax}: the same", estimate(low), alpha, tolerance=2e-3
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The fully reparameterised model does what the theorems say, to the slope of its line, and softmax stops where its
-# closed form says. Without noise every model that converges does so at a linear rate or faster. With noise
-# Origin-Linear-FA and Reparam-Linear-W-FA fall along a line at first and then come to rest a tenth to a quarter of the
-# way above the Bayes risk (on record at full size, a fortieth to a thirteenth); Origin-Softmax-F stays on its plateau.
-# The losses of the original models on unseen words end above their start without noise. With it that of
-# Origin-Softmax-F grows; for Origin-Linear-FA the run of this page leaves it open, and at the paper's size it depends
-# on the fillers.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `steps = 400`: in an ordinary loop the loss of Origin-Linear-FA on unseen words without noise comes down at the
-#   end, since its slopes have just rounded to zero; with exact slopes it grows. It ends above its start in both.
-# - Set `seeds = 20`: with noise the loss of Origin-Linear-FA on unseen words falls under both rules of the fillers, and
-#   clearly so. With batches as small as these it does not grow.
+# *Models.* The text names Reparam-Softmax-FA and "original, non-reparameterized models". We take the five models from
+# the authors' code. Reparam-Linear-W-FA has Figure 9 for itself ([Section 5.2](section_5_2_arithmetic.ipynb)); here
+# we show it and do not judge its loss with noise.
+#
+# *Rate.* We measure it from below the plateau of a model that does not know the output, $(1-\alpha)\ln|\mathcal O|$
+# above the target, to $10^{-5}$ or to the end. A bend of one half or more counts as linear or faster; with noise,
+# where the question is whether a loss comes to rest, we require a straightness of 0.9. The theorem's slope is that of
+# the end of the curve, so its check begins where the loss is 0.1 above its target. The triggers of a batch are not
+# equally frequent, which reduces the mean step without noise by about $(|\mathcal Q|-1)/(2\,\text{batch})$; the
+# target, set after a first run, allows for it.
+#
+# *Growth.* A slope above $10^{-5}$ per step in the last half of the run counts as growth. Without noise, the
+# gradients of an ordinary loop round to zero once the loss is small, so we judge the growth of Origin-Linear-FA with
+# exact gradients. The rise of each curve above its minimum is shown and not judged.
+#
+# *Full size.* With 512 sentences per step and 2000 steps, the loss of Origin-Linear-FA with noise falls along a line
+# for about 500 steps, and in the next 1500 only to a quarter of its value: its bend is 0.58, its straightness 0.69.
+# Origin-Softmax-F leaves its plateau in some runs; whether its loss on new answers grows is open. That of
+# Origin-Linear-FA changes by 0.07 per 1000 steps: it rises if fillers may be outputs, and falls in the mean
+# otherwise.
+#
+# </details>
+#
+# ## What to remember
+# - One number that moves at constant speed gives a straight line: the fully reparameterised model has the theorem's
+#   rate.
+# - Steps of fixed length with noisy gradients end on a floor above the lowest loss.
+# - Without noise, full matrices get worse on words that were never answers while they get better on the task.
+#
+# ## Exercises
+#
+# 1. *By hand.* At $\eta=0.1$ and with five triggers, the loss falls like $e^{-\eta t/\sqrt5}$. How many steps divide
+#    it by 10? How many with noise, where the excess falls like $e^{-\eta t}$?
+#    <details><summary>Solution</summary>
+#
+#    $\ln10\cdot\sqrt5/0.1\approx51$ steps without noise, and $\ln10/0.1\approx23$ with noise.
+#
+#    </details>
+# 2. *Predict, then run.* Set `steps = 400`. Without noise, does the loss of Origin-Linear-FA on new answers still
+#    grow at the end, with rounded and with exact gradients?
+#    <details><summary>Solution</summary>
+#
+#    With exact gradients it grows. In an ordinary loop it comes down at the end, because its gradients have just
+#    rounded to zero. It ends above its start in both.
+#
+#    </details>
+#
+# Next: [Section 5.2](section_5_2_arithmetic.ipynb), because one of the models fails on new answers only through
+# rounding.

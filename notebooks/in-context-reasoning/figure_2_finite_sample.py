@@ -2,32 +2,18 @@
 # # Figure 2 · Training on 2048 sentences
 # *Nguyen, Nguyen-Tang: Figure 2, Section 5.3.*
 #
-# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
-# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
-# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
-# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
-# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
-# does not.
+# A model that sees the same noisy sentences again and again can memorise which of them ended in noise. The fewer
+# numbers it trains, the less it can memorise. Three models see 2048 sentences many times. Do they understand the
+# task, or do they learn their sentences by heart?
 #
-# Three ReLU models see the same 2048 labelled sentences over and over. The fully reparameterised one has a single
-# number to learn and cannot overfit. The other two can: their labels are noisy, and with enough parameters a model can
-# learn by heart which sentences ended in $\tau$. The paper says two things about what comes of it. On sentences with
-# the trained outputs all three generalise. On unseen outputs they do so the better the more they are reparameterised.
+# ## A tiny example
 #
-# How near the Bayes risk is "successfully" generalised? The scale is a model that knows which words are outputs, and
-# not which of them it is. It is $(1-\alpha)\ln|\mathcal O|$ above the Bayes risk: 1.11 at $\alpha=0.2$, and no more
-# than 0.28 at $\alpha=0.8$. So an excess is told as the share of this way that is left: 1 for such a model, 0 for the
-# Bayes risk. A model that generalises has come at least half of the way.
+# With noise level $\alpha=0.8$ and four possible answers, a model that knows everything except the answer is only
+# $0.2\cdot\ln4\approx0.28$ above the lowest possible loss. At $\alpha=0.2$ it is $0.8\cdot\ln4\approx1.11$ above it.
+# A small excess can therefore mean little. We report which fraction of this gap is left: 1 for a model that does not
+# know the answer, 0 for a perfect one.
 #
-# The sentences of a panel are all drawn by one rule, *fillers as in the text*: the words around the bigrams are neither
-# triggers nor outputs. With *outputs as fillers*, the other reading, the models are trained as well and shown beside
-# it. Slopes are computed by subtraction in float32, as in an ordinary training loop.
-#
-# **Size.** Sentences, vocabulary and sample are those of the paper, and the 100 epochs of its training are too at full
-# size. Two numbers of Figure 2 are not printed: how many sentences go into a step, and the learning rate, of which
-# Appendix D.1 says for all results that it is 0.1 or 0.5. Here the rate is 0.1, and there are 20 epochs of 128
-# sentences a step, 320 steps; at full size, 512 sentences a step, as Section 5 has where the population loss is
-# trained. Where a panel hangs on the rate, the other one is run too.
+# Half of the gap is our threshold for "generalises".
 
 # %%
 import torch
@@ -70,11 +56,6 @@ full, only_w, origin = "Reparam-ReLU-FA", "Reparam-ReLU-W-FA", "Origin-ReLU-FA"
 names, levels = (full, only_w, origin), (0.2, 0.8)
 other_rate = 0.5 if rate < 0.5 else 0.1
 
-# %% [markdown]
-# ## The runs
-# Every data set has its own sentences and labels, and its own sentences for the evaluation. Both noise levels are
-# trained on the same sentences.
-
 # %%
 per_epoch = samples // batch
 models = [TrainingRun(VARIANTS[name], alpha, rate) for name in names for alpha in levels]
@@ -87,9 +68,6 @@ options = {
     "device": device,
 }
 
-# %% [markdown]
-# All of them, under both rules:
-
 
 # %%
 def trained(fillers, count):
@@ -101,10 +79,6 @@ def trained(fillers, count):
 
 text, other = trained("neutral", seeds), trained("outputs allowed", other_seeds)
 rules = {"fillers as in the text": text, "outputs as fillers": other}
-
-# %% [markdown]
-# The paper's four panels. A line is the mean over the data sets, and the band around it spans them. The two dotted
-# lines are the Bayes risk and, above it, the plateau of a model that does not know which output it is.
 
 
 # %%
@@ -122,9 +96,6 @@ def panel(axis, histories, measure, alpha):
     if measure == "population":
         axis.set(ylim=(bayes_risk(alpha) - 0.1, bayes_risk(alpha) + 1.6 * gap_to_bayes(alpha)))
 
-
-# %% [markdown]
-# All four, with the fillers of the text:
 
 # %%
 fig, axes = show.axes(2, 2, width=8.0, height=5.6)
@@ -146,9 +117,78 @@ show.figure(
 )
 
 # %% [markdown]
-# ## What is left of the way
-# Under both rules of the fillers, as the mean over the last quarter of training; above 1 it is worse than a model that
-# does not know the output:
+# On trained outputs (a, c), the reparameterised models reach the lowest loss, and the Origin model does at
+# $\alpha=0.2$ only. On new outputs (b, d), the models are ordered by how much of them is reparameterised.
+#
+# ## The paper states
+#
+# For trained outputs, at $\alpha=0.2$ and $0.8$:
+#
+# <!-- claim in-context-reasoning/figure-2a -->
+# <blockquote>
+#
+# **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
+#
+# **The paper states.** Figures 2a and 2c indicate that after being trained on a finite dataset, all three models
+# successfully generalize to *in-distribution* sentences (i.e., the output tokens are the same as in the dataset) for
+# both $\alpha<0.5$ and $\alpha>0.5$.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-2c -->
+# <blockquote>
+#
+# **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
+#
+# **The paper states.** Figures 2a and 2c indicate that after being trained on a finite dataset, all three models
+# successfully generalize to in-distribution sentences for both $\alpha<0.5$ and $\alpha>0.5$.
+#
+# **What is true.** With the fillers of the text, the two reparameterised models generalise. At rate 0.1, the Origin
+# model has come less than half of the way from the plateau of a model that does not know the output when training ends.
+#
+# **What changed.** Not all three models generalise at $\alpha=0.8$. With outputs as fillers, at the paper's size, both
+# models that train matrices have about half of the way left. The paper states neither rate nor batch. At other settings
+# the Origin model ends anywhere from about half of the way to far above the plateau; on some data sets it comes nearer.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# For new outputs:
+#
+# <!-- claim in-context-reasoning/figure-2b -->
+# <blockquote>
+#
+# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
+#
+# **The paper states.** When all three matrices are trained without reparameterization, they collectively fail to
+# generalize to unseen output words. If only $V$ and $F$ are reparameterized then the model displays a better, but
+# non-perfect degree of generalization. The fully-reparameterized model achieves perfect generalization.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim in-context-reasoning/figure-2d -->
+# <blockquote>
+#
+# **Figure 2(d) (2048 sentences, α = 0.8: unseen outputs)** *Section 5.3*
+#
+# **The paper states.** Figures 2b and 2d shows a increasing trend in generalization to unseen output words as the
+# models are more restricted to appropriate reparameterization. The fully-reparameterized model achieves perfect
+# generalization.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# The fully reparameterised model trains one number, which cannot store a sentence. A full matrix $W$ can favour each
+# output separately, and three full matrices can also memorise which sentences ended in noise. At $\alpha=0.8$ only
+# every fifth label is an output. The Origin model stays near the plateau for long, then learns the outputs, and at
+# the same time memorises labels.
+#
+# ## See it run
+#
+# We train at rate 0.1, with *fillers* that are never outputs, as the paper's text says, and also with fillers that
+# may be outputs. Which fraction of the gap is left at the end?
 
 
 # %%
@@ -167,9 +207,6 @@ def spread(values):
     return f"{sum(values) / len(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
 
-# %% [markdown]
-# By model, measure and rule of the fillers:
-
 # %%
 show.table(
     ["model", "fillers", *(f"{measure}, α = {alpha}" for alpha, measure in panels)],
@@ -178,26 +215,25 @@ show.table(
         for name in names
         for rule, histories in rules.items()
     ],
-    caption="Share of the way from the plateau to the Bayes risk that is left: mean (least to largest) over data sets",
+    caption="Fraction of the gap to the Bayes risk that is left: mean (smallest to largest) over data sets",
 )
 
 # %% [markdown]
-# At $\alpha=0.8$ the Origin model's share on trained outputs hangs on the rate as well. Here it is at both, when
-# training ends and where it is least:
+# For the Origin model at $\alpha=0.8$, the result also depends on the rate:
 
 # %%
 show.table(
-    ["rate", "fillers", "when training ends", "least over the epochs"],
+    ["rate", "fillers", "when training ends", "smallest over the epochs"],
     [
         [eta, rule, spread(left(histories, "population", origin, 0.8, eta)), spread(least(histories, origin, 0.8, eta))]
         for eta in sorted({rate, other_rate})
         for rule, histories in rules.items()
     ],
-    caption=f"{origin}, α = 0.8, trained outputs: share of the way that is left, over data sets",
+    caption=f"{origin}, α = 0.8, trained outputs: fraction of the gap that is left, over data sets",
 )
 
 # %% [markdown]
-# Where the labels have been learnt by heart, the loss on a model's own labels ends below that on fresh sentences:
+# How much does each model memorise? Its loss on its own labels is then below that on fresh sentences.
 
 
 # %%
@@ -213,43 +249,15 @@ show.table(
         for name in names
         for rule, histories in rules.items()
     ],
-    caption="Loss on fresh sentences minus loss on the training sentences drawn for the next step: mean (least to "
-    "largest)",
+    caption="Loss on fresh sentences minus loss on the training sentences drawn for the next step: mean (smallest "
+    "to largest)",
 )
 
 # %% [markdown]
-# ## On trained outputs
-# <!-- claim in-context-reasoning/figure-2a -->
-# <blockquote>
+# ## How we checked
 #
-# **Figure 2(a) (2048 sentences, α = 0.2: population loss)** *Section 5.3*
-#
-# Trained on 2048 sentences, Reparam-ReLU-FA, Reparam-ReLU-W-FA and Origin-ReLU-FA generalise to fresh sentences with
-# the same outputs.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim in-context-reasoning/figure-2c -->
-# <blockquote>
-#
-# **Figure 2(c) (2048 sentences, α = 0.8: population loss)** *Section 5.3*
-#
-# **The paper states.** Figures 2a and 2c indicate that after being trained on a finite dataset, all three models
-# successfully generalize to in-distribution sentences for both $\alpha<0.5$ and $\alpha>0.5$.
-#
-# **What is true.** With fillers as in the text, the two reparameterised models generalise. At rate 0.1, the Origin
-# model has come less than half of the way from the plateau of a model that does not know the output when training ends.
-#
-# **What changed.** Not all three models generalise at $\alpha=0.8$. With outputs as fillers, at the paper's size, both
-# models that train matrices have about half of the way left. The paper states neither rate nor batch. At other settings
-# the Origin model ends anywhere from about half of the way to far above the plateau; on some data sets it comes nearer.
-#
-# </blockquote>
-# <!-- /claim -->
-# "Figures 2a and 2c indicate that after being trained on a finite dataset, all three models successfully generalize to
-# in-distribution sentences." Half of the way from the plateau to the Bayes risk is asked of each, in the mean over data
-# sets; of the full reparameterisation, nearly all of it. At $\alpha=0.8$ and rate 0.1 the Origin model does not come so
-# far, which was known from earlier runs. A model before training is the control.
+# We judge interval estimates over data sets, and compare models on the same data set with each other. Models before
+# training are the control.
 
 
 # %%
@@ -267,9 +275,6 @@ claim.control.at_most(f"{origin}, untrained: the same", estimate(untrained("popu
 claim.control.at_most(f"{origin}, unseen outputs: the same", estimate(left(text, "unseen", origin, 0.2)), 0.5)
 claim.verdict()
 
-# %% [markdown]
-# With more noise:
-
 # %%
 claim = Claim("in-context-reasoning/figure-2c")
 claim.at_most(f"{full}: share that is left", estimate(left(text, "population", full, 0.8)), 0.05)
@@ -286,42 +291,6 @@ for rule, histories in rules.items():
     claim.number(f"{origin}, η = {other_rate}, {rule}: share that is left", sum(ends) / len(ends))
 claim.control.at_most(f"{only_w}, untrained: the same", estimate(untrained("population", only_w, 0.8)), 0.5)
 claim.verdict()
-
-# %% [markdown]
-# At $\alpha=0.8$ only every fifth label is an output. Two things happen to the model with all matrices trained, one
-# after the other. It stays for long near the plateau of a model that does not know the output, and then learns the
-# outputs, so that its share falls. But as it learns them it also learns by heart which sentences ended in $\tau$, and
-# the share rises again (set `passes = 100`). The least share over the epochs, which is shown and not judged, tells how
-# near it comes in between. Neither the batch nor the rate is printed, and when that is depends on both. So this does
-# not show that the paper's run fell short. On record at full size, four settings end between about half of the way
-# (rate 0.1, outputs as fillers) and far above the plateau (rate 0.5, after 100 epochs).
-#
-# ## On unseen outputs
-# <!-- claim in-context-reasoning/figure-2b -->
-# <blockquote>
-#
-# **Figure 2(b) (2048 sentences, α = 0.2: unseen outputs)** *Section 5.3*
-#
-# On unseen outputs the full reparameterisation generalises perfectly, $W$ alone better than the Origin model but not
-# perfectly, and the Origin model fails.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim in-context-reasoning/figure-2d -->
-# <blockquote>
-#
-# **Figure 2(d) (2048 sentences, α = 0.8: unseen outputs)** *Section 5.3*
-#
-# As Figure 2(b), with $\alpha=0.8$.
-#
-# </blockquote>
-# <!-- /claim -->
-# "Figures 2b and 2d shows a increasing trend [*sic*] in generalization to unseen output words as the models are more
-# restricted to appropriate reparameterization." The models of one data set share its sentences, so what counts is the
-# difference of two of them, data set by data set. The full reparameterisation is to be perfect, $W$ alone better and
-# not perfect, each a hundredth of the way or more behind the one before, and the Origin model to fail: no better than
-# the plateau. (A twentieth was asked of the differences before. At full size and $\alpha=0.2$ the first of them is
-# 0.055, so that the order hung on that bar; a hundredth is what counts as perfect elsewhere in this chapter.)
 
 # %%
 for letter, alpha in (("b", 0.2), ("d", 0.8)):
@@ -341,18 +310,46 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
     claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# On unseen outputs the three models come in the order that the paper gives, at both noise levels and under both rules
-# of the fillers, by margins far beyond the spread of the data sets. On trained outputs the two reparameterised ones
-# generalise, and the Origin model does at $\alpha=0.2$. At $\alpha=0.8$ its loss looks near the Bayes risk, since
-# everything does: a model that does not know the output is only 0.28 above. Measured on that scale, at rate 0.1 it has
-# gone less than half of the way when training ends. At rate 0.5 it is nearer before, and then learns labels by heart;
-# in a run as short as this, where it has come to when training ends hangs on the data set.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `length = 64`: shorter sentences are easier, and at $\alpha=0.8$ the Origin model comes farther down from the
-#   plateau on trained outputs, to about half of the way.
-# - Set `passes = 100`, as in the paper: the Origin model learns labels by heart. The loss on its own labels falls far
-#   below that on fresh sentences, and its share at $\alpha=0.8$ rises above 1. With batches as small as 128 even its
-#   share at $\alpha=0.2$ comes near a half, and $W$ alone is hardly worse than the full reparameterisation on unseen
-#   outputs, so that more panels fail; on record, with batches of 512, they come out. (This takes two minutes.)
+# *Settings.* The paper does not give the batch of Figure 2, and gives 0.1 or 0.5 as the rate for all results. We use
+# rate 0.1 and 20 epochs of 128 sentences per step; at full size, 100 epochs of 512 per step. Gradients are computed
+# by subtraction in float32.
+#
+# *Thresholds.* Of the fully reparameterised model we require nearly the whole gap. For the order of the models, each
+# must be one hundredth of the gap behind the one before. We first required a twentieth; at full size and $\alpha=0.2$
+# one difference is 0.055, so that the order depended on it. That the Origin model stays above half of the gap at
+# $\alpha=0.8$ was known from earlier runs.
+#
+# *Full size.* Four settings end between about half of the gap (rate 0.1, outputs as fillers) and far above the
+# plateau (rate 0.5, 100 epochs).
+#
+# </details>
+#
+# ## Where the paper differs
+#
+# At $\alpha=0.8$ the Origin model does not generalise in our runs, although its loss looks close to the lowest one.
+# The paper states neither rate nor batch, so this does not show that its own run fell short.
+#
+# ## What to remember
+# - With one number to train, a model generalises from 2048 noisy sentences to new words.
+# - The more matrices are trained, the worse a model is on new outputs.
+# - At a high noise level every loss looks small, so compare it with that of a model that knows nothing of the answer.
+#
+# ## Exercises
+#
+# 1. *By hand.* At $\alpha=0.8$ and four outputs, a model ends 0.14 above the Bayes risk. Which fraction of the gap is
+#    left?
+#    <details><summary>Solution</summary>
+#
+#    $0.14/0.277\approx0.5$: it has closed half of the gap, although 0.14 looks small.
+#
+#    </details>
+# 2. *Predict, then run.* Set `length = 64`. Are shorter sentences easier for the Origin model at $\alpha=0.8$?
+#    <details><summary>Solution</summary>
+#
+#    Yes. It ends with 0.43 of the gap left in the mean over data sets, instead of 0.94 at the length 256.
+#
+#    </details>
+#
+# Next: [Figure 10](figure_10_layers.ipynb), because we now look at what the layers of such models predict.

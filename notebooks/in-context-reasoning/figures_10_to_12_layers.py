@@ -1,27 +1,20 @@
 # %% [markdown]
-# # Figures 11 and 12 · Layers that are told apart
+# # Figures 11 and 12 · Two layers that divide the work
 # *Nguyen, Nguyen-Tang: Figures 11 and 12, and the third panels of Figures 10 to 12; Appendix D.2.2.*
 #
-# *The task.* A sentence ends in a trigger word. Earlier in it the same trigger was followed by an output word $y$,
-# which is the word to predict; with label noise a noise word $\tau$ comes in its place with probability $\alpha$.
-# *Unseen* words are outputs that were never labels in training. A model has one layer of attention, with matrices $V$
-# and $W$, and a feed-forward layer $F$. *Origin* models train all three; *Reparam* models train one number $\lambda$
-# for each trigger, or $W$ where the name has it; in *FA* models $F$ sees what attention collected, in *F* models it
-# does not.
+# A transformer has two places in which it can store knowledge, attention and the feed-forward layer. Which of them
+# learns to copy from the sentence, and which learns how often noise comes? If some weights are fixed in the right
+# form, the answer is forced. Does such a division of work make the model good at new words?
 #
-# In the paper's reparameterisation $V$ is the identity, so that attention votes for words that it attends to, and $F$
-# puts a number $\gamma$, and the attention paid to outputs, on $\tau$ alone. That should tell the layers apart: $F$
-# cannot favour $y$, so that attention has to; and attention, which could favour $\tau$ by attending to it, need not,
-# since $F$ does. Whether $W$ is trained in full (Figure 11) or as one number (Figure 12), attention is to predict $y$
-# and the feed-forward layer $\tau$, at every noise level. The appendix calls this separation *perfect*, so it is
-# counted here on every sentence, in every run.
+# ## A tiny example
 #
-# That layers do different things does not mean that they do them well. The figures' third panels show losses, and on
-# words that were never outputs these part the three models.
+# In *blue key gold tree key*, attention gives *gold* the logit 3, and no other word a positive one: it predicts
+# *gold*. The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$, and all others 0: it
+# predicts $\tau$. The layers are *separated*. The sum of both has the odds $1:4$ for noise, so $\alpha=0.2$.
 #
-# **Size**: $M=2048$ sentences as in the paper, a third of its 100 epochs (at full size all), three runs (at full size
-# five). The slopes are those of an ordinary training loop, by subtraction in float32, except Figure 12, for which
-# float32 is too coarse.
+# With attention at 1 instead of 3, the logit of $\tau$ is negative.
+#
+# Then the feed-forward layer does not predict it.
 
 # %%
 import math
@@ -70,13 +63,6 @@ linear = origin, only_w, full = "Origin-Linear-FA", "Reparam-Linear-W-FA", "Repa
 levels, text, other = (0.2, 0.5, 0.8), "neutral", "outputs allowed"
 sizes = {"evaluation": evaluation, "record_every": max(1, steps // 10), "device": device}
 
-# %% [markdown]
-# ## The runs
-# Figure 12's model moves one number, by steps of length $\eta$ whatever the batch, so it takes a quarter of the batch,
-# and a quarter of the epochs, for as many steps. Its slope is what is left when the slopes of $y$ and of $\tau$, both
-# of order one, have cancelled: about $e^{-\lambda}$. That drowns in rounding near $\lambda = 20$ in float32 and near 40
-# in float64.
-
 
 # %%
 def train(names, fillers, stream, part=1, **options):
@@ -91,11 +77,6 @@ of_runs = streams(seed, seeds)
 histories = [train([origin, only_w], text, stream) for stream in of_runs]
 walks = [train([full], text, stream, part=4, dtype=torch.float64) for stream in of_runs]
 others = [train([only_w], other, stream) for stream in of_runs[:other_seeds]]
-
-# %% [markdown]
-# What is left of the way from the plateau of a model that does not know the output, 1, down to the Bayes risk, 0, and
-# the share of sentences with separated layers (condition (8): attention predicts $y$ and the feed-forward layer $\tau$)
-# are taken at the end of every run.
 
 
 # %%
@@ -112,31 +93,6 @@ def left(measure, name, alpha):
 
 def by_run(values):
     return {f"run {index}": value for index, value in enumerate(values)}
-
-
-# %% [markdown]
-# ## Figure 11
-# <!-- claim in-context-reasoning/figure-11 -->
-# <blockquote>
-#
-# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
-#
-# **The paper states.** In contrast, the fully-reparameterized model exhibits perfect separation in the functionality of
-# the two layers. The same phenomenon is also observed in Reparam-Linear-W-FA, which suggests that reparameterizing $F$
-# is sufficient to force the two layers to be biased towards two different types of tokens.
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** With outputs as fillers, at the paper's size and $\alpha=0.8$, attention does not predict $y$ on
-# up to seventeen sentences in a hundred, and below on one or two in a thousand. The model fixes $V$ as well as $F$, so
-# the figure does not show that $F$ alone is sufficient. We do not judge this suggestion.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Mean logits over the steps, for every run with fillers as in the text.
 
 
 # %%
@@ -160,8 +116,7 @@ def draw(name, title, caption):
 
 
 # %% [markdown]
-# Where a solid curve lies on a dashed one, the layer predicts its token as far as means can tell; the table below
-# counts on how many sentences it does.
+# We train with $V$ and $F$ in the paper's form and draw the mean logits of every run.
 
 # %%
 draw(
@@ -169,43 +124,40 @@ draw(
 )
 
 # %% [markdown]
-# The table counts sentences, with fillers as in the text and with outputs as fillers. The latter are attended to as
-# well.
+# With $W$ trained as a matrix, both layers come to predict their token: the solid curves lie on the dashed ones.
 
 # %%
-show.table(
-    ["model", "fillers", "runs", *(f"α = {alpha}" for alpha in levels)],
-    [
-        [name, fillers, len(among)]
-        + [", ".join(f"{value:.3f}" for value in of("separated", name, alpha, among)) for alpha in levels]
-        for name, fillers, among in (
-            (only_w, "as in the text", histories),
-            (only_w, "outputs as fillers", others),
-            (full, "as in the text", walks),
-            (origin, "as in the text", histories),
-        )
-    ],
-    caption="Share of sentences, by run, on which the layers are separated: attention is largest at y and the "
-    "feed-forward layer at τ, condition (8)",
+draw(
+    full,
+    "Figure 12",
+    "Straight lines of slope η: η t above, η t + γ̂ below, where at first another logit, 0, is "
+    "larger at the lowest noise level. Curves of several runs lie on each other.",
 )
 
 # %% [markdown]
-# Perfect is every sentence, in every run. The Origin model on the same samples must fall short. With outputs as fillers
-# the share is shown. There it rises at first and falls later: on record with 100 epochs, attention lost up to seventeen
-# sentences in a hundred at $\alpha = 0.8$.
-
-# %%
-claim = Claim("in-context-reasoning/figure-11")
-for alpha in levels:
-    claim.equal(f"α = {alpha}: separated layers, share", by_run(of("separated", only_w, alpha)), 1)
-    claim.control.equal(f"α = {alpha}: {origin}, same samples", by_run(of("separated", origin, alpha)), 1)
-for alpha in levels:
-    least = min(of("separated", only_w, alpha, others))
-    claim.number(f"α = {alpha}, outputs as fillers: least share", least)
-claim.verdict()
-
-# %% [markdown]
-# ## Figure 12
+# With one number instead of $W$, the logits are straight lines.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/figure-11 -->
+# <blockquote>
+#
+# **Figure 11 (The layers of Reparam-Linear-W-FA)** *Appendix D.2.2*
+#
+# **The paper states.** In contrast, the fully-reparameterized model exhibits perfect separation in the functionality of
+# the two layers. The same phenomenon is also observed in Reparam-Linear-W-FA, which suggests that reparameterizing $F$
+# is sufficient to force the two layers to be biased towards two different types of tokens.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** With outputs as fillers, at the paper's size and $\alpha=0.8$, attention does not predict $y$ on
+# up to seventeen sentences in a hundred, and below on one or two in a thousand. The model fixes $V$ as well as $F$, so
+# the figure does not show that $F$ alone is sufficient. We do not judge this suggestion.
+#
+# </blockquote>
+# <!-- /claim -->
 # <!-- claim in-context-reasoning/figure-12 -->
 # <blockquote>
 #
@@ -224,22 +176,53 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# By the proof of Theorem 4.5 the layers of the full reparameterisation are separated as soon as $\eta t > \max(0,
-# -\hat\gamma)$; their logits are $\lambda_t=\eta t$ at $y$, and $\eta t+\hat\gamma$ at $\tau$, where
-# $\hat\alpha=1/(1+e^{-\hat\gamma})$ is a whole number of labels over $M$.
+# ## Why it is true
+#
+# In the paper's form, $F$ contains no word other than $\tau$, so it cannot favour $y$, and attention must. Attention
+# could favour $\tau$, but need not, since $F$ does. With one number, the logits are $\eta t$ at $y$ and $\eta
+# t+\hat\gamma$ at $\tau$, so the layers are separated as soon as $\eta t>\max(0,-\hat\gamma)$.
+#
+# ## See it run
+#
+# Means can hide single sentences, so we count on how many the layers are separated, condition (8).
 
 # %%
-draw(
-    full,
-    "Figure 12",
-    "Straight lines of slope η: η t above, η t + γ̂ below, where at first another logit, 0, is "
-    "larger at the lowest noise level. Curves of several runs lie on each other.",
+show.table(
+    ["model", "fillers", "runs", *(f"α = {alpha}" for alpha in levels)],
+    [
+        [name, fillers, len(among)]
+        + [", ".join(f"{value:.3f}" for value in of("separated", name, alpha, among)) for alpha in levels]
+        for name, fillers, among in (
+            (only_w, "as in the paper's text", histories),
+            (only_w, "outputs as fillers", others),
+            (full, "as in the paper's text", walks),
+            (origin, "as in the paper's text", histories),
+        )
+    ],
+    caption="Fraction of sentences, by run, on which the layers are separated: attention is largest at y and the "
+    "feed-forward layer at τ, condition (8)",
 )
 
 # %% [markdown]
-# The walk is held against the line up to $\eta t=36$, where its slope is still above the rounding of float64. The
-# difference of the two logits must be the odds of a whole number of labels, near $\alpha$ (within what Hoeffding's
-# bound leaves once in a thousand times).
+# Both reparameterised models separate their layers on every sentence. The Origin model does not.
+#
+# ## How we checked
+#
+# "Perfect" means every sentence, in every run. The Origin model, and a model before its first step, are the controls.
+
+# %%
+claim = Claim("in-context-reasoning/figure-11")
+for alpha in levels:
+    claim.equal(f"α = {alpha}: separated layers, share", by_run(of("separated", only_w, alpha)), 1)
+    claim.control.equal(f"α = {alpha}: {origin}, same samples", by_run(of("separated", origin, alpha)), 1)
+for alpha in levels:
+    least = min(of("separated", only_w, alpha, others))
+    claim.number(f"α = {alpha}, outputs as fillers: least share", least)
+claim.verdict()
+
+# %% [markdown]
+# For Figure 12, we compare the path with the line, and check that the difference of the two logits is the odds of a
+# whole number of labels.
 
 
 # %%
@@ -263,11 +246,6 @@ def before(alpha):
     """Condition (8) at the first record, before any step."""
     return [history.of("separated", full, alpha, rate)[0].item() for history in walks]
 
-
-# %% [markdown]
-# As controls, before the first step nothing is separated; and a walk at another rate must not be on the line. A last
-# number shows where a walk in float32 ends that would take $\lambda$ to 60. Once its slope is lost in rounding, near
-# 20, it stops or goes on by the sign of a rounding error, so this is not judged.
 
 # %%
 long = math.ceil(60 / rate / (samples // (batch // 4)))  # epochs that would take λ to 60
@@ -303,25 +281,47 @@ claim.number("float32, to η t = 60: ξ_A at y over η t", stop)
 claim.verdict()
 
 # %% [markdown]
-# ## The third panels
+# <details><summary>Method notes</summary>
+#
+# *Size.* $M=2048$ sentences as in the paper, a third of its 100 epochs, three runs; at full size all epochs and five
+# runs. Figure 12's model moves one number, so it takes a quarter of the batch and of the epochs.
+#
+# *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64: its gradient is about
+# $e^{-\lambda}$, the difference of two numbers of order one, and drowns in rounding near $\lambda=20$ in float32 and
+# near 40 in float64. We compare the walk with the line up to $\eta t=36$, and show where a float32 walk ends.
+# $\hat\alpha$ must be within the Hoeffding radius that is exceeded once in a thousand times.
+#
+# *Fillers that may be outputs.* The fraction of separated sentences rises at first and falls later. With 100 epochs,
+# attention lost up to seventeen sentences in a hundred at $\alpha=0.8$.
+#
+# </details>
+#
+# ## Also on this page: the third panels
 # <!-- claim in-context-reasoning/figures-10-to-12-third -->
 # <blockquote>
 #
 # **Figures 10 to 12 (Losses of the models whose layers are looked at)** *Appendix D.2.2; Sections 5.2 and 5.3*
 #
-# On trained outputs the losses of Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen words
+# **The paper states.** All three models successfully generalize to *in-distribution* sentences. When all three matrices
+# are trained without reparameterization, they collectively fail to generalize to unseen output words. If only $V$ and
+# $F$ are reparameterized then the model displays a better, but non-perfect degree of generalization. The
+# fully-reparameterized model achieves perfect generalization.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** This is what Section 5.3 says of ReLU models; neither captions nor text say what the third
+# panels show. On trained outputs Reparam-Linear-FA and Reparam-Linear-W-FA come near the Bayes risk. On unseen words
 # the first stays there, and the other two end above a model that does not know the output, Origin-Linear-FA by far the
-# most. (Neither captions nor text say what these panels show; by the authors' code it is the two losses. At
-# $\alpha=0.8$, and in this short run at 0.5 too, Origin-Linear-FA does not come near on trained outputs either.)
+# most. At $\alpha=0.8$, and in this short run at 0.5 as well, Origin-Linear-FA does not come near on trained outputs
+# either.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Each row of Figures 10 to 12 has a third panel, of which neither captions nor text speak. By the authors' code it
-# shows the population loss and the loss on unseen words of the same run. So what is asked of them here is what Sections
-# 5.2 and 5.3 say of models of these three kinds: on trained outputs they come near the Bayes risk, and on unseen words
-# the Origin model fails, the one with $W$ trained does better and not perfectly, and the fully reparameterised one is
-# perfect.
+# Neither captions nor text say what the third panels show. In the authors' code they show two losses, so we compare
+# the losses with what Sections 5.2 and 5.3 say about such models.
 
 # %%
 fig, axes = show.axes(1, 3, width=9.0, height=3.2)
@@ -346,10 +346,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Near is half of the way or more from the plateau of a model that does not know the output, as in
-# {doc}`figure_2_finite_sample`; to fail is to end above that plateau, and to be perfect is to end within a hundredth of
-# the way. The bars are those of other pages of this chapter. By the second of them Reparam-Linear-W-FA fails on unseen
-# words as well; it is better than Origin-Linear-FA by far.
+# On trained outputs, the reparameterised models are near the Bayes risk. On new words, Origin-Linear-FA is far above
+# all others.
 
 # %%
 ends = {name: {alpha: left("population", name, alpha) for alpha in levels} for name in linear}
@@ -361,12 +359,8 @@ show.table(
         for name in linear
         for words, found in (("trained", ends), ("unseen", unseen))
     ],
-    caption="What is left of the way from the plateau, 1, to the Bayes risk, 0, at the end of each run",
+    caption="Fraction of the gap from the plateau, 1, to the Bayes risk, 0, that is left at the end of each run",
 )
-
-# %% [markdown]
-# A mean over runs is judged by its interval. Where the Origin model ends on trained outputs is shown and not judged:
-# Section 5.3 says that such a model generalises to them, but of ReLU attention.
 
 # %%
 claim = Claim("in-context-reasoning/figures-10-to-12-third")
@@ -386,15 +380,33 @@ claim.stand_in("what the panels show is known from the authors' code alone; they
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# With $F$ of the reparameterisation the layers are told apart: with fillers as in the text they are separated on every
-# sentence, in every run, whether $W$ is trained as a matrix or as one number. With outputs as fillers attention loses
-# some sentences when training is as long as in the paper. Separated layers are not enough for unseen words: a model
-# that trains $W$ is then perfectly separated on trained outputs, and its loss on other words still is far above the
-# Bayes risk.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `passes = 100`, as in the paper: with outputs as fillers, at $\alpha = 0.8$, attention loses $y$ on about one
-#   sentence in ten, where here it does on one of 256 or none.
-# - Set `passes = 50`: at $\alpha = 0.5$ the Origin model has left the plateau on trained outputs, and on unseen words
-#   it stays as far above as before.
+# Near means at most half of the gap from the plateau of a model that does not know the output, to fail means above
+# that plateau, and perfect means within a hundredth of the gap. We show where the Origin model ends on trained
+# outputs and do not judge it: Section 5.3 makes its statement for ReLU attention.
+#
+# </details>
+#
+# ## What to remember
+# - If $F$ can only favour the noise word, attention learns to copy and $F$ learns the noise.
+# - This holds on every sentence, whether $W$ is a matrix or one number.
+# - Separated layers do not make a model good at new words.
+#
+# ## Exercises
+#
+# 1. *By hand.* At $\alpha=0.2$ and $\eta=0.1$, after how many steps are the layers of Figure 12 separated?
+#    <details><summary>Solution</summary>
+#
+#    $-\hat\gamma\approx\ln4\approx1.39$, so $0.1\,t>1.39$, from step 14 on.
+#
+#    </details>
+# 2. *Predict, then run.* Set `passes = 50`. At $\alpha=0.5$, does the Origin model leave the plateau on trained
+#    outputs? And on new words?
+#    <details><summary>Solution</summary>
+#
+#    On trained outputs it does. On new words it stays as far above the plateau as before.
+#
+#    </details>
+#
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because its proof predicts these straight lines.

@@ -333,4 +333,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Algorithm 1](algorithm_1_finite_sample.ipynb), because it counts.
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because we ask which layer learns what once the noise is counted
+# ([Algorithm 1](algorithm_1_finite_sample.ipynb)).

@@ -395,4 +395,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 3.3](theorem_3_3_unseen.ipynb), because it uses the path of the scales.
+# Next: [Lemma 4.1](lemma_4_1_noisy.ipynb), because with label noise a single number no longer suffices.

@@ -2,19 +2,17 @@
 # # Section 5 · What is trained, and from where
 # *Nguyen, Nguyen-Tang: baselines of Section 5; Appendix D.1.*
 #
-# The task of this chapter is to predict the word that followed, earlier in the sentence, the *trigger* in which the
-# sentence ends: the output word $y$, or, with probability $\alpha$, a noise word $\tau$. The models have one layer of
-# attention, with matrices $V$ and $W$, and a feed-forward layer $F$.
+# A ball on the top of a hill does not roll until somebody pushes it. Some models start at such a point, and training
+# cannot move them, whatever they could learn. The paper compares thirteen models. Which of them can leave their
+# start?
 #
-# A name says three things. *Origin* trains $V$, $W$ and $F$; *Reparam* trains the scale $\lambda$ of Lemmas 3.1 and 4.1
-# alone; *Reparam-…-W* trains $W$ with $V$ and $F$ of the lemmas. *Linear*, *ReLU* and *Softmax* are the activation.
-# *FA* lets the feed-forward layer see what attention collected, *F* does not.
+# ## A tiny example
 #
-# The paper does not say where training starts, and two things hang on it. From zero, as $\lambda_0=0$ suggests, all
-# scores are zero, and the slope of ReLU at 0 decides: if it is 0, as all libraries have it, the $V$, $W$ and $\lambda$
-# of a ReLU model never move, and only $F$ of the Origin models does. A shift of $10^{-8}$ inside ReLU frees them. And
-# Origin-Linear-F starts on a saddle that it cannot leave: the slope in $V$ needs $W$, the slope in $W$ needs $V$, and
-# both are zero. From small random numbers in $V$ and $W$ it can.
+# Let the loss be $-vw$ near the start. The derivative in $v$ is $-w$, and that in $w$ is $-v$. At $v=w=0$ both are
+# zero, and descent stays there for ever. From $v=w=0.01$ both grow at every step. Origin-Linear-F starts on such a
+# *saddle*.
+#
+# We train it without label noise, once from zero and twice from small random numbers.
 
 # %%
 import math
@@ -52,68 +50,6 @@ require(
 seeds = streams(seed, 3)
 task = Task(tokens, 5, 4, length, noisy=True, fillers="outputs allowed")
 
-# %% [markdown]
-# ## What moves
-# <!-- claim in-context-reasoning/model-variants -->
-# <blockquote>
-#
-# **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
-#
-# Origin models train $V,W,F$; Reparam models train the scales $\lambda$ of Lemmas 3.1 and 4.1 alone;
-# Reparam-Linear-W-FA trains $W$ with $V$ and $F$ of the lemmas. Each takes normalised steps in every tensor that it
-# trains.
-#
-# **Beside it, as printed.** The start is not stated but for $\lambda_0=0$, nor what the slope of ReLU is at 0, nor
-# whether one norm is taken of all tensors or one of each. There are "five random seeds from 0 to 5". Learning rates are
-# from $[0.01,0.5]$ (Section 5) and from $0.05$ to $0.5$ (Appendix D.1).
-#
-# **Corrected.** Here all start at zero, and each tensor has its own norm. From zero every score is 0, and with slope 0
-# of ReLU at 0 no ReLU model ever moves $V$, $W$ or $\lambda$; a shift of $10^{-8}$ inside ReLU frees them.
-# Origin-Linear-F starts on a saddle: its $V$ and $W$ stay 0; from small random numbers it leaves, and learns the
-# noiseless task. From 0 to 5 there are six seeds; we take 0 to 4. Both rates for which results are printed, 0.1 and
-# 0.5, lie in both ranges.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Every model is trained for a few steps, and the table shows how far each of its tensors is from its start. A tensor
-# that is trained moves by $\eta$ in each step, so by at most $\eta$ times the number of steps.
-
-
-# %%
-def after(name: str, relu_shift: float, data: int) -> tuple[Stack, dict[str, float]]:
-    """A model after training, and how far each of its tensors moved."""
-    stack = Stack([TrainingRun(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
-    begin = [part.clone() for part in stack.weights.matrices]
-    batches = fresh_batches(task, [noise], batch, data)
-    for step in range(steps):
-        sentences, labels = batches(step)
-        done = forward(sentences.tokens, stack.weights, stack.architecture)
-        error = cross_entropy(done.logits, labels).error
-        stack.step(stack.architecture.gradients(sentences.tokens, stack.weights, done, error, stack.trained == "all"))
-    moved = zip("VWF", stack.weights.matrices, begin, strict=True)
-    return stack, {part: (end - start).norm().item() for part, end, start in moved}
-
-
-shifted = {name: after(name, 1e-8, seeds[0]) for name in TABLE_1}
-plain = {name: after(name, 0.0, seeds[0])[1] for name in TABLE_1 if "ReLU" in name}
-saddle = {f"batches {number}": after("Origin-Linear-F", 1e-8, data)[1] for number, data in enumerate(seeds)}
-# %% [markdown]
-# Six of them train a number $\lambda$ for each trigger. With the one trigger here their $W$ is $\lambda$ times
-# $E(q)(\tilde E(q)-E(\tau))^T$, a matrix of Frobenius norm $\sqrt2$, so that it moves by up to $\sqrt2$ times as much.
-
-# %%
-show.table(
-    ["model", "trains", "V moved by", "W moved by", "F moved by"],
-    [[name, stack.trained, *moved.values()] for name, (stack, moved) in shifted.items()],
-    caption=f"How far each tensor is from its start after {steps} steps of length {rate}, with the shift in ReLU.",
-)
-
-# %% [markdown]
-# ## Another start
-# The same model, Origin-Linear-F, from three starts on the same sentences without label noise: twice from small random
-# numbers, once from zero. As long as they are small their size hardly matters, since every step has the same length.
-
 
 # %%
 def from_starts(size, steps):
@@ -135,14 +71,11 @@ def from_starts(size, steps):
 size = 0.01
 shares = from_starts(size, 200)
 
-# %% [markdown]
-# Loss over time, on the scale of this chapter: 1 is a model that does not know which output it is.
-
 # %%
 fig, axis = show.axes(width=6.0, height=2.8)
 for start, (label, line) in enumerate((("from small random numbers", "-"), (None, "-"), ("from zero", "--"))):
     axis.plot(shares[:, start], line, color=show.COLOURS[line == "--"], label=label)
-axis.set(xlabel="step", ylabel="left of the way")
+axis.set(xlabel="step", ylabel="fraction of the gap left")
 axis.legend()
 show.figure(
     fig,
@@ -153,10 +86,86 @@ show.figure(
 )
 
 # %% [markdown]
-# ## What the evidence says
-# What is not trained does not move at all, bit for bit. The row of Origin-Linear-F has two zeros in places where its
-# name promises training: the saddle. As controls, Origin-Linear-FA is no saddle, and ReLU without the shift does not
-# move.
+# From zero, the model stays above 1, the loss of a model that does not know the answer. From small random numbers, it
+# learns the task.
+#
+# ## The paper states
+#
+# <!-- claim in-context-reasoning/model-variants -->
+# <blockquote>
+#
+# **Section 5 model variants (The thirteen models)** *Section 5; Appendix D.1*
+#
+# **The paper states.** Origin refers to a model where the three trainable matrices $V$, $W$ and $F$ are trained without
+# reparameterization, while Param indicates that they are re-parameterized as in Lemmas 3.1 and 4.1. The model whose
+# name contains both Reparam and -W has $V$ and $F$ re-parameterized but $W$ is trained in full.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - There are "five random seeds from 0 to 5", which are six. We take 0 to 4.
+# - Learning rates are from $[0.01,0.5]$ in Section 5 and from 0.05 to 0.5 in Appendix D.1. Results are given for 0.1
+#   and 0.5, which lie in both ranges.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The paper does not state the start, except $\lambda_0=0$, the slope of ReLU at 0, or whether
+# each tensor has its own norm. Here all models start at zero, and each tensor has its own norm. Then no ReLU model
+# moves $V$, $W$ or $\lambda$ if ReLU has the slope 0 at 0; a shift of $10^{-8}$ inside ReLU frees them. Origin-Linear-F
+# stays on a saddle; from small random numbers it leaves, and learns the noiseless task.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+#
+# In Origin-Linear-F, $V$ and $W$ occur only as a product, as in the example. In the *FA* models, the feed-forward
+# layer also reads what attention collected, so $W$ has a second way to act. With ReLU, all scores are 0 at the start,
+# and libraries give ReLU the slope 0 there. Then $V$, $W$ and $\lambda$ never move; a shift of $10^{-8}$ inside ReLU
+# frees them.
+#
+# ## See it run
+#
+# We train every model for a few steps. A trained tensor moves by $\eta$ per step, so by at most $\eta$ times their
+# number.
+
+
+# %%
+def after(name: str, relu_shift: float, data: int) -> tuple[Stack, dict[str, float]]:
+    """A model after training, and how far each of its tensors moved."""
+    stack = Stack([TrainingRun(VARIANTS[name], noise, rate)], task, relu_shift=relu_shift)
+    begin = [part.clone() for part in stack.weights.matrices]
+    batches = fresh_batches(task, [noise], batch, data)
+    for step in range(steps):
+        sentences, labels = batches(step)
+        done = forward(sentences.tokens, stack.weights, stack.architecture)
+        error = cross_entropy(done.logits, labels).error
+        stack.step(stack.architecture.gradients(sentences.tokens, stack.weights, done, error, stack.trained == "all"))
+    moved = zip("VWF", stack.weights.matrices, begin, strict=True)
+    return stack, {part: (end - start).norm().item() for part, end, start in moved}
+
+
+shifted = {name: after(name, 1e-8, seeds[0]) for name in TABLE_1}
+plain = {name: after(name, 0.0, seeds[0])[1] for name in TABLE_1 if "ReLU" in name}
+saddle = {f"batches {number}": after("Origin-Linear-F", 1e-8, data)[1] for number, data in enumerate(seeds)}
+
+# %%
+show.table(
+    ["model", "trains", "V moved by", "W moved by", "F moved by"],
+    [[name, stack.trained, *moved.values()] for name, (stack, moved) in shifted.items()],
+    caption=f"How far each tensor is from its start after {steps} steps of length {rate}, with the shift in ReLU.",
+)
+
+# %% [markdown]
+# Only the tensors that a model trains have moved.
+#
+# ## How we checked
+#
+# What is not trained must not move at all. As controls, Origin-Linear-FA is no saddle, and ReLU without the shift
+# must not move.
 
 # %%
 trained = {"all": "F", "query-key": "W", "scales": "W"}
@@ -169,9 +178,6 @@ free = shifted["Origin-Linear-FA"][1]
 along = shifted["Reparam-Linear-FA"][0].scales
 last = {f"start {start}": share for start, share in enumerate(shares[-10:].mean(dim=0).tolist())}
 still = last.pop("start 2")
-
-# %% [markdown]
-# From a random start the noiseless task must be learnt, and from zero it must not be:
 
 # %%
 claim = Claim("in-context-reasoning/model-variants")
@@ -189,11 +195,32 @@ claim.close("Reparam-Linear-FA: λ minus η t", along, rate * steps, atol=1e-12,
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The thirteen models differ in what is trained, in the activation, and in what the feed-forward layer sees. One of the
-# failures in Table 1 to come says nothing about what a model can express: from zero, Origin-Linear-F never gets the
-# push that it would need, and from nearly zero it does. ReLU models would not either, were it not for the shift.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `steps = 60`: the trained tensors are farther from their start, and the zeros stay zeros.
-# - Set `noise = 0.99`: nearly every label is $\tau$, and the same tensors move as before.
+# A Reparam model's $W$ is $\lambda$ times $E(q)(\tilde E(q)-E(\tau))^\top$, whose Frobenius norm is $\sqrt2$, so it
+# moves by up to $\sqrt2$ times as much. The size of the random start matters little as long as it is small, because
+# every step has the same length.
+#
+# </details>
+#
+# ## What to remember
+# - The models differ in what is trained, in the activation, and in what the feed-forward layer sees.
+# - Origin-Linear-F fails in Table 1 because of its start, and not because of what it can express.
+#
+# ## Exercises
+#
+# 1. *By hand.* For the loss $-vw$ and plain descent with rate 0.1 from $v=w=0.01$: where are $v$ and $w$ after two
+#    steps?
+#    <details><summary>Solution</summary>
+#
+#    Each step multiplies both by 1.1: $0.01\cdot1.1^2=0.0121$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `noise = 0.99`. Do other tensors move when nearly every label is noise?
+#    <details><summary>Solution</summary>
+#
+#    No. The same tensors move, and the same ones stay at zero.
+#
+#    </details>
+#
+# Next: [Table 1](table_1_thirteen_models.ipynb), because we now train these models to the end.

@@ -1,15 +1,18 @@
 # %% [markdown]
-# # Theorem 3.4 · Where descent on the full matrix points
+# # Theorem 3.4 · Descent finds a shorter way than the look-up
 # *Nguyen, Nguyen-Tang: Theorem 3.4 and Remark 3.5, Section 3.2; Appendix A.4.*
 #
-# Lemma 3.1 *builds* $W^*=E(q)\tilde E(q)^\top$. Would descent on all of $W$ find it? On one small instance the paper
-# shows that it does not: the direction of $W_t$ goes to another matrix $A$, whose cosine with $W^*$ is $2/\sqrt{12}$.
+# The look-up of Lemma 3.1 is one matrix among many that solve the task. If we train the whole matrix, does descent find
+# this one? The paper says no. The reason is worth knowing: descent prefers the shortest solution.
 #
-# The statement is true; the paper's proof is not. It takes the logits of all words but $y$ to be zero, and so finds
-# $W_t$ along $A$ at *every* step. But neutral words occur, so their logits move, and $W_1$ already points elsewhere.
-# The limit comes about in another way. With linear attention the logits are linear in $W$: this is a separable
-# classification with logistic loss, descent goes towards its hard-margin solution, and *that* is $A$. It gets there
-# slowly: its distance falls about like $1/\ln t$ in the steps shown.
+# ## A tiny example
+#
+# Two outputs can follow the trigger. Let $d$ be the weight on "the word before me was the trigger", and $b$ the
+# weight on each output word itself. An output wins by a margin of 1 if $b+d\ge1$. The look-up has $b=0$, $d=1$ and
+# the length 1. With $b=\frac13$, $d=\frac23$ the margin is the same, but the length is only
+# $\sqrt{\frac19+\frac19+\frac49}\approx0.82$.
+#
+# Descent chooses the shorter one.
 
 # %%
 import math
@@ -54,47 +57,28 @@ limit = 2 / math.sqrt(12)
 cases = {f"N = {n}, H = {h}": instance(n, h) for n, h in ((4, 4), (4, 6), (5, 6), (8, 6))}
 small = cases["N = 4, H = 6"]
 
-# %% [markdown]
-# ## The instance
-# <!-- claim in-context-reasoning/theorem-3-4-data -->
-# <blockquote>
-#
-# **Theorem 3.4 data distribution (The instance behind Theorem 3.4)** *Appendix A.4*
-#
-# One trigger $q$, two outputs $y_1,y_2$, a non-empty set of neutral words with one of them, $\square$, fixed. Draw $y$
-# and $\zeta\in\{1,\dots,H-3\}$ uniformly, put $(q,y)$ at $\zeta,\zeta+1$, uniform neutral words at the other positions
-# up to $H-2$, then $z_{H-1}=\square$ and $z_H=q$. It is a case of Definition 2.1 with $C=1$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The sentences are few enough to be listed, each with its probability. As a control, the bigram is put one place too
-# late, so that the trigger stands at $H-1$.
-
 # %%
-
-
-def broken(sentences: Sentences, tokens: int, length: int) -> torch.Tensor:
-    """How many sentences break a condition of Definition 2.1."""
-    return torch.stack(list(violations(sentences, Task(tokens, 1, 2, length)).values())).any(dim=0).sum()
-
-
-late = small.sentences.tokens.clone()
-late[:, -2], late[:, -1] = 0, small.sentences.output
-shifted = Sentences(late, small.sentences.trigger, small.sentences.output)
-
-claim = Claim("in-context-reasoning/theorem-3-4-data")
-found = {name: broken(case.sentences, case.tokens, case.sentences.tokens.shape[1]) for name, case in cases.items()}
-claim.equal("sentences that break Definition 2.1", found, 0)
-totals = {name: abs(math.fsum(case.probability.tolist()) - 1) for name, case in cases.items()}
-claim.at_most("sum of probabilities minus 1, largest", totals, 1e-15, of="proof")
-claim.equal("N = 4, H = 6: sentences", len(small.probability), 6, of="proof")
-claim.equal("N = 8, H = 6: sentences", len(cases["N = 8, H = 6"].probability), 150, of="proof")
-claim.control.equal("bigram at H - 1: sentences that break it", broken(shifted, 4, 6), 0)
-claim.verdict()
+fig, axis = show.axes(width=3.6, height=3.0)
+turn = torch.linspace(0, math.pi / 2, 60)
+axis.plot([0, 1], [1, 0], color="0.4", label="margin 1")
+axis.plot(turn.sin() / math.sqrt(3), turn.cos() * math.sqrt(2 / 3), ":", color="0.4", label="length 0.82")
+axis.plot([0], [1], "s", label="look-up")
+axis.plot([1 / 3], [2 / 3], "o", label="shortest solution")
+axis.set(xlabel="b, weight on each output", ylabel="d, weight on the look-up", aspect="equal")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="shortest",
+    caption="Weights with margin 1, weights of length 0.82, and two solutions.",
+    alt="A straight line from 1 on one axis to 1 on the other. A dotted arc touches it at one third along. A square "
+    "marks the end of the line on the vertical axis, and a dot the point where the arc touches.",
+)
 
 # %% [markdown]
-# ## Four descents
+# The arc of constant length touches the line of solutions at the dot, away from the look-up.
+#
+# ## The paper states
+#
 # <!-- claim in-context-reasoning/theorem-3-4 -->
 # <blockquote>
 #
@@ -124,8 +108,12 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Every sentence ends in $\square\,q$, so every gradient is $x_Hg^\top$ with one fixed $x_H$, and it is enough to follow
-# $w=W^\top x_H$.
+# ## Why it is true
+#
+# With linear attention, the logits are linear in $W$. Training $W$ is therefore a classification with a logistic
+# loss, and descent turns towards the *hard-margin solution*, the shortest matrix with margin 1. Every sentence ends
+# in $\square\,q$, so only $w=W^\top x_H$ moves, and the shortest $w$ is that of the example. The paper's proof sets
+# all logits other than that of $y$ to zero. However, neutral words occur, and $W_1$ already points elsewhere.
 #
 # <details><summary>Proof of Theorem 3.4, repaired</summary>
 #
@@ -167,9 +155,10 @@ claim.verdict()
 #
 # </details>
 #
-# Plain descent on the true loss is what the theorem is about; it cannot be followed to its limit. Normalised descent
-# has the same limit, by the same proof, and gets there in far fewer steps. Beside them stand normalised descent with
-# the slope computed by subtraction, and descent with the gradient of the printed proof.
+# ## See it run
+#
+# We follow plain descent, which is slow, and normalised descent, which has the same limit. We also try rounded
+# gradients, and the gradient in the paper's proof.
 
 # %%
 plain = {name: descend(case, plain_rate, plain_steps)[1:] for name, case in cases.items()}
@@ -179,15 +168,11 @@ printed = small.cosine_with_target(reduced_descend(small, plain_rate, 200)[1:])
 plain_cosines = {name: cases[name].cosine_with_target(path) for name, path in plain.items()}
 fast_cosines = {name: cases[name].cosine_with_target(path) for name, path in fast.items()}
 
-# %% [markdown]
-# On the left the four descents at $N=4$, $H=6$; on the right, for all four instances, the distance of plain descent
-# from the limit, times $\ln t$.
-
 # %%
 fig, (left, right) = show.axes(1, 2, width=8.0, height=3.4)
 left.axhline(limit, color="0.4", linewidth=1, label="2/√12")
 shown = {"plain": plain_cosines["N = 4, H = 6"], "normalised": fast_cosines["N = 4, H = 6"]}
-for name, values in {**shown, "by subtraction": naive, "printed proof": printed}.items():
+for name, values in {**shown, "by subtraction": naive, "paper's proof": printed}.items():
     left.semilogx(torch.arange(1, len(values) + 1), values, label=name)
 left.set(xlabel="step t", ylabel="cosine with W*", ylim=(0.1, 0.65))
 left.legend()
@@ -206,7 +191,13 @@ show.figure(
 )
 
 # %% [markdown]
-# The two inequalities of the proof in the fold are looked at along the paths of plain descent.
+# Plain and normalised descent rise towards $2/\sqrt{12}$. The gradient in the paper's proof starts there. On the
+# right, the distance of plain descent shrinks about like $1/\ln t$.
+#
+# ## How we checked
+#
+# We compute the hard margin exactly, follow both descents, and test the two inequalities of the repaired proof along
+# the paths.
 
 
 # %%
@@ -228,10 +219,6 @@ def inequalities(case: Instance, path: torch.Tensor) -> tuple[float, float]:
 
 both = {name: inequalities(case, plain[name]) for name, case in cases.items()}
 
-# %% [markdown]
-# And the printed proof: its $W_t$ along $A$ at every step, and $A$ with $E(y_1)$ twice, as the text that we have writes
-# it.
-
 # %%
 margins = {name: hard_margin(case) for name, case in cases.items()}
 along = {name: 1 - cosine_similarity(margins[name], case.claimed_direction, dim=0) for name, case in cases.items()}
@@ -244,13 +231,6 @@ highest = {name: cosines.max() for name, cosines in plain_cosines.items()}
 at_1000 = {name: abs(cosines[999] - limit) for name, cosines in fast_cosines.items()}
 band = (math.log(1000) / (1000 * rate)) ** 2
 least, largest = ({name: pair[which] for name, pair in both.items()} for which in (0, 1))
-
-# %% [markdown]
-# After $t$ normalised steps the norm of $W$ is of order $\eta t$. What is left beside the hard-margin direction grows
-# at most like $\ln t$, so the cosine is off by at most about $(\ln t/(\eta t))^2$. This is the band at $t=1000$.
-#
-# The statement is judged by the hard margin and by both descents, the proof by its first step and by the repair. All
-# margins are whole numbers, so that the hard margin is also checked without rounding.
 
 # %%
 claim = Claim("in-context-reasoning/theorem-3-4")
@@ -271,10 +251,59 @@ claim.certified("the hard margin is A with cosine 2/√12, exactly", certify_har
 claim.verdict()
 
 # %% [markdown]
-# ## ReLU attention
-# The paper says that it suffices to prove its results for linear attention. For Theorem 3.4 this does not follow from
-# its argument, because scores are negative at many positions. The limit is the same all the same, if descent starts.
+# <details><summary>Method notes</summary>
 #
+# After $t$ normalised steps the norm of $W$ is of order $\eta t$, and the part across the hard-margin direction grows
+# at most like $\ln t$. The cosine is therefore off by at most about $(\ln t/(\eta t))^2$, the band at $t=1000$.
+#
+# </details>
+#
+# ## Also on this page: the instance
+# <!-- claim in-context-reasoning/theorem-3-4-data -->
+# <blockquote>
+#
+# **Theorem 3.4 data distribution (The instance behind Theorem 3.4)** *Appendix A.4*
+#
+# **The paper states.** $\mathcal Q=\{q\}$, $\mathcal O=\{y_1,y_2\}$, a non-empty set of *neutral* tokens $\mathcal N$
+# with $\mathcal N\cap(\mathcal Q\cup\mathcal O)=\emptyset$. Fix $\square\in\mathcal N$. Sample
+# $y\sim\mathrm{Unif}(\mathcal O)$. Sample $\zeta\sim\mathrm{Unif}([H-3])$ and set $z_\zeta=q$, $z_{\zeta+1}=y$. Sample
+# $z_h\sim\mathrm{Unif}(\mathcal N)$ for $h\in[H-2]\setminus\{\zeta,\zeta+1\}$. Set $z_{H-1}=\square$ and $z_H=q$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It is a case of Definition 2.1 with $C=1$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# We list all sentences with their probabilities. As a control, we put the trigger at $H-1$.
+
+# %%
+
+
+def broken(sentences: Sentences, tokens: int, length: int) -> torch.Tensor:
+    """How many sentences break a condition of Definition 2.1."""
+    return torch.stack(list(violations(sentences, Task(tokens, 1, 2, length)).values())).any(dim=0).sum()
+
+
+late = small.sentences.tokens.clone()
+late[:, -2], late[:, -1] = 0, small.sentences.output
+shifted = Sentences(late, small.sentences.trigger, small.sentences.output)
+
+claim = Claim("in-context-reasoning/theorem-3-4-data")
+found = {name: broken(case.sentences, case.tokens, case.sentences.tokens.shape[1]) for name, case in cases.items()}
+claim.equal("sentences that break Definition 2.1", found, 0)
+totals = {name: abs(math.fsum(case.probability.tolist()) - 1) for name, case in cases.items()}
+claim.at_most("sum of probabilities minus 1, largest", totals, 1e-15, of="proof")
+claim.equal("N = 4, H = 6: sentences", len(small.probability), 6, of="proof")
+claim.equal("N = 8, H = 6: sentences", len(cases["N = 8, H = 6"].probability), 150, of="proof")
+claim.control.equal("bigram at H - 1: sentences that break it", broken(shifted, 4, 6), 0)
+claim.verdict()
+
+# %% [markdown]
+# ## Also on this page: ReLU attention
 # <!-- claim in-context-reasoning/relu-direction -->
 # <blockquote>
 #
@@ -288,8 +317,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# After one step ReLU has cut off every position except that of $y$. Nothing disturbs the walk any more, and the paper's
-# own proof, which ignores all other logits, becomes exact.
+# After one step, ReLU has cut off every position except that of $y$. Nothing disturbs descent any more, and the
+# paper's proof becomes exact.
 #
 # <details><summary>Proof of Beyond Theorem 3.4, ReLU attention</summary>
 #
@@ -332,32 +361,38 @@ claim.control.above("slope 0 at 0: length of W after five steps", moved, 0)
 claim.verdict()
 
 # %% [markdown]
-# ## What the limit says of the solutions
+# ## Also on this page: are these solutions more complicated?
 # <!-- claim in-context-reasoning/remark-3-5 -->
 # <blockquote>
 #
 # **Remark 3.5 (What the limit says of the solutions)** *Section 3.2*
 #
-# **As printed.** The theorem "shows that the space of optimal solutions for this in-context reasoning problem is much
-# more complicated than that of the max-margin problems trained with logistic loss in Ji and Telgarsky [38], Huang et
-# al. [34]".
+# **The paper states.** Theorem 3.4 can be easily extended to a high-probability statement if $W_0$ is randomly
+# initialized from a Gaussian distribution. This result shows that the space of optimal solutions is much more
+# complicated than that of the max-margin problems trained with logistic loss. Moreover, directional convergence cannot
+# fully characterize the set of optimal solutions.
 #
-# **Corrected.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit: what lies across
-# $x_H$ stays as it was, and the rest goes to the hard-margin direction. With $m$ outputs the cosine is
-# $1/\sqrt{2(1+1/m)}$. The direction of the limit does not tell all solutions: the loss goes to 0 along $W^*$ too.
+# **What is true.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit. The direction
+# of the limit does not tell all solutions: the loss goes to 0 along $W^*$ as well. With linear attention and $V$ fixed,
+# training $W$ without noise *is* a max-margin problem, of several classes.
 #
-# It shows no such thing. With linear attention and $V$ fixed, the instance, and every other of the data model without
-# noise, *is* a max-margin problem, of several classes: the logits are linear in $W$, descent goes to the hard-margin
-# solution, and the loss goes to 0 along every direction of the open cone of positive margins. Of descent on $V$ and $W$
-# together, and of ReLU attention, neither the theorem nor this page says anything.
+# **What changed.** The middle sentence does not follow: the logits are linear in $W$, descent goes to the hard-margin
+# solution, and the loss goes to 0 along every direction of the open cone of positive margins. We do not study descent
+# on $V$ and $W$ together, nor ReLU attention from such starts.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** What lies across $x_H$ stays as it was, and the rest goes to the hard-margin direction. With $m$
+# outputs the cosine is $1/\sqrt{2(1+1/m)}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The first sentence of the remark says that the theorem extends to a Gaussian $W_0$, and it does, by the proof above:
-# what lies across $x_H$ never moves, the rest has a start $w_0$, and the direction forgets where it began. The last one
-# says that directional convergence does not tell all solutions, and that is so, as it is in every separable problem:
-# $W^*$ is another direction along which the loss goes to 0. The sentence between them does not follow.
+# Gaussian starts have the same limit, because the part of $W_0$ across $x_H$ never moves. The paper concludes that
+# the solutions are more complicated than those of a max-margin problem. With linear attention and $V$ fixed, they are
+# those of a max-margin problem.
 #
 # <details><summary>Proof of Remark 3.5, as corrected</summary>
 #
@@ -376,7 +411,7 @@ claim.verdict()
 #
 # </details>
 #
-# First, all of $W$ is trained in the transformer itself, to see that the part across $x_H$ stays put.
+# We train all of $W$ in the transformer, and then many starts with two, three and five outputs.
 
 # %%
 case = cases["N = 5, H = 6"]
@@ -396,9 +431,6 @@ for _ in range(50):
 moved = (across @ (matrix - gaussian[0])).abs().max()
 path = descend(case, rate, 50, True, start=x @ gaussian[0] / 2)[-1]
 same = (matrix - across @ gaussian[0] - torch.outer(x, path)).abs().max()
-
-# %% [markdown]
-# Then all starts descend side by side, here and in tasks with three and five outputs.
 
 
 # %%
@@ -420,9 +452,6 @@ reached = {
     for m, which in wider.items()
 }
 to_margin = cosine_similarity(ends, hard_margin(case)[None], dim=1)
-
-# %% [markdown]
-# Whether $W^*$ separates the sentences is read off its margins, which are whole numbers.
 
 # %%
 lookup = torch.zeros(codes, dtype=torch.float64)
@@ -446,12 +475,26 @@ claim.certified("2, 3 and 5 outputs: cosine, and W* separates, exactly", certify
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Descent on $W$ alone does not find the look-up $W^*$; it finds the hard-margin solution, which spends part of its
-# length on the output words themselves. That is true for every rate and every start, and the paper's proof, which has
-# the limit at every step, had to be replaced. What it does not show is that the solutions are more complicated than
-# those of max-margin problems: with linear attention, training $W$ alone is such a problem.
+# ## What to remember
+# - Descent on $W$ tends to the shortest solution, which puts weight on the output words themselves.
+# - The limit is the same for every rate and every start, but plain descent approaches it slowly.
+# - Training $W$ alone is a max-margin problem.
 #
-# ## To try
-# - Set `plain_steps = 20000`: the cosine of plain descent has still not arrived; the right picture grows by one decade.
-# - Set `rate = 1.0`: normalised descent reaches the limit in a tenth of the steps; the limit does not move.
+# ## Exercises
+#
+# 1. *By hand.* With three outputs, which $b$ and $d$ are shortest, and what is the cosine with $W^*$?
+#    <details><summary>Solution</summary>
+#
+#    We minimise $3b^2+d^2$ on $b+d=1$: $b=\frac14$, $d=\frac34$. The length is $\sqrt{3/16+9/16}=\sqrt{3/4}$, and the
+#    cosine is $\frac34/\sqrt{3/4}\approx0.87$ for $w$. For $W$ it is $1/\sqrt2$ of that, 0.61, because $x_H$ is the
+#    sum of two codes.
+#
+#    </details>
+# 2. *Predict, then run.* Set `rate = 1.0`. Does the limit of normalised descent move?
+#    <details><summary>Solution</summary>
+#
+#    No. Normalised descent arrives in about a tenth of the steps.
+#
+#    </details>
+#
+# Next: [label noise](noisy_direction.ipynb), because there the limit is known as well.
