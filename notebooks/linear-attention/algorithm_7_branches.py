@@ -105,7 +105,7 @@ show.figure(
 # ## Why it is true
 #
 # A cell sees itself and its neighbours. If one of the three holds the state, we know the rule and the move, and so the
-# new letter and state. Otherwise nothing changes. The four cases exclude each other.
+# new letter and state. Otherwise nothing changes. The four cases exclude one another.
 #
 # <details><summary>Proof of Algorithm 7, as corrected</summary>
 #

@@ -277,8 +277,9 @@ show.table(
 #
 # ## How we checked
 #
-# We compare every configuration with a simulator, exactly, for one set of heads at each size. Shared rows and empty
-# states are our controls. We show, and do not judge, that $H$ grows nearly fourfold when the steps double, while Lemma
+# With one set of heads at each size, we compare every configuration with that of a simulator, and they must agree
+# exactly. Shared rows and empty states are our controls. We show, and do not judge, that $H$ grows nearly fourfold when
+# the steps double, while Lemma
 # 2.2 allows a factor of two.
 
 # %%

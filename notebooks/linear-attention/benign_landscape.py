@@ -219,7 +219,7 @@ show.figure(
 # %% [markdown]
 # At $d=2$ all searches succeed from three heads on, as the theorem says. With two heads most get stuck. Are these
 # really minima? We take the stuck point with the smallest heads and compute its second derivatives. Four directions
-# change nothing, since any invertible $2\times2$ matrix mixes the heads without a change of the table.
+# change nothing, since we can mix the two heads by any invertible $2\times2$ matrix without changing the table.
 
 # %%
 two = fits[2, 2]

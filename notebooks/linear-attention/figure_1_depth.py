@@ -440,7 +440,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* How many heads have at most the parameters of four layers at $d=2$, and at $d=4$?
+# 1. *By hand.* How many heads can we have without using more parameters than four layers, at $d=2$ and at $d=4$?
 #    <details><summary>Solution</summary>
 #
 #    Four layers have $6+3\cdot8=30$ parameters at $d=2$, and five heads have 30. At $d=4$ a head has $4+16=20$, and

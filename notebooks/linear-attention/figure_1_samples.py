@@ -149,9 +149,9 @@ show.table(
 # With 100 or 200 equations for 288 coefficients, Algorithm 1 fits its data exactly and knows nothing about other
 # sequences. From three sequences on it knows the teacher.
 #
-# Now the students. For heads we search learning rate and start on other teachers; layers use the setting found on the
-# page about [layers](figure_1_depth.ipynb). All take the same number of steps, on batches of 32 sequences or of all
-# there are, so that only the data change with $N$.
+# Now the students. For heads, we choose the learning rate and the start on other teachers; for layers, we use the
+# setting found on the page about [layers](figure_1_depth.ipynb). All take the same number of steps, on batches of 32
+# sequences or of all there are, so that only the data change with $N$.
 
 # %%
 ONE, MANY, TWO, FOUR = "1 head", "d² heads", "2 layers", "4 layers"

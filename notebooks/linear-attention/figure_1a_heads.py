@@ -463,7 +463,7 @@ claim.verdict()
 # </details>
 #
 # ## What to remember
-# - After 100 passes, students with $d^2$ heads find the teacher to within a digit of the machine precision, as
+# - After 100 passes, students with $d^2$ heads find the teacher to within a digit of machine precision, as
 #   Algorithm 1 does.
 # - Fewer heads end higher, but not every added head helps.
 # - Extra heads buy speed: with three times the training, a single head mostly arrives as well.

@@ -567,8 +567,8 @@ claim.verdict()
 #    no orthogonal table shows it.
 #
 #    </details>
-# 2. *Predict, then run.* Set `d = 3`. How many dimensions has the kernel, and which solvers still end at the teacher on
-#    orthogonal tables alone?
+# 2. *Predict, then run.* Set `d = 3`. How many dimensions does the kernel have, and which solvers still end at the
+#    teacher on orthogonal tables alone?
 #    <details><summary>Solution</summary>
 #
 #    There are $4\binom43=16$. The solvers that choose the least norm end at the teacher again, because it is orthogonal

@@ -231,9 +231,9 @@ show.figure(
 )
 
 # %% [markdown]
-# On the mixture most runs are at the teacher. On orthogonal tables the large start gives the paper's high bars after
-# the shorter training. From the small start, or after the longer training, about half of the runs with one, two and
-# four heads are at the teacher, or more. Eight heads arrive last, and many arrive elsewhere.
+# On the mixture, most runs end next to the teacher. On orthogonal tables the large start gives the paper's high bars
+# after the shorter training. From the small start, or after the longer training, about half of the runs with one, two
+# and four heads are next to the teacher, or more. Eight heads arrive last, and many arrive elsewhere.
 #
 # ### What one and two heads can be
 # We build the two heads by hand, and then fit one and two heads down to rounding, from random starts on tables with

@@ -431,7 +431,7 @@ print(
 print(f"d = {counting.width}, H = {len(counting.heads)}")
 
 # %% [markdown]
-# No error accumulates, however long the machine runs, because every entry of every token stays $-1$, 0 or 1.
+# No error accumulates, however long the machine runs, because every entry of every token is $-1$, 0 or 1.
 #
 # ### The sizes
 # We run the paper's construction, corrected as in [Appendix C.1](appendix_c_1_construction.ipynb), and our heads on the
@@ -545,7 +545,7 @@ print(f"heads that stay at the left end: {stay_exact} of 100 exact; without the 
 
 # %% [markdown]
 # The lemma requires constants that hold for all bounds at once. Our proof gives 34 for $d$, 17 for $H$ and 4 for
-# $c(t)$. We compare these constants with what we count at many bounds.
+# $c(t)$. We compare these constants with our counts for many choices of the bounds.
 
 # %%
 bounds = list(product((1, 2, 3, 5, 9), (1, 2, 3, 5, 9), (1, 2, 4, 16, 64), (1, 2, 4, 16, 64, 256)))

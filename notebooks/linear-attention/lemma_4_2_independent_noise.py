@@ -440,8 +440,8 @@ with_pair = three.moment(2) * (every.prod(dim=1).sum(dim=1) * last_two).mean().i
 
 # %% [markdown]
 # The paper shows one calculation, Eq. 51. It takes the mean of $(\|z_j\|^2-nm_2)^2$, which is right, and multiplies it
-# by the mean of $z_{\ell n}^2$. For $\ell=j$ the two are not independent. We compare this product, and the sum token by
-# token of our proof, with the mean over all $3^n$ rows of entries $-1$, 0 and 1.
+# by the mean of $z_{\ell n}^2$. For $\ell=j$ the two factors are not independent. We compare this product, and the sum
+# token by token of our proof, with the mean over all $3^n$ rows of entries $-1$, 0 and 1.
 
 # %%
 row = torch.cartesian_prod(*[torch.tensor(three.values, dtype=torch.float64)] * n)
@@ -483,7 +483,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Inputs of pure noise determine the function, from two tokens on, if the square of an entry varies.
+# - Inputs of pure noise with two tokens or more determine the function, if the square of an entry varies.
 # - The reason is that the tokens before the last one vary on their own.
 # - A single token never suffices for tokens of two or more numbers, and neither do signs.
 #

@@ -302,7 +302,8 @@ show.figure(
 
 # %% [markdown]
 # With the square, both sides have degree 6, and the ratio does not depend on the scale. Without it, small inputs
-# violate the bound. With one feature and one token, as in the tiny example, two models attain the bound with 4.
+# violate the bound. With one feature and one token, as in the tiny example, two models attain the bound with the factor
+# 4.
 
 # %%
 single = gaussian(50, 1, 1)

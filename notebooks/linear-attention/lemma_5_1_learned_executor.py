@@ -380,9 +380,9 @@ show.table(
 )
 
 # %% [markdown]
-# Without a sixth of the rules, no run is wrong. Without half of them more than half of the runs are, while equally many
-# machines with all rules leave 13 % wrong. The layer thus learns more than a list of rules, possibly because states,
-# letters and moves recur in other rules.
+# Without a sixth of the rules, no run is wrong. Without half of the rules, more than half of the runs are wrong,
+# whereas a training set of the same size with all rules leaves only 13 % wrong. The layer thus learns more than a list
+# of rules, possibly because states, letters and moves recur in other rules.
 
 # %%
 fig, (top, bottom) = show.axes(2, 1, width=5.2, height=6.6)
@@ -443,7 +443,7 @@ inside_runs = sum(int((~outside).sum()) for _, outside, *_ in unrounded.values()
 
 # %% [markdown]
 # We see that up to 160 machines, every new run is outside the span, and none is exact. With 320, all runs are inside
-# and exact. The data thus suffice long before our bound $q$ says so, because it is below 1 only from $N=3.2\,r$ on.
+# and exact. The data thus suffice long before our bound $q$ says so: $q$ is below 1 only from $N=3.2\,r$ on.
 #
 # ### How many machines
 #
@@ -787,9 +787,9 @@ claim.verdict()
 # %% [markdown]
 # ## Where the paper differs
 #
-# The lemma is true, and its proof is not. The proof applies Theorem 2.1 to prefixes of the same run, which are not
-# independent, and it rounds tokens, which the definitions do not. Without rounding, no constant leads from the error of
-# a token to the error of a run.
+# The lemma is true, but its proof is not valid. The proof applies Theorem 2.1 to prefixes of the same run, which are
+# not independent, and it rounds tokens, which the definitions do not. Without rounding, no constant leads from the
+# error of a token to the error of a run.
 #
 # ## What to remember
 #

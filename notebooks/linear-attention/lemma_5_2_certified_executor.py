@@ -133,7 +133,7 @@ show.figure(
 #
 # ## Why it is true
 #
-# If $\lambda_{\min}(\Lambda_D)>\eta$, a model whose coefficients are $\Delta$ away from the true ones has a loss of at
+# If $\lambda_{\min}(\Lambda_D)>\eta$, a model whose coefficients differ from the true ones by $\Delta$ has a loss of at
 # least $\eta\|\Delta\|_F^2$. A small loss therefore means nearly the right coefficients, and a small error on every
 # input, which rounding removes.
 #

@@ -222,7 +222,7 @@ claim.verdict()
 # ## What to remember
 # - The certificate is a fact about linear regression.
 # - It can hold only if no feature is listed twice.
-# - Equal functions have equal coefficients because of the certificate, not before it.
+# - That equal functions have equal coefficients follows from the certificate, and may fail without it.
 #
 # ## Exercises
 #

@@ -279,7 +279,7 @@ show.table(
 # ### A whole program
 #
 # The prompt holds a graph: each token has a node, the node that it points to, and a label. Every new token holds the
-# node where a walk has arrived, the label of the node before, and the label before that. The program also numbers its
+# node that a walk has reached, the label of the node before, and the label before that. The program also numbers its
 # tokens, in line 5, and the paper's proof has no head for this. We add one.
 
 # %%

@@ -350,7 +350,7 @@ by_letter = relative_error(learn(*few).matrix, literal_regression(*few))
 repaired = Heads(printed.values, printed.queries.mT)
 
 # %% [markdown]
-# That the matrix taken is the one of smallest norm is settled in exact arithmetic, for every function at $d=3$.
+# Exact arithmetic settles, for every function at $d=3$, that the matrix we take is the one of smallest norm.
 
 # %%
 claim = Claim("linear-attention/algorithm-1")

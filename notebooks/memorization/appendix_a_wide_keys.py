@@ -2,7 +2,7 @@
 # # Appendix A · Do wide keys train faster, and does the gap close?
 # *Mahdavi, Liao, Thrampoulidis: Appendix A.*
 #
-# With one shared context of four tokens, keys of width 16 realise no head that keys of width 3 do not realise already.
+# With one shared context of four tokens, keys of width 16 realise no head that keys of width 3 cannot realise already.
 # Are they useless? Gradient descent may still find the same function sooner when it has more weights to change.
 #
 # ## The paper states

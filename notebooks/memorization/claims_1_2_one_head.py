@@ -341,7 +341,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see no logits on the first five examples, and six different ones on every other. Now we add both matrices.
+# We see that all logits are 0 on the first five examples, and that the six logits of every other example differ. Now we
+# add both matrices.
 
 # %%
 is_fresh = torch.arange(examples_count) >= examples_count - (context - 1)

@@ -6,7 +6,7 @@
 # figure](figure_4_general_position.ipynb) with labels that are random numbers between 0 and 1, and measure the mean
 # squared error. Does a model with a context for each example again store more?
 #
-# **In numbers.** The best constant answer is 1/2, with the error $1/12\approx0.083$. A model with the error 0.021, a
+# **In numbers.** The best constant answer is 1/2, with an error of $1/12\approx0.083$. A model with the error 0.021, a
 # quarter of this, explains three quarters of the labels' variance.
 #
 # ## The paper states

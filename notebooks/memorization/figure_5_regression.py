@@ -6,7 +6,7 @@
 # on random numbers between 0 and 1, and measure the mean squared error instead of the fraction of right answers. Do
 # more heads and longer contexts still help?
 #
-# **In numbers.** The best constant answer has the error $1/12\approx0.083$. With a single token in the context every
+# **In numbers.** The best constant answer has an error of $1/12\approx0.083$. With a single token in the context every
 # model returns a constant, so this is where the curves against the length must start.
 #
 # ## The paper states

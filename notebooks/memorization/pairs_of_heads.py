@@ -224,8 +224,9 @@ show.figure(
 )
 
 # %% [markdown]
-# Pairs and single heads meet the same number of labels at every length. Theorem 1 has fewer than the pairs for contexts
-# shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we compare several sizes.
+# Pairs meet the same number of labels at every length, and so do single heads, which meet twice as many. Theorem 1 has
+# fewer than the pairs for contexts shorter than about $d/2$, and comes near the single heads only at $n=d-1$. Next we
+# compare several sizes.
 
 # %%
 sizes = [(6, 2, 8, True), (6, 2, 8, False), (8, 3, 10, True), (10, 2, 12, True), (4, 4, 12, True)]

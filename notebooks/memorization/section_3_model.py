@@ -244,7 +244,7 @@ exponents = {
 show.table(["what grows", "exponent", "as stated"], [(name, *pair) for name, pair in exponents.items()])
 
 # %% [markdown]
-# All orders are as the paper states them.
+# All orders of growth are as the paper states them.
 #
 # ## How we checked
 # We compare the fast form with a loop that follows the six equations. The controls are layers with something that

@@ -330,7 +330,7 @@ claim.verdict()
 #
 # - More heads put more labels within reach, with either kind of context.
 # - With a shared context, so does every further token, but no key wider than $n-1$.
-# - With separate contexts, length adds no labels within reach, but key width does.
+# - With separate contexts, wider keys put more labels within reach, but longer contexts do not.
 #
 # ## Exercises
 #

@@ -113,9 +113,9 @@ show.figure(
 # The rate rises in a short warm-up and then falls along half a cosine.
 #
 # The ranges behind the figures come from the commands that the authors publish with their code: 342 runs per seed, of
-# 50,000 to 300,000 steps. The paper puts all its experiments at 20 days of a V100. But a step of one small model leaves
-# a GPU idle. We train all models of a panel that take equally many steps as one program, and one H100 trains a panel in
-# minutes.
+# 50,000 to 300,000 steps. The paper puts all its experiments at 20 days of a V100. But a single small model leaves a
+# GPU almost idle. We train all models of a panel that take equally many steps as one program, and one H100 trains a
+# panel in minutes.
 
 # %%
 trained_in = {}

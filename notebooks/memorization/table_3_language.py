@@ -627,7 +627,7 @@ if checkpoint and columns["as trained"].causal:
 # ## Where the paper differs
 # - *Supported.* The trained-BERT column of Table 3 is the same for all-MiniLM-L6-v2 with texts of 128 tokens.
 # - *Qualified.* Its cross at L1 is a cross of float32 and of long texts. In float32 the Kruskal rank is about 75 for 32
-#   as for 512 tokens, so that shorter texts pass. The paper has 291 of 512.
+#   tokens as well as for 512, so that shorter texts pass. The paper has 291 of 512.
 # - *Qualified.* The paper explains BERT's independent contexts by sinusoidal positions. The positions are learned, and
 #   sinusoids would have failed the test in float32.
 # - *Qualified.* The random BERT is never in general position: without gains and biases in the last normalisation, the
@@ -635,7 +635,7 @@ if checkpoint and columns["as trained"].causal:
 #
 # ## What to remember
 # - At the embedding, queries coincide, so Assumption 1 fails in any arithmetic.
-# - After one layer, what fails fails in float32. Deeper layers recover.
+# - After one layer, the queries fail Assumption 1 only in float32. Deeper layers recover.
 # - Positions keep the contexts independent. Trained ones make the queries more alike.
 #
 # ## Exercises
@@ -658,4 +658,5 @@ if checkpoint and columns["as trained"].causal:
 #
 #    </details>
 #
-# Next: [After one layer](one_layer.ipynb), because there we prove that the failures after a layer are of the precision.
+# Next: [After one layer](one_layer.ipynb), because there we prove that the failures after one layer come from the
+# precision.

@@ -521,7 +521,8 @@ claim.verdict()
 # <!-- /claim -->
 #
 # The output passes through $d$ numbers before it is decoded, so with $d_\mathrm{out}>d$ no number of heads helps. The
-# experiments are beyond it too: they use 100 classes at $d=64$, and count the largest output instead of exact labels.
+# experiments violate the condition as well: they use 100 classes at $d=64$, and they count whether the largest output
+# is right, instead of asking for exact labels.
 #
 # <details><summary>Proof of Section 1, second contribution, with d_out at most d</summary>
 #
