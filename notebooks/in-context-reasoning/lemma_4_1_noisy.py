@@ -419,5 +419,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because training has to wait until both layers have found their
-# roles.
+# Next: [joint descent](joint_descent.ipynb), because training has to find both numbers at once, and we ask how fast.
