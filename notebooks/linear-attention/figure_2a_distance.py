@@ -177,10 +177,11 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# On orthogonal tables some features always add up to the same value, so the data cannot show their coefficients. These
-# directions form the *kernel* of $\Lambda_D$; it has $4\binom{d+1}{3}$ dimensions, 40 for $d=4$. A few Gaussian tables
-# make them visible, but weakly: their eigenvalue is small. A solver divides its errors by this eigenvalue, so the
-# result is far from the teacher where the eigenvalue is small.
+# Here $d$ is the width of a key, and a token has $2d$ entries. On orthogonal tables some features always add up to the
+# same value, so the data cannot show their coefficients. These directions form the *kernel* of $\Lambda_D$; it has
+# $4\binom{d+1}{3}$ dimensions, 40 for $d=4$. A few Gaussian tables make them visible, but weakly: their eigenvalue is
+# small. A solver divides its errors by this eigenvalue, so the result is far from the teacher where the eigenvalue is
+# small.
 #
 # An exact solver would return the teacher wherever $\lambda_{\min}>0$. At $\lambda_{\min}=0$ there are many best fits,
 # and the solver chooses. By luck, the teacher is orthogonal to the kernel. It is therefore the best fit of least norm.

@@ -118,8 +118,8 @@ show.figure(fig, name="six-tokens", caption=caption, alt=alt)
 # We see two tricks. First, READ and WRITE look at themselves: READ stores the state under the letter and at once looks
 # up what is stored under `a`. Second, ARRIVE adds up three tokens. The letters give $a-a+b=b$, and *swap* cancels, so
 # the layer prints `b`, without a state, for cell 0. Then it prints cell 1 (`b`, *swap*) and the blank of cell 2, and
-# the step is complete. The token # only passes on an entry. In the picture, we left out arrows that count the tokens,
-# repeat an address or cancel.
+# the step is complete. The token # only passes on an entry. In the picture, we left out arrows and entries that count
+# the tokens, repeat an address or cancel.
 #
 # ## The paper states
 # A layer has weights $\Theta$, $H$ heads and tokens of width $d$. The machine $M$ has at most $\hat{\mathcal Q}$ states
@@ -674,8 +674,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* In the tiny example, write down what WRITE, LEAVE and ARRIVE hold in the second step. Then add up what
-#    is stored under cell 1.
+# 1. *By hand.* In the tiny example, write down what WRITE, LEAVE and ARRIVE hold in the second step under the names of
+#    cells. Then add up what is stored under cell 1.
 #    <details><summary>Solution</summary>
 #
 #    The head is in cell 1, over `b`. WRITE holds $-b+a$ under cell 1, LEAVE holds $-$swap under cell 1, and ARRIVE

@@ -631,7 +631,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Two heads cannot compute the function $\|z_1\|^2z_n-\|z_2\|^2Nz_n$ with $N=\begin{pmatrix}0&1\\0&0\end{pmatrix}$, but
+# Two heads cannot compute the function $\|z_1\|^2z_n-\|z_2\|^2Kz_n$ with $K=\begin{pmatrix}0&1\\0&0\end{pmatrix}$, but
 # they come as near to it as we like.
 #
 # <details><summary>Proof of Eqs. 3 and 13: the minimum over models, and where there is none</summary>

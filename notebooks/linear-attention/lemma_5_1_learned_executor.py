@@ -69,8 +69,8 @@ show.figure(
 #
 # ## The paper states
 #
-# The history $\mathrm{CH}_\Theta(Z)^t$ is the prompt with the first $t$ new tokens, and a run has $\Phi$ of them. The
-# data are the runs of $N$ pairs of machine and word.
+# The history $\mathrm{CH}_\Theta(Z)^t$ is the prompt with the first $t$ new tokens, and a run has $\Phi$ of them
+# (tokens, not steps of the machine). The data are the runs of $N$ pairs of machine and word.
 #
 # <!-- claim linear-attention/lemma-5-1 -->
 # <blockquote>

@@ -68,13 +68,14 @@ show.figure(
     name="leverage",
     caption="Four examples with the label 1. The blue line is the best fit to the three blue ones. The orange example "
     "at $x = 10$ turns it into the orange line.",
-    alt="Points at x = 1, 2, 3 and 10, all at height 1. A steep blue line from the origin fits the first three, a flat "
-    "orange line passes close to the fourth.",
+    alt="Points at x = 1, 2, 3 and 10, all at height 1. A steep blue line from the origin runs among the first three, a "
+    "flat orange line below them towards the fourth.",
 )
 
 # %% [markdown]
-# The orange line passes near one example and misses the other three. With features that have a bounded spread such
-# examples are rare, and averages win. With heavy tails they keep coming, however many examples we collect.
+# The far example pulls the orange line towards itself, and the line misses the other three by 0.6 to 0.9. With features
+# that have a bounded spread such examples are rare, and averages win. With heavy tails they keep coming, however many
+# examples we collect.
 #
 # ## The paper states
 # Linear attention is linear in its cubic features, as we saw for [Algorithm 1](theorem_2_1_regression.ipynb). There are

@@ -567,7 +567,7 @@ claim.verdict()
 #
 # - On independent queries, one head can be given any positive weights.
 # - A rank-one matrix silences the head's own examples and saturates the head on all others.
-# - The second job costs one dimension of the keys; Theorem 1 therefore has $r-1$.
+# - The second job costs one dimension of the keys; for narrow keys, Theorem 1 therefore has $r-1$.
 #
 # ## Exercises
 #

@@ -149,9 +149,9 @@ show.figure(
 # ## Why it is true
 # A head returns a weighted mean of its tokens. The means of $n$ independent tokens fill a flat piece of $n-1$
 # dimensions. If one token is a copy or the mean of others, this piece loses a dimension, and every head loses it. If
-# one token is the *sum* of the others, the piece keeps its dimensions but passes through the origin, which costs one
-# dimension in all. We see this in the matrix $Z$, whose rows are the means of all heads: its rank is the number of
-# labels that we can choose freely.
+# one token is the *sum* of the others, the piece keeps its dimensions, but its plane passes through the origin, which
+# costs one dimension in all. We see this in the matrix $Z$, whose rows are the means of all heads: its rank is the
+# number of labels that we can choose freely.
 
 # %% tags=["parameters"]
 draws = 5000  # random subsets in the sampled test, at least 100

@@ -421,7 +421,7 @@ claim.verdict()
 #
 # - The memorised fraction grows nearly in a straight line with the number of heads.
 # - Every further token of a shared context helps.
-# - Keys wider than $n$ do not help.
+# - In a shared context, keys wider than $n$ do not help.
 #
 # ## Exercises
 #

@@ -111,9 +111,10 @@ show.figure(
 # Choose a vector $v$ that separates two tokens of each context. Give every head the key $v$. A head with query weights
 # $a$ then outputs $f(a\cdot e)$, where $f$ increases from the smallest to the largest number that $v$ reads in the
 # context. Each pair owns $\kappa-1$ examples. A vector $u$ exists that is orthogonal to exactly these queries. The
-# heads of the pair have $a=cu\pm q$ and the values $\pm Lv$. On own examples, $q$ alone counts, and it can give any
-# numbers up to a bound that grows with $L$. On other examples, both heads tend to the same number as $c$ grows. A small
-# error remains, which depends on all the $q$ together. Brouwer's fixed point theorem shows that we can correct it.
+# heads of the pair have $a=cu\pm q$ and the values $\pm Lv$, with a factor $L$ that is large enough for the labels. On
+# own examples, $q$ alone counts, and it can give any numbers up to a bound that grows with $L$. On other examples, both
+# heads tend to the same number as $c$ grows. A small error remains, which depends on all the $q$ together. Brouwer's
+# fixed point theorem shows that we can correct it.
 #
 # <details><summary>Proof of the capacity of pairs</summary>
 #

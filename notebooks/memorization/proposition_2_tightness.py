@@ -191,7 +191,8 @@ show.table(
 )
 
 # %% [markdown]
-# Every kind of head reaches the bound, even keys of width 1. The next singular value is always zero up to rounding.
+# Every kind of head reaches the bound, even keys of width 1; this is [more than Theorem 1
+# promises](queries_that_differ.ipynb). The next singular value is always zero up to rounding.
 
 # %%
 H, n = sizes[0]
@@ -340,7 +341,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Take three heads and two tokens. Which relations do you find between the six weights of a row? How many
+# 1. *By hand.* Take three heads and two tokens. Which combinations of the six weights of a row are always 0? How many
 #    labels can fixed heads store?
 #    <details><summary>Solution</summary>
 #

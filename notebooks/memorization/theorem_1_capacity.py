@@ -730,7 +730,7 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    Now $r=8$. Each head after the first owns seven examples instead of fifteen, and $T=8\cdot7+1=57$ instead of 121.
-#    The residuals stay at rounding level. The slip in Eq. 9 of Proposition 1 no longer shows, because seven heads with
+#    The residuals stay at rounding level. One control no longer fails, because seven heads with
 #    such narrow keys already have rank 57, which is more than the theorem counts.
 #
 #    </details>
