@@ -538,3 +538,5 @@ claim.verdict()
 # - Set `least = 2`: larger entries of $w$ make both the bound and the flow steeper.
 # - Set `end = 2`: the flow is stopped on its way, above zero loss and still below the bound, and the claim is
 #   undecided.
+#
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be right at other lengths.
