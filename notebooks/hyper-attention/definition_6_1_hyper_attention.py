@@ -7,48 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Definition 6.1 · Three at a time: linear HyperAttention
-# *Ustaomeroglu, Qu: Definitions 6.1 and G.5, the ternary synergies of Section 6, the low-rank form of Appendix G.1.*
+# # Definition 6.1 · Scores for pairs of tokens, and five ways to sum them
+# *Ustaomeroglu, Qu: Definitions 6.1 and G.5, Section 6, Appendix G.1.*
 #
-# Self-attention weighs tokens one by one. HyperAttention of order $n$ weighs tuples of $n - 1$ tokens. The score of a
-# tuple depends on the token that looks and on all tokens looked at, and is linear in each of them; the value of a tuple
-# is linear in each token looked at. At order 3 these are pairs, and a layer adds up score times value:
-#
-# $$\mathrm{HA}_i = \sum_{(j_1, j_2)} C(x_i, x_{j_1}, x_{j_2})\, W(x_{j_1}, x_{j_2}).$$
-#
-# Here $x_i$ is the $i$th token, a vector of $d$ numbers, and the functions come from tensors of weights: $C(x, y, z) =
-# \sum_{\alpha \beta \gamma} C_{\alpha\beta\gamma}\, x_\alpha y_\beta z_\gamma$, and $W$ likewise from $W^V$. In the
-# definition $A_{i j_1 j_2}$ is the score and $V_{j_1 j_2}$ the value.
-#
-# Order 3 with a softmax was known before as *2-simplicial attention* {cite}`clift2020logic`, and
-# {cite}`roy2025simplex` train it in large language models, with a window for each of the two tokens looked at. In the
-# latter the value of a pair is a product of two values, one for each token, which is a special case of $W$. The
-# package `simplicial-attention` computes it, and our tests compare {doc}`our softmax of order 3
-# </notebooks/hyper-attention/definition_g_1_softmax>` with it.
-#
-# <!-- claim hyper-attention/definition-6-1 -->
-# <blockquote>
-#
-# **Definition 6.1 (Linear HyperAttention, misprinted in Appendix G.1 only)** *Section 6; Appendices G.1 and G.4; also
-# Definition G.5*
-#
-# **As printed.** In Appendix G.1 alone: $C, W^V \in \mathbb R^{d \times n}$. (But for Remark G.2 the paper moves
-# between the five sums without a word.)
-#
-# **Corrected.** Order 3: $\mathrm{HA}_{i\tau} = \sum_{j_1 \le j_2} A_{i j_1 j_2} V_{j_1 j_2 \tau}$ with $A_{i j_1 j_2}$
-# trilinear in $x_i, x_{j_1}, x_{j_2}$ through $C \in \mathbb R^{d \times d \times d}$ and $V_{j_1 j_2 \tau}$ bilinear
-# through $W^V \in \mathbb R^{d \times d \times d_2}$. At order $n$, $C$ has $d^n$ and $W^V$ has $d^{n-1} d_2$ entries.
-# The sum over $j_1 \le j_2$, over all pairs, over $j_1 \ge j_2$ and the strict sums are five different functions.
-#
-# Tensors with $n$ axes, as in Section 6, where the definition is right. (The sum is part of the definition.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# **Which pairs?** The paper uses five sums and, but for Remark G.2, does not tell them apart: all pairs (Theorem G.4),
-# $j_1 \le j_2$ (Definitions 6.1 and G.5), $j_1 \ge j_2$ (G.1), $j_1 > j_2$ (Remark G.2) and $j_1 < j_2$ (Section 6). A
-# symbol that comes $s$ times enters as $s^2$, $s(s+1)/2$ or $s(s-1)/2$, and an ordered sum sees which symbol comes
-# first. They are different functions, so the package gives each a name: `all`, `le`, `ge`, `gt`, `lt`.
+# You gain from two allies only if they are not allied with each other. Such an effect depends on three parties, and
+# HyperAttention has a score for each triple. It adds up over pairs of other tokens, but over which pairs? The paper
+# uses five different sums, and this page shows why the choice matters.
 
 # %%
 from itertools import product
@@ -71,6 +35,7 @@ from attention_theory.hyper_attention.layers.sums import SUMS
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 size = 4  # symbols |S|, from 3 to 8
@@ -83,20 +48,11 @@ seed = 0  # of every draw, at least 0
 require(size=(size, 3, 8), tokens=(tokens, 3, 16), sequences=(sequences, 100, 20_000), rank=(rank, 2, 100))
 require(seed=(seed, 0, None))
 
-# %% [markdown]
-# ## The definition, three ways
-# The layer with tensors; a loop over triples; and the pair counts $\Gamma_{\nu\sigma}$, the number of allowed pairs of
-# positions that hold $\nu$ and $\sigma$. The tables hold small whole numbers, so that equality is exact.
-
-# %%
-draw = generator(seed)
-effect = torch.randint(-3, 4, (size, size, size), generator=draw).to(torch.float64)
-weights = torch.randint(-3, 4, (size, size, 1), generator=draw).to(torch.float64)
-symbols = sample_sequences(sequences, tokens, size, draw)
-hot = torch.eye(size, dtype=torch.float64)[symbols]
 
 # %% [markdown]
-# The loop has its own words for the five sums, and shares no code with the layer.
+# ## A tiny example
+# Our sequence is a, a, b. How many pairs of positions $(j_1, j_2)$ hold (a, a), and how many hold (a, b)? It depends on
+# which pairs we allow.
 
 # %%
 HOLDS = {
@@ -107,103 +63,56 @@ HOLDS = {
     "gt": lambda first, second: first > second,
 }
 
-
-def by_loop(sequence: Tensor, sum_over: str) -> Tensor:
-    """Definition 6.1, one triple of positions at a time."""
-    out = torch.zeros(tokens, dtype=torch.float64)
-    for i, j, k in product(range(tokens), repeat=3):
-        if HOLDS[sum_over](j, k):
-            a, b, c = sequence[[i, j, k]].tolist()
-            out[i] += effect[a, b, c] * weights[b, c, 0]
-    return out
-
-
-# %% [markdown]
-# Layer, loop and pair counts, for each of the five.
-
 # %%
-layers = {sum_over: linear_hyper_attention(hot, effect, weights, sum_over)[..., 0] for sum_over in SUMS}
-loops = {sum_over: torch.stack([by_loop(one, sum_over) for one in symbols[:10]]) for sum_over in SUMS}
-tables = (effect * weights[..., 0]).flatten(1)
-from_counts = {
-    sum_over: (pair_counts(symbols, size, sum_over).flatten(1) @ tables.T).gather(1, symbols) for sum_over in SUMS
-}
-differ = {sum_over: (layers[sum_over] - layers["le"]).abs().max().item() for sum_over in SUMS}
-
-# %% [markdown]
-# The first two columns should be zero, and the third only in its own row.
-
-# %%
-show.table(
-    ["sum", "layer against loop", "layer against pair counts", "difference from Definition 6.1"],
-    [
-        [
-            sum_over,
-            (layers[sum_over][:10] - loops[sum_over]).abs().max(),
-            (layers[sum_over] - from_counts[sum_over]).abs().max(),
-            differ[sum_over],
-        ]
-        for sum_over in SUMS
-    ],
+fig, axis = schematic.canvas(7.0, 2.2)
+names = {"all": "all pairs", "le": "j₁ ≤ j₂", "lt": "j₁ < j₂", "ge": "j₁ ≥ j₂", "gt": "j₁ > j₂"}
+for column, (sum_over, allowed) in enumerate(HOLDS.items()):
+    x = 0.6 + 2.75 * column
+    grid = [[int(allowed(first, second)) for second in range(3)] for first in range(3)]
+    schematic.matrix(axis, grid, (x, 1.5), cell=0.6, words=names[sum_over])
+    for place, word in enumerate("aab"):
+        schematic.text(axis, (x - 0.25, 3.0 - 0.6 * place), word, size=9)
+        schematic.text(axis, (x + 0.3 + 0.6 * place, 3.6), word, size=9)
+    held_aa, held_ab = sum(map(sum, (row[:2] for row in grid[:2]))), grid[0][2] + grid[1][2]
+    schematic.text(axis, (x + 0.9, 0.5), f"aa: {held_aa}, ab: {held_ab}", schematic.BLUE, 9)
+show.figure(
+    fig,
+    name="five-sums",
+    caption="The pairs in each sum for the sequence a, a, b: rows are the first token, columns the second. Below each "
+    "grid, the number of its pairs that hold (a, a) and (a, b).",
+    alt="Five grids of three by three cells. The first is full. The others fill the upper triangle with and "
+    "without the diagonal, and the lower triangle with and without it.",
 )
 
 # %% [markdown]
-# Appendix G.1 prints $C, W^V \in \mathbb R^{d \times n}$. What its formulas index are tensors with $n$ axes: $d^n$
-# entries of $C$ and $d^{n-1} d_2$ of $W^V$. (The text that was read may have lost an exponent here: with $d^{\times n}$
-# in the place of $d \times n$ the shape of $C$ would be right.) For two symbols and four tokens, sympy settles all five
-# sums for all tensors.
-
-# %%
-claim = Claim("hyper-attention/definition-6-1")
-for sum_over in SUMS:
-    claim.equal(f"layer against loop, {sum_over}", (layers[sum_over][:10] - loops[sum_over]).abs().max(), 0)
-    apart = (layers[sum_over] - from_counts[sum_over]).abs().max()
-    claim.equal(f"layer against pair counts, {sum_over}", apart, 0)
-smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
-claim.control.equal("another sum in the place of j1 <= j2, least difference", smallest, 0)
-claim.misprint.equal("entries of C at order 3 are d n", effect.numel(), size * 3)
-claim.certified("two symbols, four tokens: all C and W", certify_five_sums())
-claim.verdict()
-
-# %% [markdown]
-# ## The low-rank form
+# No two of the five grids give the same two counts. The diagonal decides whether a token pairs with itself, and the
+# triangle decides whether order matters.
 #
-# <!-- claim hyper-attention/low-rank-form -->
+# ## The paper states
+# Here $X$ holds one token per row; $C$ and $W^V$ are tensors of weights.
+#
+# <!-- claim hyper-attention/definition-6-1 -->
 # <blockquote>
 #
-# **Low-rank (Low-rank scores and values)** *Appendix G.1*
+# **Definition 6.1 (Linear HyperAttention)** *Section 6; Appendices G.1 and G.4; also Definition G.5*
 #
-# If $C$ and $W^V$ are sums of $R$ outer products, scores and values are sums over $R$ products of projected tokens.
+# **The paper states.** Third order Linear HyperAttention: $A_{ij_1j_2} = \sum_{\alpha,\zeta_1,\zeta_2\in[d]}
+# C_{\alpha\zeta_1\zeta_2} X_{i\alpha} X_{j_1\zeta_1} X_{j_2\zeta_2}$, $V_{j_1j_2\tau} = \sum_{\xi_1,\xi_2\in[d]}
+# X_{j_1\xi_1} X_{j_2\xi_2} W^V_{\xi_1\xi_2\tau}$, $\mathrm{HA}^{\mathrm{lin}}_{i\tau}(X) = \sum_{1\le j_1\le j_2\le L}
+# A_{ij_1j_2} V_{j_1j_2\tau}$, where $C \in \mathbb R^{d\times d\times d}$ and $W^V \in \mathbb R^{d\times d\times
+# d_2}$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - Appendix G.1 gives $C, W^V \in \mathbb R^{d\times n}$ at order $n$. Its formulas index tensors with $n$ axes, as in
+#   Section 6: $C$ has $d^n$ entries and $W^V$ has $d^{n-1} d_2$.
+# - Except in Remark G.2, the paper moves between five sums over pairs, which are five different functions, without
+#   saying so.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
-#
-# With $C = \sum_s q_s \otimes k_s \otimes l_s$, and $W$ likewise, scores and values come from projected tokens, as
-# queries and keys do in self-attention. The entries of $q\otimes k\otimes l$ are $q_ak_bl_c$: for $q=(1,2)$, $k=(1,0)$
-# and $l=(0,3)$ only $C_{112}=1\cdot1\cdot3=3$ and $C_{212}=2\cdot1\cdot3=6$ are not 0.
-
-# %%
-factors = normal(6, size, rank, seed=draw)
-q, k1, k2, v1, v2, v3 = factors
-full = linear_hyper_attention(hot, tensor_from_factors([q, k1, k2]), tensor_from_factors([v1, v2, v3]), "le")
-projected = cubic_pair_sum(hot @ q, hot @ k1, hot @ k2, hot @ v1, hot @ v2, sum_over="le") @ v3.T
-fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot @ v2, sum_over="le") @ v3.T
-
-# %% [markdown]
-# One term of $C$ left out must show. For three tokens and rank two, sympy settles the equality for all factors.
-
-# %%
-claim = Claim("hyper-attention/low-rank-form")
-claim.close("factors against full tensors, error", projected, full)
-one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1.T, k2.T, strict=True))
-tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
-claim.at_most("C as the printed sum over its R terms, largest error", tensor_error, 1e-12, of="proof")
-claim.control.close("one term of C left out, error", fewer, full)
-claim.certified("rank two: all tokens and factors", certify_low_rank_form())
-claim.verdict()
-
-# %% [markdown]
-# ## Ternary synergies
 #
 # <!-- claim hyper-attention/ternary-synergy -->
 # <blockquote>
@@ -224,12 +133,25 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# An entity gains from two others if it is allied with both and they are not allied with each other: $V_i = \sum_{j<k}
-# f(\mathcal X(i), \mathcal X(j), \mathcal X(k))\, w_{\mathcal X(j) \mathcal X(k)}$ with $f \in \{0, 1\}$. The types
-# stand in a ring, and neighbours are allied. Linear attention sees counts only, so the best it can do is a
-# least-squares fit on own symbol times counts. For comparison there is a task with three bodies and no synergy:
-# $g(\mathcal X(i), \mathcal X(j)) + g(\mathcal X(i), \mathcal X(k))$ in the place of $f$, which sums to a pairwise
-# interaction.
+# The five sums are those of Theorem G.4 (all pairs), Definitions 6.1 and G.5 ($j_1\le j_2$), Section 6 ($j_1<j_2$),
+# Appendix G.1 ($j_1\ge j_2$) and Remark G.2 ($j_1>j_2$). We call them `all`, `le`, `lt`, `ge` and `gt`.
+#
+# Order 3 with a softmax is also known as *2-simplicial attention* {cite}`clift2020logic`. {cite}`roy2025simplex` train
+# it in large language models, with a window for each of the two tokens; there, the value of a pair is a product of two
+# values. The package `simplicial-attention` computes it, and our tests compare {doc}`our softmax of order 3
+# </notebooks/hyper-attention/definition_g_1_softmax>` with it.
+#
+# ## Why it is true
+# **What a layer sees.** Self-attention sees how often each symbol occurs. Order 3 sees how often each *pair* of symbols
+# occurs among the allowed pairs. A symbol that occurs $s$ times meets itself $s^2$, $s(s+1)/2$ or $s(s-1)/2$ times.
+#
+# **Leaving out the diagonal.** An agent does not collide with itself, so {doc}`Example 1
+# </notebooks/hyper-attention/example_1_colliding_agents>` sums over $j\ne i$. The layer sums over every $j$, and the
+# surplus is a constant, $f(\alpha,\alpha)\,w_\alpha$. A layer has only counts. At a known length $L$ the counts add up
+# to $L$, so we can write $1=\sum_\beta s_\beta/L$ and subtract the surplus. At two lengths this fails.
+#
+# Alliances repeat the story one order higher: $s(s+1)/2$ exceeds $s(s-1)/2$ by $s$. At one length $s$ is a sum of pair
+# counts, and at two lengths it is not.
 #
 # <details><summary>Proof of Section 6 example: ternary synergies, as corrected</summary>
 #
@@ -248,6 +170,59 @@ claim.verdict()
 # fit on counts. $\square$
 #
 # </details>
+#
+# ## See it run
+# We compute every layer three times: from the tensors, by a loop over triples, and from the pair counts. The tables
+# hold small whole numbers, so that equality is exact.
+
+# %%
+draw = generator(seed)
+effect = torch.randint(-3, 4, (size, size, size), generator=draw).to(torch.float64)
+weights = torch.randint(-3, 4, (size, size, 1), generator=draw).to(torch.float64)
+symbols = sample_sequences(sequences, tokens, size, draw)
+hot = torch.eye(size, dtype=torch.float64)[symbols]
+factors = normal(6, size, rank, seed=draw)  # of the low-rank form below
+
+
+# %%
+def by_loop(sequence: Tensor, sum_over: str) -> Tensor:
+    """Definition 6.1, one triple of positions at a time."""
+    out = torch.zeros(tokens, dtype=torch.float64)
+    for i, j, k in product(range(tokens), repeat=3):
+        if HOLDS[sum_over](j, k):
+            a, b, c = sequence[[i, j, k]].tolist()
+            out[i] += effect[a, b, c] * weights[b, c, 0]
+    return out
+
+
+# %%
+layers = {sum_over: linear_hyper_attention(hot, effect, weights, sum_over)[..., 0] for sum_over in SUMS}
+loops = {sum_over: torch.stack([by_loop(one, sum_over) for one in symbols[:10]]) for sum_over in SUMS}
+tables = (effect * weights[..., 0]).flatten(1)
+from_counts = {
+    sum_over: (pair_counts(symbols, size, sum_over).flatten(1) @ tables.T).gather(1, symbols) for sum_over in SUMS
+}
+differ = {sum_over: (layers[sum_over] - layers["le"]).abs().max().item() for sum_over in SUMS}
+
+# %%
+show.table(
+    ["sum", "layer against loop", "layer against pair counts", "difference from Definition 6.1"],
+    [
+        [
+            sum_over,
+            (layers[sum_over][:10] - loops[sum_over]).abs().max(),
+            (layers[sum_over] - from_counts[sum_over]).abs().max(),
+            differ[sum_over],
+        ]
+        for sum_over in SUMS
+    ],
+)
+
+# %% [markdown]
+# The three agree exactly, and every other sum differs from that of Definition 6.1.
+#
+# **Alliances.** The types form a ring, and neighbours are allied. We also take a task without synergy, whose strengths
+# $g(\mathcal X(i),\mathcal X(j))+g(\mathcal X(i),\mathcal X(k))$ amount to a pairwise interaction.
 
 # %%
 ring = torch.arange(size)
@@ -261,9 +236,7 @@ tasks = {
 }
 
 # %% [markdown]
-# Linear attention is linear in own symbol times counts, the layer of order 3 in own symbol times pair counts. The table
-# has what the best layer of each kind misses: its squared error, as a share of the squared distance of the values from
-# their mean.
+# We fit the best layer of each kind by least squares. The table shows which fraction of the variance it misses.
 
 # %%
 pairs, triples = tuple_features(symbols, size, 1), tuple_features(symbols, size, 2, "lt")
@@ -279,13 +252,12 @@ two_lengths = {
     kind: relative_residual(torch.cat([tuple_features(some, size, 2, kind) for some in at_two]), payoffs)
     for kind in ("lt", "le")
 }
+
+# %%
 show.table(
     ["task", "missed by the best linear attention", "missed by the best linear HyperAttention"],
     [[task, *both] for task, both in missed.items()],
 )
-
-# %% [markdown]
-# The picture shows every entity of every sequence, by the best linear attention and by the layer of order 3.
 
 # %%
 fit = torch.linalg.lstsq(pairs, tasks["alliances"].flatten(0, 1), driver="gelsd").solution
@@ -306,10 +278,24 @@ show.figure(
 )
 
 # %% [markdown]
-# The payoff is a sum over $j < k$, Definition 6.1 one over $j \le k$. At one length a layer with the sum of the
-# definition can have the payoff too, with tables of its own: how often a symbol comes is there a combination of pair
-# counts. With the tables of the payoff it must miss, and at two lengths together, 5 and 7, every layer does. And
-# without synergy linear attention must miss nothing.
+# Linear attention pays entities that gain nothing too little, and those that gain most too little as well. The layer of
+# order 3 is exact.
+#
+# ## How we checked
+# Sympy compares the five sums with the pair counts for all tensors, with two symbols and four tokens. For the alliances
+# we fit layers at lengths 5 and 7 together: the strict sum misses nothing, and the sum of Definition 6.1 has to miss.
+
+# %%
+claim = Claim("hyper-attention/definition-6-1")
+for sum_over in SUMS:
+    claim.equal(f"layer against loop, {sum_over}", (layers[sum_over][:10] - loops[sum_over]).abs().max(), 0)
+    apart = (layers[sum_over] - from_counts[sum_over]).abs().max()
+    claim.equal(f"layer against pair counts, {sum_over}", apart, 0)
+smallest = min(value for sum_over, value in differ.items() if sum_over != "le")
+claim.control.equal("another sum in the place of j1 <= j2, least difference", smallest, 0)
+claim.misprint.equal("entries of C at order 3 are d n", effect.numel(), size * 3)
+claim.certified("two symbols, four tokens: all C and W", certify_five_sums())
+claim.verdict()
 
 # %%
 claim = Claim("hyper-attention/ternary-synergy")
@@ -326,13 +312,64 @@ claim.control.close("the same tables in a sum over j <= k, error", ordered, task
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Order 3 weighs pairs of tokens, and which pairs are in the sum is part of the definition: the five sums of the paper
-# are five functions. What the layer knows of a sequence is its table of pair counts, as linear attention knows the
-# counts. An alliance of three needs the pair counts, and linear attention misses a part of it that no weights bring
-# back.
+# ## Where the paper differs
+# The payoff of Section 6 leaves out $j=k$ and Definition 6.1 does not. At one length both sums can represent it; for
+# several lengths, use $j<k$.
 #
-# ## To try
-# - Set `size = 6`: more types in the ring, and linear attention misses a different share of the alliances, still far
-#   from none.
-# - Set `rank = 50`: more terms than a tensor of that size needs, and factors and full tensors still agree.
+# ## Also on this page
+#
+# <!-- claim hyper-attention/low-rank-form -->
+# <blockquote>
+#
+# **Low-rank (Low-rank scores and values)** *Appendix G.1*
+#
+# **The paper states.** We can have low rank approximation of HyperAttention as $C_{\alpha\zeta_1\dots\zeta_{n-1}} =
+# \sum_\sigma^R W^Q_{\alpha\sigma} W^{K^1}_{\zeta_1\sigma} \cdots W^{K^{n-1}}_{\zeta_{n-1}\sigma}$ and
+# $W^V_{\xi_1\dots\xi_{n-1}\tau} = \sum_\sigma^R W^{V^1}_{\xi_1\sigma} \cdots W^{V^{n-1}}_{\xi_{n-1}\sigma}
+# W^V_{\tau\sigma}$, where each $W^Q, W^{K^i}, W^{V^i} \in \mathbb R^{d\times R}$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# For $q=(1,2)$, $k=(1,0)$ and $l=(0,3)$ the outer product has the entries $q_ak_bl_c$. Only $C_{112}=1\cdot1\cdot3=3$
+# and $C_{212}=2\cdot1\cdot3=6$ are not 0. We compare factors with full tensors; leaving out one term must show.
+
+# %%
+q, k1, k2, v1, v2, v3 = factors
+full = linear_hyper_attention(hot, tensor_from_factors([q, k1, k2]), tensor_from_factors([v1, v2, v3]), "le")
+projected = cubic_pair_sum(hot @ q, hot @ k1, hot @ k2, hot @ v1, hot @ v2, sum_over="le") @ v3.T
+fewer = cubic_pair_sum(*(hot @ one[:, 1:] for one in (q, k1, k2)), hot @ v1, hot @ v2, sum_over="le") @ v3.T
+
+# %%
+claim = Claim("hyper-attention/low-rank-form")
+claim.close("factors against full tensors, error", projected, full)
+one_by_one = sum(torch.einsum("a,b,c->abc", *columns) for columns in zip(q.T, k1.T, k2.T, strict=True))
+tensor_error = (one_by_one - tensor_from_factors([q, k1, k2])).abs().max()
+claim.at_most("C as the printed sum over its R terms, largest error", tensor_error, 1e-12, of="proof")
+claim.control.close("one term of C left out, error", fewer, full)
+claim.certified("rank two: all tokens and factors", certify_low_rank_form())
+claim.verdict()
+
+# %% [markdown]
+# ## What to remember
+# - HyperAttention of order 3 sees pair counts, as linear attention sees counts.
+# - Five sums over pairs give five different layers.
+# - What leaves out a diagonal can be represented at one length, and in general not at two.
+#
+# ## Exercises
+#
+# 1. *By hand.* The sequence is a, a, a, b. How many pairs hold (a, a) in each of the five sums?
+#    <details><summary>Solution</summary>
+#
+#    All pairs give $3^2=9$, the sums with the diagonal $3\cdot4/2=6$, and the strict sums $3\cdot2/2=3$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `size = 6`. Does the best linear attention miss more or less of the alliances?
+#    <details><summary>Solution</summary>
+#
+#    It misses more: 15 % of the variance, where four types give 9 %.
+#
+#    </details>
+#
+# Next: [Theorem G.4](theorem_g_4_representation.ipynb), because we want to know which three-way interactions a layer
+# can represent.

@@ -92,7 +92,7 @@ show.figure(
 # <!-- claim hyper-attention/example-2-formula -->
 # <blockquote>
 #
-# **Example 2 (Activeness as a pairwise interaction)** *Section 3*
+# **Section 3 (Activeness as a pairwise interaction)** *Section 3*
 #
 # **The paper states.** $P_{\mathcal X(i)} = \mathbb I\{\mathcal X(i)$ is always active$\} + \sum_{j\in[L]} \mathbb
 # I\{\mathcal X(i)$ is activated by $\mathcal X(j)\}\, w_{\mathcal X(j)}$. By orthogonally embedding each allele,

@@ -357,4 +357,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Beyond Remark F.6](side_by_side.ipynb), where we list everything that such stacks can do.
+# Next: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), a layer that breaks the identity. If you want to
+# see everything that such stacks can do, read [Beyond Remark F.6](side_by_side.ipynb) first.

@@ -383,4 +383,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Back to [Example 1](example_1_colliding_agents.ipynb), where the self term first appears.
+# Next: [Remark F.6](remark_f_6_parallelogram.ipynb), because tokens with several features show a limit of
+# linear layers.
