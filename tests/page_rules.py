@@ -80,7 +80,7 @@ def _new_form(source: NotebookNode) -> Iterator[str]:
     """A page of the third edition: the idea and a picture first, a sentence after each figure, exercises at the end."""
     yield from _closing(source, CLOSING)
     yield from _figures_without_prose(source)
-    opening = re.sub(r"^#.*\n|^\*.*?\*\n", "", source.cells[0].source, flags=re.MULTILINE | re.DOTALL).strip()
+    opening = re.sub(r"^#[^\n]*\n|^\*.*?\*\n", "", source.cells[0].source, flags=re.MULTILINE | re.DOTALL).strip()
     if "$" in re.split(r"(?<=[.?!])\s", opening)[0]:
         yield "the first sentence has a formula"
     words, first = 0, None

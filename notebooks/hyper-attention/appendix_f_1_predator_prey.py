@@ -10,53 +10,9 @@
 # # Appendix F.1 · Hunters and prey: an HFA layer that is the value function
 # *Ustaomeroglu, Qu: Appendix F.1, "Non-identical agents revisited", Eqs. 35 and 36.*
 #
-# Entities on a grid of $N \times N$ cells are hunters or prey and move right (R) or up (U), one cell a step; entity $i$
-# begins in the cell $(n^x_i, n^y_i)$, and $\ell_i$ is its species. A hunter gains 1 for every prey that it ever meets,
-# and the prey loses 1. Can one layer of attention say from the start what each of them will be worth in the end,
-# without playing the game?
-#
-# What an entity gains is a sum over the others of a product: the species differ, *and* the policies are such and such,
-# *and* the coordinates meet a condition. HyperFeatureAttention (HFA) is made for this. One of its heads takes several
-# tables, each of which reads one feature of $i$ and one of $j$, multiplies what they say about the pair $(i, j)$, and
-# adds up over $j$ with a weight that depends on $j$ alone. So there is a head for each pair of policies; (R, U) is the
-# pair of which $i$ moves right and $j$ up.
-#
-# <!-- claim hyper-attention/predator-prey-construction -->
-# <blockquote>
-#
-# **App. F.1 (The value function of hunters and prey as one layer)** *Appendix F.1*
-#
-# **The paper states.** Agents on an $[N] \times [N]$ grid always move right (R) or up (U). A hunter gains 1 for each
-# prey it collides with, which loses 1. The values are three heads: opposite species times different policies and
-# $n^x_i - n^x_j \approx n^y_i - n^y_j$; times (R, R) and $n^y_i \approx n^y_j$; times (U, U) and $n^x_i \approx n^x_j$;
-# with weights $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.
-#
-# **What is true.** On a grid that is looped in both directions, with $y$ pointing down, the three heads are the values,
-# if the differences count modulo $N$ and the last two heads also ask for the other coordinate, that is for equal cells.
-#
-# **What changed.** Two of one policy meet only in one cell on a loop, and in one row or column only where a wall stops
-# them; no single grid has all three heads.
-#
-# <details><summary>Slips (2)</summary>
-#
-# - The paper does not say how the grid ends, nor that $y$ points down. With $y$ upwards the coordinates add.
-# - Each of the three factors of a head has the weight. One is enough; the product is right because three is odd.
-#
-# </details>
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** The three heads of the paper are exact where pairs of one policy are played with walls and all
-# others on the torus.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The paper gives three such heads. We play the game on three kinds of grid, with loops and with walls, and compare the
-# heads with who meets whom. The first head is right on a looped grid, and the other two are right where there are
-# walls. No single grid has all three, but on a looped grid one more factor in the last two heads is enough.
+# Hunters and prey move over a grid, some to the right and some upwards, one cell per step. A hunter gains 1 for every
+# prey that it ever meets, and the prey loses 1. Can one layer of attention compute from the start what each of them
+# will gain, without playing the game?
 
 # %%
 import torch
@@ -99,22 +55,17 @@ require(size=(size, 4, 40), entities=(entities, 6, 100), worlds=(worlds, 50, 10_
 require(paper_size=(paper_size, 10, 10_000), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## The play
-# We play every world step by step and note who is ever in one cell with whom. No formula is used. As in pictures, $y$
-# points down, and "up" lowers it.
+# ## A tiny example
+# Let $x$ point to the right and $y$ down, as in pictures. A hunter starts in the cell $(1,1)$ and moves right; a prey
+# starts in $(3,3)$ and moves up. After two steps both are in $(3,1)$: the hunter gains 1 and the prey loses 1. You can
+# see this from the start, because the prey is two cells to the right of the hunter and two below it.
 #
-# How does the grid end? The paper does not say it here. Its other worlds are looped: the cylinder of Section 7.1 in
-# $y$, with a wall at the right, and the grid of Appendix B.1.3, whose functions of $n_i - n_j$ are taken modulo $N$, in
-# both directions (a torus). We play both, and a box with walls. We also play pairs of one policy in the box and all
-# other pairs on the torus.
+# We play random worlds step by step, without any formula, and show one of them.
 
 # %%
 world = sample_worlds(worlds, entities, size, seed)
 grids = ("torus", "cylinder", "walls")
 values = {edges: simulated_values(world, size, edges) for edges in (*grids, "by pair")}
-
-# %% [markdown]
-# One of the worlds, with where everybody goes and what each is worth:
 
 # %%
 shown = world[0]
@@ -135,106 +86,46 @@ show.figure(
     caption="One world on the torus. Hunters are circles, prey squares; arrows show where they go; the number is the "
     "value.",
     alt="A grid with twelve marks, circles for hunters and squares for prey, with faint arrows to the right or upwards "
-    "and small whole numbers beside them.",
+    "and small whole numbers next to them.",
 )
 
 # %% [markdown]
-# ## When do two of them meet?
-# On the torus all coordinates count modulo $N$. Let $i$ move right and $j$ up, with $y$ down. They meet at time $t$
-# where $n^x_i + t = n^x_j$ and $n^y_i = n^y_j - t$. Hence $t = n^x_j - n^x_i$ and $t = n^y_j - n^y_i$: the two agree if
-# $n^x_i - n^x_j = n^y_i - n^y_j$, which is the paper's condition (its sign $\approx$ is not explained, and we read it
-# as equality). On a loop every such $t$ lies in the future, modulo $N$. The condition stays the same if $i$ and $j$
-# change places. One head is therefore right for both directions of the pair.
+# Most gains come from pairs whose arrows cross. On the torus an arrow continues at the opposite side.
 #
-# With $y$ upwards the coordinates add. On a plane without loops $t$ must not be negative, $n^x_i \le n^x_j$, and this
-# turns round with the pair: there two heads are needed.
+# ## The paper states
+# <!-- claim hyper-attention/predator-prey-construction -->
+# <blockquote>
 #
-# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
+# **App. F.1 (The value function of hunters and prey as one layer)** *Appendix F.1*
 #
-# *Who meets.* For $i$ moving right and $j$ up the equations above are solved by one $t$ modulo $N$ if and only if the
-# condition is met, and then at some $t \ge 0$. For $i$ up and $j$ right the roles are exchanged, and the condition is
-# the same. Two of one policy keep their distance on the torus, and meet if and only if they start in one cell. In the
-# box two that both move right keep their distance until the one in front stands at the wall, where the other reaches
-# it if and only if they are in one row; the same with columns for two that move up.
+# **The paper states.** Agents on an $[N] \times [N]$ grid always move right (R) or up (U). A hunter gains 1 for each
+# prey it collides with, which loses 1. The values are three heads: opposite species times different policies and
+# $n^x_i - n^x_j \approx n^y_i - n^y_j$; times (R, R) and $n^y_i \approx n^y_j$; times (U, U) and $n^x_i \approx n^x_j$;
+# with weights $\mathbb I\{\ell_j = P\} - \mathbb I\{\ell_j = H\}$.
 #
-# *What it is worth.* If the species differ, entity $j$ changes the value of $i$ by $+1$ if $j$ is prey and by $-1$ if
-# it is a hunter: a weight that depends on $j$ alone, and the term $j = i$ is 0. (The product of three such weights in
-# the paper is the weight itself, because three is odd.) Pairs of different policies, two that move right and two that
-# move up exclude each other, so the value is the sum of three heads. Each is a product of tables over one feature of
-# $i$ and one of $j$: the species, the policies, and the diagonal $n^x - n^y$ modulo $N$, or the row and the column.
-# With one-hots of these features side by side this is a layer of Definition 5.1.
+# **What is true.** On a grid that is looped in both directions, with $y$ pointing down, the three heads are the values,
+# if the differences count modulo $N$ and the last two heads also require the other coordinate to agree, that is equal
+# cells.
 #
-# *No single grid has the printed heads.* On the torus a hunter and a prey that move right in one row, from different
-# cells, never meet, and the second head says that they do. In the box and on the cylinder a hunter that starts in
-# $(1, 1)$ and moves right never comes to column 0, where a prey starts in $(0, 0)$ and moves up. The first head says
-# that they meet. All of this holds with $y$ in either direction. $\square$
+# **What changed.** Two of one policy meet only in one cell on a loop, and in one row or column only where a wall stops
+# them; no single grid has all three heads.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The paper does not say how the grid ends, nor that $y$ points down. With $y$ upwards the coordinates add.
+# - Each of the three factors of a head has the weight. One is enough; the product is right because three is odd.
 #
 # </details>
 #
-# ## The layer
-# Three heads with three factors each, as in the paper, and the same with one factor more in the last two. Every table
-# has entries 0 and 1. The layer reads one-hots of species, policy, $x$, $y$ and the diagonal, side by side. The
-# diagonal needs a one-hot, because a condition on both coordinates is not bilinear in one-hots of $x$ and $y$. (The
-# paper's own count has a table over all pairs of cells instead.)
-
-# %%
-tokens = embed_features(world, feature_sizes(size))
-outputs, tables = {}, {}
-for form in ("printed", "correct"):
-    heads = value_heads(size, form)
-    layers = [linear_hyper_feature_attention(tokens, *layer_of(head, feature_sizes(size))) for head in heads]
-    outputs[form], tables[form] = sum(layers)[..., 0], coupled_interaction(world, heads)
-upwards = turn_over(world, size)  # the same world, played with y pointing up
-in_one_grid = {edges: (values[edges] != tables["printed"]).sum().item() for edges in grids}
-in_one_grid |= {
-    f"{edges}, y up": (simulated_values(upwards, size, edges) != tables["printed"]).sum().item() for edges in grids
-}
-show.table(["grid", "entities of another value than the three printed heads"], list(in_one_grid.items()))
-
-# %% [markdown]
-# Now the first head alone, for pairs of different policies.
-
-# %%
-differ = world[:, :, None, POLICY] != world[:, None, :, POLICY]
-named = differ & (world[:, :, None, DIAGONAL] == world[:, None, :, DIAGONAL])
-played = {edges: meetings(world, size, edges) & differ for edges in grids}
-played |= {"torus, y up": meetings(upwards, size, "torus") & differ}
-wrong = {grid: int((named != met).sum()) for grid, met in played.items()}
-show.table(
-    ["grid", "pairs that meet", "pairs the condition names", "wrong pairs"],
-    [[grid, int(met.sum()), int(named.sum()), wrong[grid]] for grid, met in played.items()],
-    caption="Pairs of different policies.",
-)
-
-# %% [markdown]
-# The printed heads must be the play by pair, and with one more factor the play on the torus. We judge the paper's
-# construction in the grid that suits it best. Controls: $y$ upwards, a head less, and the diagonal from one-hots of $x$
-# and $y$ alone.
-
-# %%
-claim = Claim("hyper-attention/predator-prey-construction")
-claim.close("torus, one factor more in two heads, against the play", outputs["correct"], values["torus"], atol=1e-12)
-claim.close("walls for one policy, else torus: the printed heads", outputs["printed"], values["by pair"], atol=1e-12)
-claim.equal("torus, one head for both directions, wrong pairs", wrong["torus"], 0)
-best = min(in_one_grid.values())
-claim.printed.equal(f"three printed heads, best single grid: wrong values, of {named[..., 0].numel()}", best, 0)
-one_less = coupled_interaction(world, value_heads(size)[1:])
-claim.control.equal("without the first head, largest error", (one_less - values["torus"]).abs().max(), 0)
-claim.control.at_most("diagonal as a bilinear form in one-hots of x and y, missed", diagonal_residual(size), 1e-12)
-claim.control.equal("torus with y up, wrong pairs", wrong["torus, y up"], 0)
-same = world[:, :, None] == world[:, None, :]
-both_right = world[:, :, None, POLICY] == RIGHT
-alike_named = ~differ & torch.where(both_right, same[..., Y], same[..., X])
-alike_met = meetings(world, size, "torus") & ~differ
-claim.printed.equal("torus, pairs of one policy named in error", int((alike_named & ~alike_met).sum()), 0, of="proof")
-claim.equal(
-    "torus, tables of the corrected heads, error", (tables["correct"] - values["torus"]).abs().max(), 0, of="proof"
-)
-claim.verdict()
-
-# %% [markdown]
-# ## How many parameters
+# </blockquote>
 #
+# <blockquote>
+#
+# **Beyond the paper.** The three heads of the paper are exact where pairs of one policy are played with walls and all
+# others on the torus.
+#
+# </blockquote>
+# <!-- /claim -->
 # <!-- claim hyper-attention/remark-predator-prey-counts -->
 # <blockquote>
 #
@@ -266,13 +157,40 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# The text says that at $N = 360$ about $10^6$ parameters suffice for HyperFeatureAttention, and that self-attention
-# needs about $10^7$. The tables can be counted.
+# ## Why it is true
+# A gain is a sum, over the other entities, of products: the species differ, *and* the policies are such and such, *and*
+# the coordinates satisfy a condition. A head of HyperFeatureAttention (HFA) multiplies tables that each read one
+# feature of $i$ and one of $j$. The paper uses one head per pair of policies.
 #
-# - The printed three heads, with a one-hot for the diagonal: $24 + 3N^2$. This is near $10^6$.
-# - With one factor more in two of them, for the torus: $24 + 5N^2$.
-# - The printed set of features has positions as $|\mathcal S_r| = N^2$ symbols: $3(8 + N^4)$. Far from $10^6$.
-# - Self-attention needs one symbol for every combination, $2 \cdot 2 \cdot N^2$ of them, and the square of that.
+# Let $i$ move right and $j$ up. They meet at the time $t$ if $t=n^x_j-n^x_i$ and $t=n^y_j-n^y_i$, so these differences
+# must agree. On a torus every $t$ lies in the future, modulo $N$, and the condition stays the same if $i$ and $j$
+# change places. One head is right for both directions.
+#
+# Two entities of one policy keep their distance on a torus. They meet only if they start in one cell, which takes one
+# more factor in the last two heads. With walls, the one in front stops and the other catches up; there the paper's last
+# two heads are right.
+#
+# <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
+#
+# *Who meets.* For $i$ moving right and $j$ up the equations above are solved by one $t$ modulo $N$ if and only if the
+# condition is met, and then at some $t \ge 0$. For $i$ up and $j$ right the roles are exchanged, and the condition is
+# the same. Two of one policy keep their distance on the torus, and meet if and only if they start in one cell. In the
+# box two that both move right keep their distance until the one in front stands at the wall, where the other reaches it
+# if and only if they are in one row; the same with columns for two that move up.
+#
+# *What it is worth.* If the species differ, entity $j$ changes the value of $i$ by $+1$ if $j$ is prey and by $-1$ if
+# it is a hunter: a weight that depends on $j$ alone, and the term $j = i$ is 0. (The product of three such weights in
+# the paper is the weight itself, because three is odd.) Pairs of different policies, two that move right and two that
+# move up exclude each other, so the value is the sum of three heads. Each is a product of tables over one feature of
+# $i$ and one of $j$: the species, the policies, and the diagonal $n^x - n^y$ modulo $N$, or the row and the column.
+# With one-hots of these features side by side this is a layer of Definition 5.1.
+#
+# *No single grid has the printed heads.* On the torus a hunter and a prey that move right in one row, from different
+# cells, never meet, and the second head says that they do. In the box and on the cylinder a hunter that starts in $(1,
+# 1)$ and moves right never comes to column 0, where a prey starts in $(0, 0)$ and moves up. The first head says that
+# they meet. All of this holds with $y$ in either direction. $\square$
+#
+# </details>
 #
 # <details><summary>Proof of App. F.1 text: about 10⁶ against 10⁷ parameters, as corrected</summary>
 #
@@ -280,40 +198,106 @@ claim.verdict()
 # modulo $N$, a row and a column have a table of $N^2$ entries each. The printed heads have three of these, $24 + 3N^2$,
 # and on the torus there are five, $24 + 5N^2$. At $N = 360$ these are 388,824 and 648,024. With $|\mathcal S_r| = N^2$
 # a table of positions has $N^4$ entries. Self-attention reads one symbol for every combination of species, policy and
-# cell, of which there are
-# $4N^2$, and its table has $16 N^4 = 2.7 \cdot 10^{11}$ entries. $\square$
+# cell, of which there are $4N^2$, and its table has $16 N^4 = 2.7 \cdot 10^{11}$ entries. $\square$
 #
 # </details>
 #
-# The number $10^7$ comes out only if the sizes are *added or multiplied wrongly*: $(2 \cdot 2 \cdot 2N)^2 = 8.3 \cdot
-# 10^6$, with $2N$ in the place of $N^2$ positions.
+# ## See it run
+# We build the three heads of the paper, and the same with one more factor in the last two. The layer reads one-hots of
+# species, policy, $x$, $y$ and the diagonal $n^x-n^y$. We play on a torus, on a cylinder with a wall at the right, and
+# in a box, with $y$ down and up.
+
+# %%
+tokens = embed_features(world, feature_sizes(size))
+outputs, tables = {}, {}
+for form in ("printed", "correct"):
+    heads = value_heads(size, form)
+    layers = [linear_hyper_feature_attention(tokens, *layer_of(head, feature_sizes(size))) for head in heads]
+    outputs[form], tables[form] = sum(layers)[..., 0], coupled_interaction(world, heads)
+upwards = turn_over(world, size)  # the same world, played with y pointing up
+in_one_grid = {edges: (values[edges] != tables["printed"]).sum().item() for edges in grids}
+in_one_grid |= {
+    f"{edges}, y up": (simulated_values(upwards, size, edges) != tables["printed"]).sum().item() for edges in grids
+}
+show.table(["grid", "entities of another value than the paper's three heads"], list(in_one_grid.items()))
+
+# %% [markdown]
+# On no single grid are the paper's three heads right. Next we look at the first head alone, for pairs of different
+# policies.
+
+# %%
+differ = world[:, :, None, POLICY] != world[:, None, :, POLICY]
+named = differ & (world[:, :, None, DIAGONAL] == world[:, None, :, DIAGONAL])
+played = {edges: meetings(world, size, edges) & differ for edges in grids}
+played |= {"torus, y up": meetings(upwards, size, "torus") & differ}
+wrong = {grid: int((named != met).sum()) for grid, met in played.items()}
+show.table(
+    ["grid", "pairs that meet", "pairs the condition names", "wrong pairs"],
+    [[grid, int(met.sum()), int(named.sum()), wrong[grid]] for grid, met in played.items()],
+    caption="Pairs of different policies.",
+)
+
+# %% [markdown]
+# On the torus with $y$ down the condition is right for every pair.
+#
+# ### How many parameters
+# The paper says that about $10^6$ parameters suffice for HFA, and that self-attention needs about $10^7$. We count the
+# tables.
 
 # %%
 N = paper_size
-tables = {form: block_parameters(value_heads(N, form)) for form in ("printed", "correct")}
+entries = {form: block_parameters(value_heads(N, form)) for form in ("printed", "correct")}
 positions_as_printed = 3 * (8 + N**4)
 self_attention = (2 * 2 * N**2) ** 2
 mistaken = (2 * 2 * 2 * N) ** 2
 show.table(
-    ["what is counted", "parameters"],
+    ["count", "parameters"],
     [
-        ["HFA, printed heads with a one-hot for the diagonal", tables["printed"]],
-        ["HFA, heads for the torus", tables["correct"]],
-        ["HFA, printed features (N² positions)", positions_as_printed],
+        ["HFA, the paper's heads with a one-hot for the diagonal", entries["printed"]],
+        ["HFA, heads for the torus", entries["correct"]],
+        ["HFA, the paper's features (N² positions)", positions_as_printed],
         ["self-attention, one symbol for every combination", self_attention],
         ["self-attention, 2N in the place of N²", mistaken],
     ],
 )
 
 # %% [markdown]
-# The counts of the heads are those of their own tables; the printed set of features must exceed $10^6$ by far, and
-# self-attention $10^7$.
+# The heads have about half a million entries. The number $10^7$ results if we take $2N$ positions instead of $N^2$.
+#
+# ## How we checked
+# With the extra factor the layer must equal the play on the torus. The paper's heads must equal a play in which pairs
+# of one policy see walls and all others a torus. As controls we turn $y$ upwards, omit a head, and build the diagonal
+# from one-hots of $x$ and $y$.
+
+# %%
+claim = Claim("hyper-attention/predator-prey-construction")
+claim.close("torus, one factor more in two heads, against the play", outputs["correct"], values["torus"], atol=1e-12)
+claim.close("walls for one policy, else torus: the printed heads", outputs["printed"], values["by pair"], atol=1e-12)
+claim.equal("torus, one head for both directions, wrong pairs", wrong["torus"], 0)
+best = min(in_one_grid.values())
+claim.printed.equal(f"three printed heads, best single grid: wrong values, of {named[..., 0].numel()}", best, 0)
+one_less = coupled_interaction(world, value_heads(size)[1:])
+claim.control.equal("without the first head, largest error", (one_less - values["torus"]).abs().max(), 0)
+claim.control.at_most("diagonal as a bilinear form in one-hots of x and y, missed", diagonal_residual(size), 1e-12)
+claim.control.equal("torus with y up, wrong pairs", wrong["torus, y up"], 0)
+same = world[:, :, None] == world[:, None, :]
+both_right = world[:, :, None, POLICY] == RIGHT
+alike_named = ~differ & torch.where(both_right, same[..., Y], same[..., X])
+alike_met = meetings(world, size, "torus") & ~differ
+claim.printed.equal("torus, pairs of one policy named in error", int((alike_named & ~alike_met).sum()), 0, of="proof")
+claim.equal(
+    "torus, tables of the corrected heads, error", (tables["correct"] - values["torus"]).abs().max(), 0, of="proof"
+)
+claim.verdict()
+
+# %% [markdown]
+# We compare the counts with their formulas. As a control we omit a head.
 
 # %%
 claim = Claim("hyper-attention/remark-predator-prey-counts")
-claim.equal("HFA, printed heads with a diagonal, against the formula", tables["printed"], 24 + 3 * N**2)
+claim.equal("HFA, printed heads with a diagonal, against the formula", entries["printed"], 24 + 3 * N**2)
 formula = 24 + 5 * N**2
-claim.equal("HFA, heads for the torus, against the formula", tables["correct"], formula)
+claim.equal("HFA, heads for the torus, against the formula", entries["correct"], formula)
 nearest = 10**0.5 - 1  # what rounds to this power of ten
 printed_heads, correct_heads = (block_parameters(value_heads(360, form)) for form in ("printed", "correct"))
 claim.number("HFA, printed heads with a diagonal, N = 360", printed_heads, printed=1e6, within=nearest)
@@ -326,12 +310,34 @@ claim.control.equal("HFA, heads for the torus but the first, against the formula
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The value of such a game is a sum of products of small tables, and HyperFeatureAttention holds it, at the paper's
-# size, with about half a million numbers where self-attention would take hundreds of billions. The paper's condition
-# for different policies is right on a looped grid with $y$ downwards, for both directions of the pair. Its two other
-# heads are right where there are walls. The advantage of the layer is larger than the paper says.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `size = 20`: meetings are rarer, and the three heads still give every value exactly.
-# - Set `entities = 40`: more meetings in each world, and more values that the printed heads miss on any single grid.
+# The paper does not say how the grid ends. Its other worlds are looped: Section 7.1 has a cylinder, Appendix B.1.3 a
+# torus. We judge the construction on the grid that suits it best. The sign $\approx$ is not explained; we read it as
+# equality. On a plane without loops $t$ must not be negative, and two heads are needed. The diagonal needs a one-hot,
+# because a condition on both coordinates is not bilinear in one-hots of $x$ and $y$. The paper's own count has a table
+# over all pairs of cells instead.
+#
+# </details>
+#
+# ## What to remember
+# - The gains are a sum of products of small tables, which is what HyperFeatureAttention computes.
+# - Whether two entities meet depends on how the grid ends.
+# - HFA needs half a million numbers where self-attention needs hundreds of billions.
+#
+# ## Exercises
+#
+# 1. *By hand.* On a torus with $N=12$, a hunter in $(10,5)$ moves right and a prey in $(1,8)$ moves up. Do they meet?
+#    <details><summary>Solution</summary>
+#
+#    Yes. Modulo 12, $1-10$ is 3, and $8-5=3$. After three steps both are in $(1,5)$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `size = 20`. Are there more or fewer meetings? Does the layer stay exact?
+#    <details><summary>Solution</summary>
+#
+#    Fewer, because the grid has more cells. The layer with the extra factor still gives every value exactly.
+#
+#    </details>
+#
+# Back: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), the layer that this page uses.

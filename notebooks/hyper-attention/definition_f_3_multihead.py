@@ -7,24 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Definitions F.2 and F.3 · Heads: self-attention and HyperFeatureAttention side by side
+# # Definitions F.2 and F.3 · Heads that multiply their scores
 # *Ustaomeroglu, Qu: Definitions F.2 and F.3, Remarks F.4 and F.5, Appendix F.2.*
 #
-# The attention block of a real network has several heads. Each of them weighs the tokens in its own way: it has queries
-# $Q$, keys $K$ and values $V$ of its own, and the softmax of its scores $Q K^\top$ says how much a token takes from
-# each other one. So that $H$ heads cost no more than one, a head's queries, keys and values have $d_h = d/H$ features
-# each, where a token has $d$; the outputs of the heads are put side by side, and a matrix $W^O$ mixes them. This is
-# multihead self-attention.
-#
-# A head of HyperFeatureAttention of order $A$ cuts its $d_h$ features into $A$ parts. Every part has its own scores;
-# the scores are multiplied entry by entry, and then comes the softmax. Because the parts share the head's features,
-# queries and keys cost what they cost in self-attention. Values may be multiplied too (*value product*), which takes
-# $A$ value matrices in the place of one.
-#
-# **The scale.** The paper has no $1/\sqrt{d}$ on the scores, which Section 2 has. A product of $A$ unscaled scores
-# grows as the $A$-th power of one, and large scores saturate the softmax. The models of this book divide every factor
-# by the root of its width, which at order 1 is the usual scale. Both are one class of functions, since the queries can
-# take up the factor, and both are checked here.
+# A network has several attention heads, and each weighs the tokens in its own way. A head of HyperFeatureAttention cuts
+# its features into parts, and multiplies the scores of the parts. Does this cost more than self-attention, and does it
+# work with rotary positions?
 
 # %%
 from typing import Any
@@ -39,6 +27,7 @@ from attention_theory.numerics import relative_error
 from attention_theory.randomness import normal
 from attention_theory.validation import Each, require
 from bookpress import Claim, show
+from bookpress.claims import schematic
 
 # %% tags=["parameters"]
 width = 48  # features of a token d, a multiple of 48 from 48 to 4080
@@ -50,6 +39,114 @@ seed = 0  # of every draw, at least 0
 # %%
 require(width=(width, range(48, 4097, 48)), tokens=(tokens, 4, 500), batch=(batch, 1, 100))
 require(shifts=(Each(shifts), 1, 100_000), seed=(seed, 0, None))
+
+# %% [markdown]
+# ## A tiny example
+# Take a small circle, a small square and a large circle. One part of a head scores 1 for equal sizes, another scores 1
+# for equal shapes. The product is 1 only where both agree.
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.5)
+size = torch.tensor([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+shape = torch.tensor([[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+for column, (words, scores) in enumerate({"same size": size, "same shape": shape, "product": size * shape}.items()):
+    schematic.matrix(axis, scores.tolist(), (1.5 + 4.6 * column, 0.8), 0.6, words)
+show.figure(
+    fig,
+    name="product",
+    caption="Scores of three tokens: of two parts of a head, and their product.",
+    alt="Three grids of three by three cells. In the first the upper left block of four and the last diagonal cell are "
+    "filled, in the second the corners and the middle, in the third only the diagonal.",
+)
+
+# %% [markdown]
+# A sum of the two scores would still give 1 to tokens that agree in size alone.
+#
+# ## The paper states
+# <!-- claim hyper-attention/definition-f-2 -->
+# <blockquote>
+#
+# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
+#
+# **The paper states.** Multihead self-attention computes $\mathbf{SA}^h=\mathrm{Softmax}(\mathbf Q^h(\mathbf
+# K^h)^\top)\mathbf V^h$ for all $h$ (37) and $\mathbf{MHA}(\mathbf
+# X)=\mathrm{Concat}(\mathbf{SA}^1,\dots,\mathbf{SA}^H)\mathbf W^O$ (38), where $\mathbf Q^h=\mathbf{XW}^{Q^h}$,
+# $\mathbf K^h=\mathbf{XW}^{K^h}$, $\mathbf V^h=\mathbf{XW}^{V^h}$ and $d_h=\frac dH$ is the dimension of each attention
+# head.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It has $4d^2$ parameters. The scale $1/\sqrt{d_h}$ of Section 2 is absent here; queries can
+# absorb it.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/definition-f-3 -->
+# <blockquote>
+#
+# **Definition F.3 (Multihead HyperFeatureAttention)** *Appendix F.2*
+#
+# **The paper states.** $\mathbf{HFA}^h=\mathrm{Softmax}(\prod^\odot_{a\in[A]}\mathbf Q^{(h,a)}(\mathbf
+# K^{(h,a)})^\top)\prod^\odot_{a\in[A]}\mathbf V^{(h,a)}$ if value product, and
+# $\mathrm{Softmax}(\prod^\odot_{a\in[A]}\mathbf Q^{(h,a)}(\mathbf K^{(h,a)})^\top)\mathbf V^{(h)}$ otherwise (39). For
+# each head we specify $d_h$ such that $\sum_hd_h=d$ and the attention size for that head is $d^h_a=d_h/A$;
+# $\prod^\odot$ represents Hadamard product.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/remark-f-4 -->
+# <blockquote>
+#
+# **Remark F.4 (Parameters with and without value product)** *Appendix F.2*
+#
+# **The paper states.** In the above definition the no value product HFA has the same number of parameters as SA
+# (assuming same $d$), yet value product version has slightly more parameters depending on the orders.
+#
+# **What is true.** Without value product a block has $4d^2$ parameters at every order, as self-attention has. With it,
+# a block of order $A$ has $(A-1)d^2$ more.
+#
+# **What changed.** The excess is not slight: it is a quarter at order 2 and three quarters at order 4.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/remark-f-5 -->
+# <blockquote>
+#
+# **Remark F.5 (Rotary positions on every factor)** *Appendix F.2*
+#
+# **The paper states.** One can easily incorporate rotary positional embedding into this module by applying the
+# corresponding rotation matrices $\mathbf R$ as $\mathbf{RQ}^{(h,a)}$ and $\mathbf{RK}^{(h,a)}$ to keys and queries
+# just as they are explained in (Su et al., 2023).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The product of the scores then depends on positions through their distances alone.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The $A$ parts of a head share its $d_h$ features, so all queries together come from one matrix of $d\times d$,
+# whatever the order $A$. The same holds for keys. Values are different: with a *value product* each of the $A$ values
+# has all $d_h$ features.
+#
+# A rotary encoding turns queries and keys by angles that grow with the position, so their product depends on the
+# distance alone. A product of several such scores does too.
+#
+# <details><summary>Proof of Remark F.4, as corrected</summary>
+#
+# The $A$ queries of a head have $d_h/A$ features each, so that all queries of all heads together come from one matrix
+# of $d \times d$, at every order; the same for keys. Values without product are $d \times d$, and $W^O$ is: $4 d^2$.
+# With value product each of the $A$ values of a head has all $d_h$ features, $A d^2$ in the place of $d^2$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We build blocks of several orders and count their parameters.
 
 
 # %%
@@ -70,23 +167,6 @@ def with_last_token_changed(x: Tensor) -> Tensor:
 x = normal(batch, tokens, width, seed=seed)
 mask = causal_mask(tokens)
 
-# %% [markdown]
-# ## Definition F.2: self-attention
-#
-# <!-- claim hyper-attention/definition-f-2 -->
-# <blockquote>
-#
-# **Definition F.2 (Multihead self-attention)** *Appendix F.2*
-#
-# $H$ heads $\mathrm{softmax}(Q^h K^{h\top}) V^h$ with $d_h = d/H$ features side by side, times $W^O$: $4 d^2$
-# parameters. (The paper leaves out the scale $1/\sqrt{d_h}$ here, which Section 2 has. The queries can take it up; the
-# models of this book use it.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Order 1 in every head, against one head after another by the shared attention function, with scale and mask.
-
 # %%
 plain = block([1, 1, 1])
 parts = list(zip(*(one(x).chunk(3, dim=-1) for one in (plain.queries, plain.keys, plain.values)), strict=True))
@@ -95,40 +175,6 @@ by_head, by_head_printed = (
     for scale in ((width / 3) ** -0.5, 1.0)
 )
 plain_printed = block([1, 1, 1], form="printed")
-
-# %% [markdown]
-# The mask is tried by changing the last token.
-
-# %%
-leaks = {
-    causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
-    for causal, one in ((True, plain), (False, block([1, 1, 1], is_causal=False)))
-}
-
-claim = Claim("hyper-attention/definition-f-2")
-claim.close("block against its heads one by one, error", plain(x), by_head)
-claim.close("as printed, without the scale, error", plain_printed(x), by_head_printed)
-claim.equal("parameters", count(plain), 4 * width**2)
-claim.equal("change of earlier outputs when the last token changes", leaks[True], 0)
-claim.control.equal("the same without the mask", leaks[False], 0)
-claim.verdict()
-
-# %% [markdown]
-# ## Definition F.3: products of scores
-#
-# <!-- claim hyper-attention/definition-f-3 -->
-# <blockquote>
-#
-# **Definition F.3 (Multihead HyperFeatureAttention)** *Appendix F.2*
-#
-# A head of order $A$ has $A$ queries and keys of $d_h / A$ features each; its weights are the softmax of the entrywise
-# product of their scores, and its value is one matrix, or the entrywise product of $A$ of them. Order 1 is
-# self-attention.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# One head, cut into its factors by hand. A hybrid block with orders 1, 1, 2, 2 is two such halves.
 
 # %%
 order = 4
@@ -143,9 +189,6 @@ def one_head(module: HyperFeatureAttention, scale: float = (width / order) ** -0
     return module.out(attention_weights(scores, mask=mask) @ values)
 
 
-# %% [markdown]
-# Blocks of order 4 with and without value product, a hybrid one, and the forms without the scale.
-
 # %%
 products, values_too = block([order]), block([order], value_product=True)
 hybrid = block([1, 1, 2, 2])
@@ -158,90 +201,9 @@ sizes = [[name, count(module), count(module) / width**2] for name, module in nam
 show.table(["block", "parameters", "in units of d²"], sizes)
 
 # %% [markdown]
-# Another order with the same weights must differ, and so must the scaled block from the printed form.
-
-# %%
-claim = Claim("hyper-attention/definition-f-3")
-claim.close("order 4 against its factors one by one, error", products(x), one_head(products))
-claim.close("with value product, error", values_too(x), one_head(values_too))
-for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, form="printed"))):
-    error = relative_error(module(x), one_head(module, scale=1.0))
-    claim.at_most(f"{name} as printed, without the scale, error", error, 1e-12)
-claim.close("order 1 against self-attention, error", first(x), usual)
-claim.equal("parameters without value product", count(products), 4 * width**2)
-claim.equal("parameters with value product", count(values_too), (3 + order) * width**2)
-claim.equal("hybrid: change of earlier outputs when the last token changes", hybrid_leak, 0)
-other_order, other_scale = relative_error(first(x), products(x)), relative_error(products(x), unscaled(x))
-claim.control.at_most("order 4 against order 1 with the same weights, error", other_order, 1e-12)
-claim.control.at_most("scaled block against the printed form, error", other_scale, 1e-12)
-claim.verdict()
-
-# %% [markdown]
-# ## Remark F.4: "slightly more parameters"
+# We pay nothing for products of scores. A value product at order 4 costs three matrices of $d\times d$ more.
 #
-# <!-- claim hyper-attention/remark-f-4 -->
-# <blockquote>
-#
-# **Remark F.4 (Parameters with and without value product)** *Appendix F.2*
-#
-# **As printed.** With value product there are slightly more parameters.
-#
-# **Corrected.** Without value product a block has $4 d^2$ parameters at every order, as self-attention has. With it,
-# $(A - 1) d^2$ more.
-#
-# The excess is $(A - 1) d^2$: a quarter at order 2, three quarters at order 4.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Without value product the count is that of self-attention, exactly. With it a block of order $A$ has $(A - 1) d^2$
-# more: at order 4 three quarters more. (The remark compares the modules. In a whole model it is less: that of Table 1
-# has some 46 million parameters, most of them in its vocabulary, to which order 4 would add 1.8 million, or 4 %.)
-#
-# <details><summary>Proof of Remark F.4, as corrected</summary>
-#
-# The $A$ queries of a head have $d_h/A$ features each, so that all queries of all heads together come from one matrix
-# of $d \times d$, at every order; the same for keys. Values without product are $d \times d$, and $W^O$ is: $4 d^2$.
-# With value product each of the $A$ values of a head has all $d_h$ features, $A d^2$ in the place of $d^2$. $\square$
-#
-# </details>
-
-# %%
-with torch.device("meta"):  # counted on blocks of the printed width, without their numbers
-    counted = {a: count(HyperFeatureAttention(768, 1, a)) for a in (1, 2, 3, 4)}
-    multiplied = {a: count(HyperFeatureAttention(768, 1, a, value_product=True)) for a in (1, 2, 3, 4)}
-excess = [multiplied[a] - 4 * 768**2 for a in (1, 2, 3, 4)]
-
-# %% [markdown]
-# A count without the output matrix must not match.
-
-# %%
-claim = Claim("hyper-attention/remark-f-4")
-plain = {f"order {a}": counted[a] for a in counted}
-with_product = {f"order {a}": multiplied[a] for a in multiplied}
-claim.equal("without value product, width 768", plain, 4 * 768**2)
-claim.equal("with value product, width 768", with_product, {f"order {a}": (3 + a) * 768**2 for a in multiplied})
-claim.control.equal("order 2 with value product, the count without it", multiplied[2], 4 * 768**2)
-claim.printed.below("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), 0.1)
-claim.verdict()
-
-# %% [markdown]
-# ## Remark F.5: rotary encoding
-#
-# <!-- claim hyper-attention/remark-f-5 -->
-# <blockquote>
-#
-# **Remark F.5 (Rotary positions on every factor)** *Appendix F.2*
-#
-# With a rotary encoding on the queries and keys of every factor, the product of the scores depends on positions through
-# their distances alone.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# A rotary encoding turns the features of a token by angles that grow with its position, so that the product of a query
-# and a key depends on the distance alone. Turned factor by factor, the product of several scores does too. Learned
-# absolute positions, which are added to the tokens, do not have this property.
+# Next we shift all positions, for rotary and for learned positions.
 
 # %%
 q, k = (project(x).chunk(order, dim=-1) for project in (products.queries, products.keys))
@@ -252,9 +214,6 @@ def product_of_scores(first: int) -> Tensor:
     scores = [rotate(a, first) @ rotate(b, first).mT for a, b in zip(q, k, strict=True)]
     return torch.stack(scores).prod(dim=0)
 
-
-# %% [markdown]
-# Learned absolute positions are added to the tokens, and the scores made again.
 
 # %%
 positions = normal(tokens + max(shifts), width, seed=seed + 1)
@@ -275,7 +234,8 @@ show.table(
 )
 
 # %% [markdown]
-# How the score of equal queries and keys falls with their distance, for products of one, two and four factors:
+# We see that rotary scores do not change; with learned positions they do. How does a product of rotary scores fall with
+# the distance?
 
 # %%
 ones = torch.ones(1, 41, width // order, dtype=torch.float64)
@@ -283,7 +243,7 @@ single = (rotate(ones) @ rotate(ones).mT)[0, 0] / (width // order)
 fig, axis = show.axes(height=2.8)
 for power, marker in zip((1, 2, 4), show.MARKERS, strict=False):
     axis.plot(single**power, marker=marker, label=f"order {power}")
-axis.set(xlabel="distance between query and key", ylabel="score, share of that at 0")
+axis.set(xlabel="distance between query and key", ylabel="score, as a fraction of that at 0")
 axis.legend()
 show.figure(
     fig,
@@ -294,7 +254,67 @@ show.figure(
 )
 
 # %% [markdown]
-# Learned positions must change the scores under a shift; and a rotary block must see positions at all.
+# We see that all orders fall in waves, and the higher the order, the lower the curve.
+#
+# ## How we checked
+# For F.2 we compare the block with its heads, one by one, with and without the scale. A change of the last token must
+# not reach earlier outputs; without the mask it does.
+
+# %%
+leaks = {
+    causal: (one(x) - one(with_last_token_changed(x)))[:, :-1].abs().max().item()
+    for causal, one in ((True, plain), (False, block([1, 1, 1], is_causal=False)))
+}
+
+# %%
+claim = Claim("hyper-attention/definition-f-2")
+claim.close("block against its heads one by one, error", plain(x), by_head)
+claim.close("as printed, without the scale, error", plain_printed(x), by_head_printed)
+claim.equal("parameters", count(plain), 4 * width**2)
+claim.equal("change of earlier outputs when the last token changes", leaks[True], 0)
+claim.control.equal("the same without the mask", leaks[False], 0)
+claim.verdict()
+
+# %% [markdown]
+# For F.3 we compare the block with its factors, one by one. Another order with the same weights must differ.
+
+# %%
+claim = Claim("hyper-attention/definition-f-3")
+claim.close("order 4 against its factors one by one, error", products(x), one_head(products))
+claim.close("with value product, error", values_too(x), one_head(values_too))
+for name, module in (("order 4", unscaled), ("with value product", block([order], value_product=True, form="printed"))):
+    error = relative_error(module(x), one_head(module, scale=1.0))
+    claim.at_most(f"{name} as printed, without the scale, error", error, 1e-12)
+claim.close("order 1 against self-attention, error", first(x), usual)
+claim.equal("parameters without value product", count(products), 4 * width**2)
+claim.equal("parameters with value product", count(values_too), (3 + order) * width**2)
+claim.equal("hybrid: change of earlier outputs when the last token changes", hybrid_leak, 0)
+other_order, other_scale = relative_error(first(x), products(x)), relative_error(products(x), unscaled(x))
+claim.control.at_most("order 4 against order 1 with the same weights, error", other_order, 1e-12)
+claim.control.at_most("scaled block against the printed form, error", other_scale, 1e-12)
+claim.verdict()
+
+# %% [markdown]
+# For F.4 we count blocks of the paper's width.
+
+# %%
+with torch.device("meta"):  # counted on blocks of the printed width, without their numbers
+    counted = {a: count(HyperFeatureAttention(768, 1, a)) for a in (1, 2, 3, 4)}
+    multiplied = {a: count(HyperFeatureAttention(768, 1, a, value_product=True)) for a in (1, 2, 3, 4)}
+excess = [multiplied[a] - 4 * 768**2 for a in (1, 2, 3, 4)]
+
+# %%
+claim = Claim("hyper-attention/remark-f-4")
+plain = {f"order {a}": counted[a] for a in counted}
+with_product = {f"order {a}": multiplied[a] for a in multiplied}
+claim.equal("without value product, width 768", plain, 4 * 768**2)
+claim.equal("with value product, width 768", with_product, {f"order {a}": (3 + a) * 768**2 for a in multiplied})
+claim.control.equal("order 2 with value product, the count without it", multiplied[2], 4 * 768**2)
+claim.printed.below("slightly more: excess at order 4 as a share", excess[-1] / (4 * 768**2), 0.1)
+claim.verdict()
+
+# %% [markdown]
+# For F.5 the control uses learned positions. A rotary block must also see positions at all.
 
 # %%
 turned = block([2, 2], rotary=True)
@@ -307,11 +327,33 @@ claim.control.at_most("the same with learned positions", min(learned_change.valu
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A head of higher order cuts the features it has into factors, so that a product of scores costs what one score did, to
-# the parameter. A product of values does not: it costs $d^2$ for each factor more, which is three quarters of a block
-# at order 4. Rotary positions carry over factor by factor.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `width = 96`: the counts grow fourfold, and stay 4 and 7 in units of $d^2$.
-# - Set `shifts = [3, 300]`: two other shifts, and the product of rotary scores does not notice them.
+# The paper has no scale on these scores, although Section 2 has $1/\sqrt d$. A product of $A$ unscaled scores grows as
+# the $A$-th power, and large scores saturate the softmax. The models of this book divide each factor by the root of its
+# width. Both forms represent the same functions, because queries can absorb the factor. In the whole model of Table 1,
+# a value product of order 4 would add 4 % to 46 million parameters.
+#
+# </details>
+#
+# ## What to remember
+# - A head of order $A$ multiplies $A$ scores at the price of one.
+# - A value product costs $d^2$ parameters for each factor after the first.
+# - Rotary positions work factor by factor.
+#
+# ## Exercises
+#
+# 1. *By hand.* How many parameters, in units of $d^2$, has a block of order 3 with and without value product?
+#    <details><summary>Solution</summary>
+#
+#    $3+A=6$ with it, 4 without it.
+#
+#    </details>
+# 2. *Predict, then run.* Set `width = 96`. How do the counts change, and their numbers in units of $d^2$?
+#    <details><summary>Solution</summary>
+#
+#    The counts grow fourfold. In units of $d^2$ they stay 4 and, with value product at order 4, 7.
+#
+#    </details>
+#
+# Back: [Definition 5.1](definition_5_1_hyper_feature_attention.ipynb), where such a head has no softmax.

@@ -10,50 +10,8 @@
 # # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
-# If a text is twice as long, how much more work is it to read? Self-attention gives a score to every pair of tokens,
-# and the work is four times as much: it grows as $L^2$ with the number $L$ of tokens. HyperFeatureAttention cuts the
-# $d_h$ features of a head into $A$ factors and multiplies their scores, and still scores pairs. HyperAttention of order
-# $n$ scores tuples of $n$ tokens, the one that looks among them, so that its work grows as $L^n$. Each of the three has
-# a linear form, without a softmax, in which the products are taken in another order and every token is read only once.
-# The table gives the cost of these six as powers of $L$ ($\Theta(L^2)$ means that the cost grows as $L^2$, up to
-# constant factors).
-#
-# <!-- claim hyper-attention/table-3 -->
-# <blockquote>
-#
-# **Table 3 (Cost of the six kinds of attention)** *Appendix H*
-#
-# **The paper states.** Self-attention and HyperFeatureAttention cost $\Theta(L^2)$, HyperAttention of order $n$
-# $\Theta(L^n)$, and the linear form of each $\Theta(L)$. They capture mutual interactions, couplings of these, and
-# $n$-way interactions; the linear forms capture them approximately.
-#
-# **What is true.** The costs are these. The linear forms of the paper, without a softmax, capture interactions exactly,
-# by Theorems 3.1 and G.4.
-#
-# **What changed.** In the column on what is captured, "approximate" is true of linear forms that stand in for a
-# softmax, and not of those that the paper defines and proves exact.
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in blocks holds
-# $\Theta(L^2)$ numbers.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Here each of the six is run at several lengths and three things are taken: the operations in its matrix products and
-# the bytes that its tensors hold at once, both counted, and its time. The exponents are fitted on logarithms, over a
-# decade of lengths.
-#
-# Counts do not depend on the machine, so they decide. Times do: short ones vanish in overheads, long ones leave the
-# cache. They are measured in this run and shown.
-#
-# **What the table leaves out.** Linear HyperFeatureAttention is linear attention on Kronecker products of the factors'
-# queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. With $A$ factors of $d_h / A$ features each, this is $(d_h /
-# A)^A$ features: linear in $L$, but a power in the width. And for HyperAttention the memory need not follow the time:
-# taken in blocks, $L^3$ scores fit into $L^2$ numbers.
+# If a text is twice as long, how much more work is it to read? The paper answers for six kinds of attention with a
+# power of the length. We count the work, and look for what such a power hides.
 
 # %%
 from collections.abc import Callable
@@ -97,9 +55,80 @@ require(cubic_lengths=(Each(cubic_lengths), 16, 512), linear_lengths=(Each(linea
 require(triples_lengths=(Each(triples_lengths), 8, 256), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## Six kinds, and order 3 written out
-# Each is the core of a layer, from queries, keys and values to outputs; the projections before and after it are linear
-# in $L$ for all.
+# ## A tiny example
+# Self-attention scores pairs of tokens, HyperAttention of order 3 scores triples, and a linear form reads every token
+# once.
+
+# %%
+show.table(
+    ["tokens", "linear forms", "pairs", "triples"],
+    [[length, length, length**2, length**3] for length in (2, 4, 8)],
+    caption="How many items there are to read or to score.",
+)
+
+# %% [markdown]
+# Each doubling multiplies the columns by 2, 4 and 8. On logarithmic axes we get lines of slope 1, 2 and 3.
+#
+# ## The paper states
+# <!-- claim hyper-attention/table-3 -->
+# <blockquote>
+#
+# **Table 3 (Cost of the six kinds of attention)** *Appendix H*
+#
+# **The paper states.** Self-attention and HyperFeatureAttention cost $\Theta(L^2)$, HyperAttention of order $n$
+# $\Theta(L^n)$, and the linear form of each $\Theta(L)$. They capture mutual interactions, couplings of these, and
+# $n$-way interactions; the linear forms capture them approximately.
+#
+# **What is true.** The costs are these. The linear forms of the paper, without a softmax, capture interactions exactly,
+# by Theorems 3.1 and G.4.
+#
+# **What changed.** In the column on what is captured, "approximate" is true of linear forms that stand in for a
+# softmax, and not of those that the paper defines and proves exact.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Linear HyperFeatureAttention hides the factor $(d_h / A)^A$, and order 3 in blocks holds
+# $\Theta(L^2)$ numbers.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/hyper-attention-parameters -->
+# <blockquote>
+#
+# **Appendix H (How many parameters HyperAttention has)** *Appendix H*
+#
+# **The paper states.** As for HyperAttention of order $n$, it captures up to $n$-th order interactions. It has
+# $\Theta(d^2)$ parameters.
+#
+# **What is true.** It has $\Theta(d^2)$ parameters if the order is fixed and its tensors are factored with a rank in
+# proportion to $d$.
+#
+# **What changed.** The tensors of Definition 6.1 have $d^n + d^{n-1} d_2$ entries, and it is with these that Theorem
+# G.4 captures every interaction of $n$ tokens.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Linear forms have no softmax, so we can multiply keys by values first. Linear HyperFeatureAttention is linear
+# attention on Kronecker products of the factors' queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. With $A$
+# factors of $d_h/A$ features each, these have $(d_h/A)^A$ entries: linear in the length $L$, but a power of the width.
+#
+# Memory need not follow time. In blocks, $L^3$ scores fit into $L^2$ numbers.
+#
+# <details><summary>Proof of Appendix H, parameters of HyperAttention, as corrected</summary>
+#
+# $C$ has $n$ axes of $d$ entries, and $W^V$ has $n - 1$ of them and one of $d_2$. Together these are $d^n + d^{n-1}
+# d_2$ entries. Factors of rank $R$ have $n d R$ and $((n - 1) d + d_2) R$, which is $\Theta(d^2)$ for fixed $n$, $R =
+# d$ and $d_2 \le d$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We run the core of each layer, from queries, keys and values to outputs. We count operations and bytes, which do not
+# depend on the machine; seconds do.
 
 # %%
 Run = Callable[[], Tensor]
@@ -121,10 +150,6 @@ def linear_hyper_feature(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return score_features(cut(q)) @ (score_features(cut(k)).mT @ v)
 
 
-# %% [markdown]
-# HyperAttention takes a second set of keys and values.
-
-
 # %%
 def order_3(q: Tensor, k: Tensor, v: Tensor, k2: Tensor, v2: Tensor, _: Tensor, block: int | None = None) -> Tensor:
     """Softmax over all pairs, in blocks that fit the cache unless a size is given."""
@@ -135,9 +160,6 @@ def inputs(length: int, features: int = width) -> list[Tensor]:
     """Two sets of queries, keys and values."""
     return list(normal(6, length, features, seed=seed, dtype=torch.float32))
 
-
-# %% [markdown]
-# Each with the exponent of the table, its lengths and its core.
 
 # %%
 MODELS = {
@@ -154,10 +176,6 @@ MODELS = {
     ),
 }
 
-
-# %% [markdown]
-# Each core is run at its lengths. Operations and bytes are counted, the seconds are those of this run.
-
 # %%
 operations, held, exponents = {}, {}, {}
 for name, (_, lengths, core) in MODELS.items():
@@ -169,13 +187,10 @@ for name, (_, lengths, core) in MODELS.items():
     times = [cpu_seconds(run) for run in runs]
     exponents[name] = [exponent(lengths, values) for values in (operations[name], held[name], times)]
 show.table(
-    ["model", "printed exponent", "operations", "memory", "time (this run)", "lengths"],
+    ["model", "exponent in the paper", "operations", "memory", "time (this run)", "lengths"],
     [[name, MODELS[name][0], *exponents[name], f"{MODELS[name][1][0]} to {MODELS[name][1][-1]}"] for name in MODELS],
     caption="Fitted exponents of the length.",
 )
-
-# %% [markdown]
-# Slopes on the left are exponents of the cost, on the right those of the memory.
 
 # %%
 fig, panels = show.axes(columns=2, width=9.0, height=3.8)
@@ -197,9 +212,10 @@ show.figure(
 )
 
 # %% [markdown]
-# ## The factor that is hidden
-# Operations of the two linear forms at one length, for several widths of the head. Both products of linear
-# HyperFeatureAttention, features by values and queries by that, have $(d_h / A)^A$ in the place of $d_h$.
+# On the left we see the slopes 1, 2 and 3. On the right, order 3 in blocks is about as steep as self-attention.
+#
+# Linear HyperFeatureAttention takes more operations than linear self-attention by a factor that grows with the width of
+# a head:
 
 # %%
 length = linear_lengths[0]
@@ -213,9 +229,24 @@ for one in widths:
 show.table(["$d_h$", "linear self-attention", "linear HyperFeatureAttention", "ratio", "$(d_h / A)^A / d_h$"], rows)
 
 # %% [markdown]
-# ## The column on what is captured
-# The table says that the linear forms capture interactions approximately. That is so where they stand in for a softmax.
-# But the paper's own linear self-attention, Eq. 1, represents every pairwise interaction exactly (Theorem 3.1).
+# The last two columns agree, as we expect. We also count the entries of the tensors of Definition 6.1 at order 3, and
+# of their factors of rank $d$:
+
+# %%
+tensors, factored = [], []
+for one in widths:
+    score, value = normal(one, one, one, seed=seed), normal(one, one, 1, seed=seed)
+    factors_of = [normal(axis, one, seed=seed) for axis in (*score.shape, *value.shape)]
+    tensors.append(score.numel() + value.numel())
+    factored.append(sum(factor.numel() for factor in factors_of))
+show.table(["width", "tensors", "factors of rank d"], list(zip(widths, tensors, factored, strict=True)))
+
+# %% [markdown]
+# When the width doubles, the tensors grow by almost 8 and the factors by 4.
+#
+# ## How we checked
+# We fit exponents over a decade of lengths and compare counted operations with the table. The control holds every
+# triple at once. The paper's linear self-attention, Eq. 1, must represent a pairwise interaction exactly.
 
 # %%
 symbols = sample_sequences(100, 8, 5, seed)
@@ -223,9 +254,6 @@ effect, weights = normal(5, 5, seed=seed), normal(5, 1, seed=seed + 1)
 hot = torch.eye(5, dtype=torch.float64)
 exact = linear_attention(hot[symbols], *represent(effect, weights, hot))
 off = relative_error(exact, aggregate_interactions(symbols, effect, weights))
-
-# %% [markdown]
-# The literal form, with every triple at once, must be neither linear in operations nor quadratic in memory.
 
 # %%
 claim = Claim("hyper-attention/table-3")
@@ -240,46 +268,6 @@ claim.control.equal("every triple at once: operations linear", naive_operations,
 claim.control.at_most("every triple at once: memory quadratic", naive_memory, 2.3)
 claim.verdict()
 
-# %% [markdown]
-# ## Parameters of HyperAttention
-#
-# <!-- claim hyper-attention/hyper-attention-parameters -->
-# <blockquote>
-#
-# **Appendix H (How many parameters HyperAttention has)** *Appendix H*
-#
-# **The paper states.** As for HyperAttention of order $n$, it captures up to $n$-th order interactions. It has
-# $\Theta(d^2)$ parameters.
-#
-# **What is true.** It has $\Theta(d^2)$ parameters if the order is fixed and its tensors are factored with a rank in
-# proportion to $d$.
-#
-# **What changed.** The tensors of Definition 6.1 have $d^n + d^{n-1} d_2$ entries, and it is with these that Theorem
-# G.4 captures every interaction of $n$ tokens.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# We count the entries of the tensors of Definition 6.1 at order 3 and one output, and those of their factors of rank
-# $d$.
-#
-# <details><summary>Proof of Appendix H, parameters of HyperAttention, as corrected</summary>
-#
-# $C$ has $n$ axes of $d$ entries, and $W^V$ has $n - 1$ of them and one of $d_2$. Together these are $d^n + d^{n-1}
-# d_2$ entries. Factors of rank $R$ have $n d R$ and $((n - 1) d + d_2) R$, which is $\Theta(d^2)$ for fixed $n$, $R =
-# d$ and $d_2 \le d$. $\square$
-#
-# </details>
-
-# %%
-tensors, factored = [], []
-for one in widths:
-    score, value = normal(one, one, one, seed=seed), normal(one, one, 1, seed=seed)
-    factors_of = [normal(axis, one, seed=seed) for axis in (*score.shape, *value.shape)]
-    tensors.append(score.numel() + value.numel())
-    factored.append(sum(factor.numel() for factor in factors_of))
-show.table(["width", "tensors", "factors of rank d"], list(zip(widths, tensors, factored, strict=True)))
-
 # %%
 claim = Claim("hyper-attention/hyper-attention-parameters")
 claim.at_most("factors of rank d, order 3: exponent of the width", exponent(widths, factored), 2.3)
@@ -287,11 +275,24 @@ claim.printed.at_most("tensors of Definition 6.1, order 3: exponent of the width
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The exponents of the table are those of counted operations. What it leaves out is in the constants: linear
-# HyperFeatureAttention pays for its linear time with a power of the width, and order 3 in blocks needs the memory of
-# self-attention though it takes the time of a cube.
+# ## What to remember
+# - We reproduce all six exponents in the table.
+# - Linear HyperFeatureAttention pays for linear time with a power of the width.
+# - Order 3 takes cubic time, but only the memory of self-attention.
 #
-# ## To try
-# - Set `factors = 4`: the hidden factor $(d_h/A)^A$ is larger for a wide head, and the exponents stay.
-# - Set `width = 32`: more operations in every line, and the same slopes.
+# ## Exercises
+#
+# 1. *By hand.* A head has 16 features. How many Kronecker features do 2 and 4 factors give?
+#    <details><summary>Solution</summary>
+#
+#    $8^2=64$ and $4^4=256$, where linear self-attention has 16.
+#
+#    </details>
+# 2. *Predict, then run.* Set `factors = 4`. What happens to the exponents, and to the hidden factor at width 32?
+#    <details><summary>Solution</summary>
+#
+#    The exponents stay. The hidden factor is $8^4/32=128$, where two factors have $16^2/32=8$.
+#
+#    </details>
+#
+# Back: [Table 1](table_1_language_model.ipynb), which compares what these layers learn.

@@ -10,86 +10,9 @@
 # # Theorem G.4 · Every interaction of n bodies is one layer
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
-# Three together may do what no two of them do. In an interaction of $n$ bodies a token feels the others in tuples of
-# $n - 1$: token $i$ gets $F_i = \sum_{j_1, \dots, j_{n-1}} f(\mathcal X(i), \mathcal X(j_1), \dots)\, w_{\mathcal
-# X(j_1), \dots}$. Here $\mathcal X(i)$ is the symbol at place $i$, out of a set $\mathcal S$; $f$ says how strongly a
-# tuple acts, and $w$ what it brings, a number or a vector. With $n = 2$ this is the sum over pairs that one layer of
-# self-attention can hold (Theorem 3.1). Theorem G.4 says the same of HyperAttention of order $n$. Such a layer has a
-# tensor $C$ with $n$ axes of length $d$, the dimension of the tokens, from which come the scores of tuples of tokens,
-# and a tensor $W$ for their values; it adds up score times value.
-#
-# With one symbol a dimension, put $C = f$ and $W = w$: in one-hot coordinates the layer *is* the sum, by the first half
-# of the proof of Theorem 3.1, which needs no repair. In a network the tensors are not stored whole. They are made of
-# *factors* of rank $R$: $C$ is a sum of $R$ terms, each a product of one query and $n - 1$ keys, and the projections
-# that make the keys may be the same for all members of a tuple (shared) or not.
-#
-# <!-- claim hyper-attention/theorem-g-4 -->
-# <blockquote>
-#
-# **Theorem G.4 (HyperAttention represents every n-body interaction)** *Appendix G.2*
-#
-# **As printed.** The theorem sums over all tuples and speaks of layers that are defined with ordered ones; its proof is
-# the argument of Theorem 3.1. (No rank is asked for.)
-#
-# **Corrected.** With $d = |\mathcal S|$ a layer of order $n$ that sums over *all* tuples equals $F_i = \sum_{j_1,
-# \dots, j_{n-1}} f(\mathcal X(i), \mathcal X(j_1), \dots)\, w_{\mathcal X(j_1), \dots}$ for every $f$ and $w$, at all
-# lengths at once; factors of rank $R = d^{\,n-1}$ are enough. With shared projections the same holds for $f$ symmetric
-# in its last $n - 1$ arguments and $w$ symmetric. (At order 3 either symmetry alone is enough, and with one output none
-# is needed, since a sum over all pairs sees the symmetric part of $f w$ only.)
-#
-# The layer must sum over all tuples as well, and then the argument is right. An ordered layer does it with one output,
-# at one length; with two outputs, from three tokens on, at none.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Two things are to be added to the theorem as it is printed.
-#
-# **Which sum.** The theorem sums over all tuples. Definitions 6.1 and G.1, which it speaks of, sum over ordered ones.
-# At one fixed length an ordered layer with one output can imitate the full sum, because the counts determine it there.
-# With two outputs it cannot, not even at one length: the table that does it is unique, and it is no product of scores
-# and values. Over several lengths it cannot at all, and a full sum cannot imitate an ordered one.
-#
-# **Which rank.** Definition G.3 has factors of rank $R$, and $d = |\mathcal S|$ alone says nothing about $R$. Rank
-# $d^{\,n-1}$ is enough: give each pair $(b, c)$ a term $C_{\cdot b c} \otimes e_b \otimes e_c$. With sharing both keys
-# are the same matrix, so $C$ is symmetric in its last two axes. Any such $C$ has a shared form of rank $d^2$ too,
-# because $e_b e_c^\top + e_c e_b^\top = \tfrac12 (e_b + e_c)(e_b + e_c)^\top - \tfrac12 (e_b - e_c)(e_b - e_c)^\top$.
-# For two symbols,
-#
-# $$\begin{pmatrix}0&1\\1&0\end{pmatrix}=\tfrac12\begin{pmatrix}1&1\\1&1\end{pmatrix}
-# -\tfrac12\begin{pmatrix}1&-1\\-1&1\end{pmatrix}.$$
-#
-# <details><summary>Proof of Theorem G.4, as corrected</summary>
-#
-# *The full sum.* Let $B$ be orthonormal, $C_{z_0 z_1 \dots} = \sum f(\alpha_0, \alpha_1, \dots)\, B_{\alpha_0 z_0}
-# B_{\alpha_1 z_1} \cdots$ and $W$ likewise. Then $C(x(\alpha_0), x(\alpha_1), \dots) = f(\alpha_0, \alpha_1, \dots)$
-# and $W(x(\alpha_1), \dots) = w_{\alpha_1, \dots}$, and the layer that sums over all tuples is $F_i$, term by term, at
-# every length.
-#
-# *An ordered sum cannot at two lengths.* Its outputs for $n = 3$ are linear in own symbol times the counts
-# $\Gamma_{\beta\gamma}$ of pairs $j_1 \le j_2$. Take sequences of one symbol alone, of length $L$: there $\Gamma =
-# L(L+1)/2$, and the target is $L^2 f w$. No factor makes the one into the other at two lengths.
-#
-# *Nor with two outputs at one.* Let $G_{\beta\gamma}$ be the part of $f(\alpha, \beta, \gamma)\, w_{\beta\gamma}$ that
-# is symmetric in $\beta, \gamma$, and $s$ the counts. The target is $\sum_{\beta, \gamma} s_\beta s_\gamma
-# G_{\beta\gamma}$, and $\sum_\beta s_\beta = L$ turns the ordered counts into products. Comparing the two gives the
-# table
-#
-# $$T_{\beta\beta} = \tfrac{2L}{L+1}\, G_{\beta\beta}, \qquad T_{\beta\gamma} = 2 G_{\beta\gamma} - \tfrac1{L+1}
-# (G_{\beta\beta} + G_{\gamma\gamma}) .$$
-#
-# From $L = 3$ on it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
-# neighbours that change places show what is not symmetric. A layer has $T = C_{\alpha\beta\gamma} W_{\beta\gamma\tau}$,
-# of rank one in $(\alpha, \tau)$ for every pair; the table adds up matrices of rank one with different $w$. With one
-# output every table is of rank one.
-#
-# *Rank.* For $n = 3$, $C = \sum_{b, c} C_{\cdot bc} \otimes e_b \otimes e_c$ has $d^2$ terms; in general $d^{\,n-1}$.
-# With shared keys the terms of $(b, c)$ and $(c, b)$ together are $C_{\cdot bc} \otimes (e_b e_c^\top + e_c e_b^\top)$
-# for symmetric $f$, which is a difference of two squares: again $d^2$ terms in all. At any order the powers $v \otimes
-# \cdots \otimes v$ span the symmetric tensors, a space of $\binom{d+n-2}{n-1} \le d^{\,n-1}$ dimensions, so that many
-# terms are enough for a $C$ that is symmetric in its last $n - 1$ axes, and for a symmetric $W$. $\square$
-#
-# </details>
+# Three together may do what no two of them do. Self-attention represents every sum over pairs of tokens ([Theorem
+# 3.1](theorem_3_1_representation.ipynb)). Does HyperAttention do the same for larger groups? It does, if the layer adds
+# up over the same groups as the interaction.
 
 # %%
 from itertools import permutations, product
@@ -126,11 +49,97 @@ require(sequences=(sequences, 50, 5000), orders=(Each(orders), 2, 4), seed=(seed
 require(looped=(looped, 1, 50), largest_order=(max(orders), 3, 4))
 
 # %% [markdown]
-# ## Full tensors
-# The same weights at every length, against the sum of the theorem written out tuple by tuple. Layers and targets
-# elsewhere on the page share the code that says which tuples are in a sum; this loop shares nothing with them. The
-# embedding is one-hot, and then orthonormal, as in the proof: every axis of $C$ and $W$ is turned with it. The last
-# column sums over $j_1 \le j_2 \le \dots$ instead, as Definition 6.1 does.
+# ## A tiny example
+# Let a sequence hold one symbol only, and let every pair $(j_1,j_2)$ contribute 1. We count all pairs, and the ordered
+# ones with $j_1\le j_2$.
+
+# %%
+show.table(
+    ["tokens", "all pairs", "ordered pairs", "ratio"],
+    [[length, length**2, length * (length + 1) // 2, 2 * length / (length + 1)] for length in (1, 2, 3)],
+    caption="Pairs in a sequence of one symbol.",
+)
+
+# %% [markdown]
+# At two tokens a factor of 4/3 makes the ordered count right, and at three a factor of 3/2. No factor serves both
+# lengths.
+#
+# ## The paper states
+# <!-- claim hyper-attention/theorem-g-4 -->
+# <blockquote>
+#
+# **Theorem G.4 (HyperAttention represents every n-body interaction)** *Appendix G.2*
+#
+# **The paper states.** A single layer of order $n$ linear HyperAttention (without parameter sharing), with embedding
+# dimension $d=|\mathcal S|$, can represent any function of the form $\mathbf
+# F_i=\sum_{j_1,\dots,j_{n-1}\in[L]}f(\mathcal X(i),\mathcal X(j_1),\dots,\mathcal
+# X(j_{n-1}))w_{s(j_1),\dots,s(j_{n-1})}$. The parameter-sharing variant can express the same class of functions
+# provided that $w$ is fully symmetric and $f$ is symmetric in its last $n-1$ arguments.
+#
+# **What is true.** This is true of a layer that sums over all tuples, as the theorem does. An ordered layer, as in
+# Definitions 6.1 and G.1, represents the full sum with one output at one length; with two outputs, from three tokens
+# on, at none.
+#
+# **What changed.** The layers of the paper sum over ordered tuples, and the theorem over all of them. The argument of
+# Theorem 3.1 needs equal sums.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The layer is exact at all lengths at once, and factors of rank $R=d^{\,n-1}$ are enough. At
+# order 3 one of the two symmetries is enough for sharing, and with one output none is needed.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Give each symbol its own dimension. A layer of order $n$ has a tensor $C$ with $n$ axes for the scores of tuples, and
+# a tensor $W$ for their values. If we set $C=f$ and $W=w$, the layer *is* the interaction, term by term.
+#
+# A network builds the tensors from *factors* of rank $R$: $C$ is a sum of $R$ terms, each a product of one query and
+# $n-1$ keys. Rank $d^{\,n-1}$ suffices, with one term per tuple of symbols. If the keys are shared, $C$ is symmetric in
+# their axes. The products of two different keys then become differences of squares; for two symbols,
+#
+# $$\begin{pmatrix}0&1\\1&0\end{pmatrix}=\tfrac12\begin{pmatrix}1&1\\1&1\end{pmatrix}
+# -\tfrac12\begin{pmatrix}1&-1\\-1&1\end{pmatrix}.$$
+#
+# <details><summary>Proof of Theorem G.4, as corrected</summary>
+#
+# *The full sum.* Let $B$ be orthonormal, $C_{z_0 z_1 \dots} = \sum f(\alpha_0, \alpha_1, \dots)\, B_{\alpha_0 z_0}
+# B_{\alpha_1 z_1} \cdots$ and $W$ likewise. Then $C(x(\alpha_0), x(\alpha_1), \dots) = f(\alpha_0, \alpha_1, \dots)$
+# and $W(x(\alpha_1), \dots) = w_{\alpha_1, \dots}$, and the layer that sums over all tuples is $F_i$, term by term, at
+# every length.
+#
+# *An ordered sum cannot at two lengths.* Its outputs for $n = 3$ are linear in own symbol times the counts
+# $\Gamma_{\beta\gamma}$ of pairs $j_1 \le j_2$. Take sequences of one symbol alone, of length $L$: there $\Gamma =
+# L(L+1)/2$, and the target is $L^2 f w$. No factor makes the one into the other at two lengths.
+#
+# *Nor with two outputs at one.* Let $G_{\beta\gamma}$ be the part of $f(\alpha, \beta, \gamma)\, w_{\beta\gamma}$ that
+# is symmetric in $\beta, \gamma$, and $s$ the counts. The target is $\sum_{\beta, \gamma} s_\beta s_\gamma
+# G_{\beta\gamma}$, and $\sum_\beta s_\beta = L$ turns the ordered counts into products. Comparing the two gives the
+# table
+#
+# $$T_{\beta\beta} = \tfrac{2L}{L+1}\, G_{\beta\beta}, \qquad T_{\beta\gamma} = 2 G_{\beta\gamma} - \tfrac1{L+1}
+# (G_{\beta\beta} + G_{\gamma\gamma}) .$$
+#
+# From $L = 3$ on it is the only one: the counts of sequences that hold $\alpha$ determine every quadratic form, and two
+# neighbours that change places show what is not symmetric. A layer has $T = C_{\alpha\beta\gamma} W_{\beta\gamma\tau}$,
+# of rank one in $(\alpha, \tau)$ for every pair; the table adds up matrices of rank one with different $w$. With one
+# output every table is of rank one.
+#
+# *Rank.* For $n = 3$, $C = \sum_{b, c} C_{\cdot bc} \otimes e_b \otimes e_c$ has $d^2$ terms; in general $d^{\,n-1}$.
+# With shared keys the terms of $(b, c)$ and $(c, b)$ together are $C_{\cdot bc} \otimes (e_b e_c^\top + e_c e_b^\top)$
+# for symmetric $f$, which is a difference of two squares: again $d^2$ terms in all. At any order the powers $v \otimes
+# \cdots \otimes v$ span the symmetric tensors, a space of $\binom{d+n-2}{n-1} \le d^{\,n-1}$ dimensions, so that many
+# terms are enough for a $C$ that is symmetric in its last $n - 1$ axes, and for a symmetric $W$. $\square$
+#
+# </details>
+#
+# ## See it run
+# ### Full tensors
+# We compare layers with the sum of the theorem, written out tuple by tuple. The embedding is one-hot, and then
+# orthonormal. The last column sums over $j_1\le j_2\le\dots$, as Definition 6.1 does.
 
 # %%
 draw = generator(seed)
@@ -144,10 +153,6 @@ def written_out(one: torch.Tensor, effect: torch.Tensor, weights: torch.Tensor) 
     return torch.stack([sum(effect[(own, *others)] * weights[others] for others in tuples) for own in one.tolist()])
 
 
-# %% [markdown]
-# In an orthonormal embedding every axis of the tensors is turned.
-
-
 # %%
 def turned(table: torch.Tensor, axes: int, basis: torch.Tensor) -> torch.Tensor:
     """The tensor whose form on rows of an orthonormal basis reads the table: ``basis`` on each of the first axes."""
@@ -157,9 +162,6 @@ def turned(table: torch.Tensor, axes: int, basis: torch.Tensor) -> torch.Tensor:
 
 
 basis = torch.linalg.qr(normal(size, size, seed=draw)).Q
-
-# %% [markdown]
-# Each order at each length, against the loop.
 
 # %%
 full, in_basis, ordered = {}, {}, {}
@@ -183,8 +185,12 @@ show.table(
 )
 
 # %% [markdown]
-# ## Factors
-# Order 3. Free factors for any $f$ and $w$, shared factors for symmetric ones, all of rank $|\mathcal S|^2$.
+# We see that the sum over all tuples is exact at every order. The ordered sum is exact at order 2, where there is
+# nothing to order.
+#
+# ### Factors
+# At order 3 we try free factors for any $f$ and $w$, and shared factors for symmetric ones, all of rank $|\mathcal
+# S|^2$.
 
 # %%
 effect, weights = normal(size, size, size, seed=draw), normal(size, size, 2, seed=draw)
@@ -197,9 +203,6 @@ def factored(some: torch.Tensor, score: list[torch.Tensor], value: list[torch.Te
     last, v1, v2 = value
     return linear_pair_sum(q, k1, k2, unit[some] @ v1, unit[some] @ v2) @ last.T
 
-
-# %% [markdown]
-# Free factors, shared ones, and free ones with a term left out.
 
 # %%
 free_factors = factors_of(effect), factors_of(weights.movedim(-1, 0))
@@ -220,8 +223,8 @@ show.table(
 )
 
 # %% [markdown]
-# At order 4 the shared keys are cubes of vectors. As many random ones as the rank allows, $|\mathcal S|^3$, are tried
-# on a tensor that is symmetric in its last three axes, and on one that is not.
+# At order 4 the shared keys are cubes of vectors. We try $|\mathcal S|^3$ random ones on a symmetric tensor, and on
+# another.
 
 # %%
 vectors = normal(size**3, size, seed=draw)
@@ -239,10 +242,8 @@ def missed_by_cubes(tensor: torch.Tensor) -> float:
 by_cubes, by_cubes_uneven = missed_by_cubes(even), missed_by_cubes(uneven)
 
 # %% [markdown]
-# When is sharing too little? A sum over all pairs sees $f w$ only in what is symmetric in $\beta, \gamma$. Shared
-# factors give products $C_{\alpha,\beta\gamma} W_{\beta\gamma,\tau}$, of rank one in $(\alpha, \tau)$ for every
-# unordered pair. So the best they can do is the first singular value of each pair's matrix. With one output, or with
-# one of $f$ and $w$ symmetric, that is all there is; the theorem asks for both symmetries.
+# When is sharing too little? Shared factors give a product of rank one in own symbol and output for every unordered
+# pair. We compute what no such product reaches.
 
 
 # %%
@@ -263,9 +264,11 @@ sharing = {
 show.table(["target", "missed by shared factors"], list(sharing.items()))
 
 # %% [markdown]
-# ## One sum for another
-# Targets and layers of both kinds. The outputs are linear in own symbol times pair counts, so the best layer is a
-# least-squares fit: at one length, and over all lengths at once.
+# Sharing fails only if $f$ and $w$ are both asymmetric and there are two outputs.
+#
+# ### One sum for another
+# Outputs are linear in own symbol times pair counts. We fit the best layer by least squares, at one length and over all
+# lengths.
 
 # %%
 one_length = {lengths[-1]: symbols[lengths[-1]]}
@@ -278,9 +281,6 @@ def missed(target_sum: str, layer_sum: str, some: dict[int, torch.Tensor]) -> fl
     targets = torch.cat([aggregate_tuples(s, *asymmetric, target_sum).flatten(0, 1) for s in some.values()])
     return relative_residual(features, targets)
 
-
-# %% [markdown]
-# Five targets and layers:
 
 # %%
 cross = {
@@ -296,10 +296,24 @@ show.table(
     [[CALLED[target], CALLED[layer], some, value] for (target, layer, some), value in cross.items()],
 )
 
+# %%
+names = [f"{CALLED[target]} by {CALLED[layer]},\n{some}" for target, layer, some in cross]
+fig, axis = show.axes(height=3.0)
+axis.bar(names, [max(value, 1e-32) for value in cross.values()], color=show.COLOURS[0], bottom=1e-33)
+axis.set(yscale="log", ylabel="share missed by the best layer", ylim=(1e-33, 10))
+axis.tick_params(axis="x", labelsize=8)
+show.figure(
+    fig,
+    name="sums",
+    caption="What the best layer with one sum misses of a target with the other, one output. Ordered pairs imitate all "
+    "pairs at a fixed length, but not over several.",
+    alt="Five bars on a logarithmic axis. All by ordered at one length and all by all are at rounding, the other three "
+    "between a thousandth and a tenth.",
+)
+
 # %% [markdown]
-# The fit is free in own symbol, pair and output, where a layer has a product of scores and values. With one output that
-# is no difference. With two it is: the fit to the full sum at one length is unique, and what of it is beyond rank one
-# in own symbol and output no ordered layer can have. Symmetric $f$ and $w$ are tried, so that sharing is not to blame.
+# With one output, ordered pairs imitate all pairs at one length, and fail over several lengths. The fit is free in own
+# symbol, pair and output; a layer is not. With two outputs this matters.
 
 
 # %%
@@ -323,28 +337,14 @@ show.table(
 alone, at_one_length, over_lengths = (max(list(sharing.values())[1:]), *list(cross.values())[:2])
 
 # %% [markdown]
-# Rounding is at the bottom of the picture; what is missed stands out.
+# With two outputs the fit is unique, and no ordered layer has it.
+#
+# ## How we checked
+# As controls we omit a term of the factors, share keys where neither $f$ nor $w$ is symmetric, and use ordered sums for
+# two lengths or two outputs. A certificate proves the equality for two symbols, orders 2 to 4, and all $f$ and $w$.
 
 # %%
-names = [f"{CALLED[target]} by {CALLED[layer]},\n{some}" for target, layer, some in cross]
-fig, axis = show.axes(height=3.0)
-axis.bar(names, [max(value, 1e-32) for value in cross.values()], color=show.COLOURS[0], bottom=1e-33)
-axis.set(yscale="log", ylabel="share missed by the best layer", ylim=(1e-33, 10))
-axis.tick_params(axis="x", labelsize=8)
-show.figure(
-    fig,
-    name="sums",
-    caption="What the best layer with one sum misses of a target with the other, one output. Ordered pairs imitate all "
-    "pairs at a fixed length, but not over several.",
-    alt="Five bars on a logarithmic axis. All by ordered at one length and all by all are at rounding, the other three "
-    "between a thousandth and a tenth.",
-)
 above_two = {f"order {order}": ordered[order] for order in orders if order > 2}
-
-# %% [markdown]
-# A term left out must fail, and sharing on a target without either symmetry. The ordered sum must fail over several
-# lengths and with two outputs, and must not at one length with one output. What speaks of sums is judged apart from
-# what speaks of factors. For two symbols and orders 2 to 4, sympy settles the equality for all $f$ and $w$.
 
 # %%
 claim = Claim("hyper-attention/theorem-g-4")
@@ -369,11 +369,25 @@ claim.certified("orders 2 to 4, two symbols: all f and w", certify_tuple_represe
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A layer of order $n$ that sums over all tuples is any interaction of $n$ bodies, and the rank that its factors need
-# can be named. The sum matters: ordered pairs count a repeated symbol otherwise than all pairs do, which one length
-# with one output can hide; two outputs or two lengths cannot. Sharing asks for one symmetry, of $f$ or of $w$.
+# ## What to remember
+# - A layer of order $n$ that sums over all tuples represents every interaction of $n$ bodies.
+# - Factors of rank $d^{\,n-1}$ suffice.
+# - Ordered sums imitate full ones at one length with one output, and not otherwise.
 #
-# ## To try
-# - Set `lengths = [5, 6]`: two lengths are enough to tell the sums apart.
-# - Set `size = 2`: factors of rank 4, exact as before.
+# ## Exercises
+#
+# 1. *By hand.* A sequence of four tokens holds one symbol. Which factor turns the ordered count into the full one?
+#    <details><summary>Solution</summary>
+#
+#    There are 16 pairs and 10 ordered ones, so the factor is $16/10=8/5$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `lengths = [5, 6]`. Are two lengths enough to distinguish the sums?
+#    <details><summary>Solution</summary>
+#
+#    Yes. The ratios $2L/(L+1)$ differ, so the best ordered layer for both lengths misses part of the full sum: about
+#    $10^{-5}$ of the squares.
+#
+#    </details>
+#
+# Next: [Theorem G.7](theorem_g_7_training.ipynb), on whether training finds such a layer.

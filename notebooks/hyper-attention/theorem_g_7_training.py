@@ -10,48 +10,9 @@
 # # Theorem G.7 · Gradient flow learns three-way interactions
 # *Ustaomeroglu, Qu: Theorem G.7, Lemmas G.8 and G.9, Assumptions G.6 and G.10, Appendix G.4.*
 #
-# By {doc}`Theorem 4.4 </notebooks/hyper-attention/theorem_4_4_gradient_flow>` gradient flow, which is descent with
-# infinitely small steps, trains a layer of self-attention to zero error. Is it so when tokens act three at a time? In
-# one-hot coordinates a linear layer of HyperAttention of order 3 with one output is $\mathrm{HA}_i = \sum_{\nu\sigma}
-# \Gamma_{\nu\sigma}\, C_{\mathcal X(i)\nu\sigma}\, w_{\nu\sigma}$. Here $\mathcal X(i)$ is the symbol at place $i$, $C$
-# holds the scores, $w_{\nu\sigma}$ is the value of a pair of symbols, and $\Gamma_{\nu\sigma}$ counts the positions $j
-# \le k$ that hold $\nu$ and $\sigma$. This is linear attention with *pairs of symbols* in the place of symbols and pair
-# counts in the place of counts. So the theory of Section 4 carries over word by word.
-#
-# Two things are assumed, as there, and both are stated further down. Some layer fits the $B$ training sequences
-# (Assumption G.6). And what has to be versatile is the pair counts: the matrix $Z_{\mathcal B_\mu}$, whose rows are
-# $\mathrm{vec}(\Gamma)$ of all sequences that hold the symbol $\mu$, must have rank $|\mathcal S|^2$ for every $\mu$,
-# where $\mathcal S$ is the set of symbols (Assumption G.10). The sequence $a\,b\,a$, for example, has the six pairs of
-# positions $aa$, $ab$, $aa$, $bb$, $ba$, $aa$, so $\Gamma=\begin{pmatrix}3&1\\1&1\end{pmatrix}$ and
-# $\mathrm{vec}(\Gamma)=(3,1,1,1)$.
-#
-# <!-- claim hyper-attention/theorem-g-7 -->
-# <blockquote>
-#
-# **Theorem G.7 (HyperAttention trains to zero error)** *Appendix G.4*
-#
-# **As printed.** The start is $C(t) = 0$. The proof takes $w_{\alpha\beta}(t) \ge b$ from Lemma G.9, though the theorem
-# asks for $w_{\alpha\beta}^2(0) \ge b$ only. (In the proof, the motion of the residuals lacks its $D$, Eq. 47 has
-# $w_{\mu\nu}$, and the two displays after it sum over the free index $\mu$. $D_i$ lacks its sum over $k$ and $j$ and
-# has $\sigma$ for $\theta$ twice, and $\|u\|$ stands for $\|u\|^2$.)
-#
-# **Corrected.** Order 3, $d = |\mathcal S|$, one output, $C(0) = 0$, $w_{\alpha\beta}^2(0) \ge b^2 > 0$: under G.6 and
-# G.10 gradient flow on the squared error reaches zero training error, with $L(t) \le L(0) e^{-4 b^2 \zeta^2 t / B}$,
-# where $\zeta$ is the least singular value of the matrices of G.10.
-#
-# $C(0) = 0$. What the flow keeps gives $w_{\alpha\beta}(t)^2 \ge w_{\alpha\beta}(0)^2$ from either sign, and the proof
-# needs no more. (The residuals move by $\dot D = -\frac{2\eta}B (M M^\top + M_2 M_2^\top) D$; $w_{\nu\sigma}$; $\mu$ is
-# not summed over.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Besides the rate, which is that of Theorem 4.4, two more things carry over: what is conserved along the flow, which is
-# Lemma G.9, and the end of the flow in closed form. For a pair $p$ of symbols, with $T^*_{\cdot p} = C^*_{\cdot p}
-# w^*_p$ from a layer that fits,
-#
-# $$w_p(\infty)^2 = \tfrac12 \Bigl(w_p(0)^2 + \sqrt{w_p(0)^4 + 4 \|T^*_{\cdot p}\|^2}\Bigr), \qquad
-# C_{\cdot p}(\infty) = T^*_{\cdot p} / w_p(\infty).$$
+# Gradient flow is descent with infinitely small steps. It trains a layer of self-attention to zero error ([Theorem
+# 4.4](theorem_4_4_gradient_flow.ipynb)). Does it also succeed when tokens act three at a time, as in HyperAttention of
+# order 3?
 
 # %%
 import torch
@@ -97,143 +58,149 @@ require(size=(size, 2, 4), tokens=(tokens, 3, 12), samples=(samples, 30, 5000), 
 require(end=(end, 1.0, 500.0), tolerance=(tolerance, 1e-13, 1e-6), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## Lemma G.8: four factors make pair counts
-#
-# <!-- claim hyper-attention/lemma-g-8 -->
-# <blockquote>
-#
-# **Lemma G.8 (Four factors make pair counts)** *Appendix G.4*
-#
-# **As printed.** The last factor is $X_{j\theta}$, here and in the gradients. (Before that, the derivative of the layer
-# in $C$ is summed over $\sigma$ twice and not over $\theta$, and that in $w$ not over $\mu, \nu, \sigma$.)
-#
-# **Corrected.** In one-hot coordinates $\sum_k \sum_{j \le k} X_{j\nu} X_{j\gamma} X_{k\sigma} X_{k\theta} =
-# \Gamma_{\nu\sigma} \delta_{\nu\gamma} \delta_{\sigma\theta}$, where $\Gamma_{\nu\sigma}$ counts the positions $j \le
-# k$ that hold $\nu$ and $\sigma$.
-#
-# $X_{k\theta}$. (The first is summed over $\gamma$ and $\theta$, the second over $\mu, \nu, \sigma$.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The gradients hold sums $\sum_{j \le k} X_{j\nu} X_{j\gamma} X_{k\sigma} X_{k\theta}$, which are $\Gamma_{\nu\sigma}\,
-# \delta_{\nu\gamma}\, \delta_{\sigma\theta}$, because a token is one symbol. The paper has $X_{j\theta}$ in place of
-# $X_{k\theta}$, in the lemma and in the gradients, but not in the display before them and not in the lemma's own proof.
-# Whole numbers, so equality is exact.
+# ## A tiny example
+# A layer of order 3 reads how often each pair of symbols occurs, at positions $j\le k$. Take the sequence $a\,b\,a$.
 
 # %%
-pairs = size * size
-symbols = sample_sequences(samples, tokens, size, seed)
-unit = torch.eye(size, dtype=torch.float64)
-diagonal = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "le"), unit, unit)
-apart = {
-    form: max(
-        (four_fold_counts(one, size, form) - wanted).abs().max() for one, wanted in zip(symbols, diagonal, strict=True)
-    )
-    for form in ("correct", "printed")
-}
-strict = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "lt"), unit, unit)
+show.table(
+    ["first symbol", "followed by a", "followed by b"],
+    [["a", "3: at (1, 1), (1, 3), (3, 3)", "1: at (1, 2)"], ["b", "1: at (2, 3)", "1: at (2, 2)"]],
+    caption="Pair counts of the sequence a b a, with the positions.",
+)
 
 # %% [markdown]
-# With $j < k$ in the place of $j \le k$ the counts must differ. We also try all sequences of four tokens over three
-# symbols.
-
-# %%
-claim = Claim("hyper-attention/lemma-g-8")
-claim.equal("correct indices against pair counts, largest difference", apart["correct"], 0)
-claim.control.equal("pair counts with j < k in their place, largest difference", (strict - diagonal).abs().max(), 0)
-claim.misprint.equal("printed indices against pair counts, largest difference", apart["printed"], 0)
-claim.equal("product of four one-hots, first line of the proof, difference", apart["correct"], 0, of="proof")
-claim.misprint.equal("the same with the printed left-hand side, difference", apart["printed"], 0, of="proof")
-claim.certified("three symbols: all sequences of four tokens", certify_four_factors())
-claim.verdict()
-
-# %% [markdown]
-# ## The assumptions
+# The six pairs give the four numbers 3, 1, 1, 1. They play the role that counts of single symbols play in
+# self-attention.
 #
+# ## The paper states
 # <!-- claim hyper-attention/assumption-g-6 -->
 # <blockquote>
 #
 # **Assumption G.6 (Some layer fits the training data)** *Appendix G.4*
 #
-# There are $C^*$ and $w^*$ with which the layer of order 3 gives every training target. In one-hot coordinates: the
-# targets are linear in own symbol times pair counts.
+# **The paper states.** The task is realizable, i.e., there exist $\mathbf C^*$ and $\mathbf w^*$ that perfectly fit the
+# training data.
 #
 # </blockquote>
 # <!-- /claim -->
-#
 # <!-- claim hyper-attention/assumption-g-10 -->
 # <blockquote>
 #
 # **Assumption G.10 (Versatile pair counts)** *Appendix G.4*
 #
-# For every symbol $\mu$ the matrix with rows $\mathrm{vec}(\Gamma^{(n)})$, over the sequences that hold $\mu$, has rank
-# $|\mathcal S|^2$.
+# **The paper states.** For all $\mu\in\mathcal S$, $\mathbf Z_{\mathcal B_\mu}$, whose rows are
+# $\mathrm{vec}^\top(\Gamma^{(n)})$ for $n\in\mathcal B_\mu$, is full column rank.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/theorem-g-7 -->
+# <blockquote>
+#
+# **Theorem G.7 (HyperAttention trains to zero error)** *Appendix G.4*
+#
+# **The paper states.** Let the dimensions $d=|\mathcal S|$ and $d_2=1$. Also, let the initial parameters $\mathbf
+# C(t)=\mathbf 0$, $w^2_{\alpha\beta}(0)\ge b>0$, $\forall i$. Then, under the assumptions G.10 and G.6, gradient flow
+# on $L^{\mathrm{MSE}}(\mathbf C,\mathbf W^V)=\frac1B\sum_n\|\mathbf{HA}^{\mathrm{lin}}_{\mathbf C,\mathbf W^V}(\mathbf
+# X^{(n)})-\mathbf Y^{(n)}\|^2$ converges to zero training error.
+#
+# **What is true.** The flow starts at $\mathbf C(0)=\mathbf 0$, with $w^2_{\alpha\beta}(0)\ge b^2>0$ of either sign. It
+# converges to zero training error.
+#
+# **What changed.** $\mathbf C(t)=\mathbf 0$ cannot hold along the flow. The proof takes $w_{\alpha\beta}(t)\ge b$ from
+# Lemma G.9, which requires positive entries; $w_{\alpha\beta}(t)^2\ge w_{\alpha\beta}(0)^2$ is true of either sign, and
+# enough.
+#
+# <details><summary>Slips (3)</summary>
+#
+# - In the proof the motion of the residuals lacks its $D$: it is $\dot D=-\frac{2\eta}B(MM^\top+M_2M_2^\top)D$.
+# - Eq. 47 has $w_{\mu\nu}$ for $w_{\nu\sigma}$, and the two displays after it sum over the free index $\mu$.
+# - $D_i$ lacks its sum over $k$ and $j$ and has $\sigma$ for $\theta$ twice; $\|u\|$ is written for $\|u\|^2$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The loss obeys $L(t)\le L(0)e^{-4b^2\zeta^2t/B}$, where $\zeta$ is the smallest singular value
+# of the matrices of Assumption G.10.
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/lemma-g-8 -->
+# <blockquote>
+#
+# **Lemma G.8 (Four factors make pair counts)** *Appendix G.4*
+#
+# **The paper states.** In the embedding base, $\sum_k\sum_{j\le
+# k}X^{(n)}_{j\nu}X^{(n)}_{j\gamma}X^{(n)}_{k\sigma}X^{(n)}_{j\theta}$ is diagonal in the sense that it can be written
+# as $\Gamma^{(n)}_{\nu\sigma}\delta_{\nu\gamma}\delta_{\sigma\theta}$, where $\Gamma^{(n)}_{\nu\sigma}=\sum_k\sum_{j\le
+# k}\delta_{\mathcal X^{(n)}(j),\nu}\delta_{\mathcal X^{(n)}(k),\sigma}$.
+#
+# **What is true.** The last factor is $X^{(n)}_{k\theta}$: $\sum_k\sum_{j\le
+# k}X^{(n)}_{j\nu}X^{(n)}_{j\gamma}X^{(n)}_{k\sigma}X^{(n)}_{k\theta} =
+# \Gamma^{(n)}_{\nu\sigma}\delta_{\nu\gamma}\delta_{\sigma\theta}$.
+#
+# **What changed.** An index is misprinted, here and in the gradients; the end of the proof has it right.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - Before the lemma, the derivative of the layer in $C$ is summed over $\sigma$ twice and not over $\theta$, and that
+#   in $w$ not over $\mu,\nu,\sigma$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/lemma-g-9 -->
+# <blockquote>
+#
+# **Lemma G.9 (Positive weights stay positive)** *Appendix G.4*
+#
+# **The paper states.** If we choose initial parameters as $\mathbf C(0)=\mathbf 0$ and $w_{\alpha\beta}(0)\ge b>0$,
+# then $w_{\alpha\beta}(t)\ge b>0$, $\forall\alpha,\beta$ and $\forall t\ge0$.
+#
+# <details><summary>Slips (4)</summary>
+#
+# - In the proof $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ are under a sum over $\gamma,\theta$; they must be
+#   $\Lambda_{\gamma\gamma}\Lambda_{\theta\theta}$, as in the display before.
+# - $w_{\nu\theta}$ is written twice for $w_{\nu\sigma}$, and $BCB^\top$ for $B\Lambda B^\top$.
+# - $dC/dt$ keeps a factor $X_{k\sigma}X_{j\theta}$ that is in $\Gamma$ already.
+# - $t^*$ is a time with $w_{\alpha\beta}\le b$; it must be $w_{\alpha\beta}<b$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+# <!-- claim hyper-attention/theorem-g-7-orders -->
+# <blockquote>
+#
+# **App. G.4 (Training at order 4)** *Appendix G.4*
+#
+# **The paper states.** For simplicity we prove the convergence of order three linear HyperAttention. However, after
+# this proof, extension to any order is trivial.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** At order $n$ counts of allowed $(n-1)$-tuples of positions replace pair counts. If they are
+# versatile and the targets realizable, the flow from $C(0)=0$, $w(0)\ge b>0$ reaches zero training error under the same
+# bound.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# Realizable: some layer fits the training targets. Versatile: rank $|\mathcal S|^2$ for every symbol. Two tokens are
-# too few, and sequences in which no symbol repeats are never versatile.
-
-# %%
-draw = generator(seed + 1)
-target = normal(size, pairs, seed=draw)
-start = least + torch.rand(pairs, generator=draw, dtype=torch.float64)
-features = tuple_features(symbols, size, 2, "le")
-targets = features @ target.flatten()[:, None]
-noise = normal(len(features), 1, seed=draw)
-residual = {name: relative_residual(features, some) for name, some in (("a layer", targets), ("random", noise))}
-
-# %% [markdown]
-# Random labels must leave a residual.
-
-# %%
-claim = Claim("hyper-attention/assumption-g-6")
-claim.at_most("targets of a layer: residual of the best fit", residual["a layer"], 1e-12)
-claim.control.at_most("random labels: residual of the best fit", residual["random"], 1e-12)
-claim.verdict()
-
-# %% [markdown]
-# Versatility, of the training sequences and by length:
-
-# %%
-found = tuple_versatility(symbols, size)
-ranks, singular = found.ranks, found.least
-by_length = {
-    length: int(tuple_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
-}
-unique = int(tuple_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
-show.table(["length L, 3 symbols", "least rank, of 9"], by_length.items())
-refuse_unless(
-    int(ranks.min()) == pairs,
-    f"samples must give pair counts of rank {pairs} for every symbol (Assumption G.10), got {int(ranks.min())}",
-)
-
-# %% [markdown]
-# Short sequences and those without repeats must not have full rank. Exact ranks over the rationals settle it at five
-# sizes.
-
-# %%
-claim = Claim("hyper-attention/assumption-g-10")
-claim.equal("training sequences: least rank", ranks.min(), pairs)
-claim.equal("3 symbols, L = 3, 4 and 6: least rank", min(by_length[n] for n in (3, 4, 6)), 9)
-claim.number("3 symbols, L = 2: rank", by_length[2])
-claim.number("5 symbols, L = 4, no symbol twice: rank of 25", unique)
-claim.control.equal("3 symbols, L = 2: least rank", by_length[2], 9)
-claim.control.equal("no symbol twice: rank", unique, 25)
-claim.certified("exact ranks at five sizes", certify_pair_versatility())
-claim.verdict()
-
-# %% [markdown]
-# ## The flow
-# From $C = 0$ and $w \ge b$. Beside it: the same start with one entry of $w$ at 0, and with half of the entries turned
-# negative. The paper prints the start as $C(t) = 0$, $w_{\alpha\beta}^2(0) \ge b > 0$. The first is a misprint of $C(0)
-# = 0$, as Lemma G.9 has it: the flow leaves $C = 0$ at once. The second allows negative entries, and the theorem is
-# true from them too. But its proof then rests on $w(t) \ge b$ of Lemma G.9, which does not hold. What holds is
-# $w_p(t)^2 \ge w_p(0)^2$, from the quantity that is conserved, and that is all the proof needs. (The step from there to
-# $b^2 \zeta^2$, a bound for the eigenvalues of $M^\top M$, where $M$ says how the errors change with $C$, is that of
-# Theorem 4.4, and is mended as there.)
+# ## Why it is true
+# In one-hot coordinates the layer is $\mathrm{HA}_i=\sum_{\nu\sigma}\Gamma_{\nu\sigma}C_{\mathcal
+# X(i)\nu\sigma}w_{\nu\sigma}$, with scores $C$, values $w$ and pair counts $\Gamma$. This is linear attention with
+# *pairs of symbols* instead of symbols. The flow keeps $w_p^2-\|C_{\cdot p}\|^2$ for every pair $p$. From $C(0)=0$ no
+# $w_p^2$ falls below its start, so the gradient never vanishes before the error does, if the pair counts are versatile.
+#
+# We also know where the flow ends. If $T^*_{\cdot p}=C^*_{\cdot p}w^*_p$ comes from a layer that fits,
+#
+# $$w_p(\infty)^2 = \tfrac12 \Bigl(w_p(0)^2 + \sqrt{w_p(0)^4 + 4 \|T^*_{\cdot p}\|^2}\Bigr), \qquad
+# C_{\cdot p}(\infty) = T^*_{\cdot p} / w_p(\infty).$$
 #
 # <details><summary>Proof of Theorem G.7, with its rate, at any order</summary>
 #
@@ -254,6 +221,50 @@ claim.verdict()
 # Nothing in this asks for $n = 3$. $\square$
 #
 # </details>
+#
+# ## See it run
+# We draw sequences and the targets of a layer, and look at the ranks of the pair counts.
+
+# %%
+pairs = size * size
+symbols = sample_sequences(samples, tokens, size, seed)
+unit = torch.eye(size, dtype=torch.float64)
+diagonal = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "le"), unit, unit)
+apart = {
+    form: max(
+        (four_fold_counts(one, size, form) - wanted).abs().max() for one, wanted in zip(symbols, diagonal, strict=True)
+    )
+    for form in ("correct", "printed")
+}
+strict = torch.einsum("nvs,vg,st->nvgst", pair_counts(symbols, size, "lt"), unit, unit)
+
+# %%
+draw = generator(seed + 1)
+target = normal(size, pairs, seed=draw)
+start = least + torch.rand(pairs, generator=draw, dtype=torch.float64)
+features = tuple_features(symbols, size, 2, "le")
+targets = features @ target.flatten()[:, None]
+noise = normal(len(features), 1, seed=draw)
+residual = {name: relative_residual(features, some) for name, some in (("a layer", targets), ("random", noise))}
+
+# %%
+found = tuple_versatility(symbols, size)
+ranks, singular = found.ranks, found.least
+by_length = {
+    length: int(tuple_versatility(sample_sequences(400, length, 3, seed), 3).ranks.min()) for length in (1, 2, 3, 4, 6)
+}
+unique = int(tuple_versatility(sample_sequences(2000, 4, 5, seed, unique=True), 5).ranks.max())
+show.table(["length L, 3 symbols", "smallest rank, of 9"], by_length.items())
+refuse_unless(
+    int(ranks.min()) == pairs,
+    f"samples must give pair counts of rank {pairs} for every symbol (Assumption G.10), got {int(ranks.min())}",
+)
+
+# %% [markdown]
+# With two tokens we do not reach full rank; with three or more we do.
+#
+# We start the flow at $C=0$ and $w\ge b$. For comparison we set one entry of $w$ to 0, and make half of the entries
+# negative.
 
 # %%
 gram = tuple_gram(symbols, size)
@@ -271,9 +282,6 @@ least_eigenvalue = min(
     torch.linalg.eigvalsh(m.mT @ m)[0].item() for m in (residual_map(symbols, size, w) for w in path.value[::100])
 )
 floor = (start.min() * singular.min()).square()
-
-# %% [markdown]
-# On the left the losses of the three paths and the bound, on the right the entries of $w$ in the beginning.
 
 # %%
 fig, (loss, values) = show.axes(columns=2, width=9.0, height=3.4)
@@ -297,49 +305,11 @@ show.figure(
 )
 
 # %% [markdown]
-# One entry of $w$ at zero must stall; the printed start, and $w \ge b$ from negative entries, must fail.
-
-# %%
-claim = Claim("hyper-attention/theorem-g-7")
-claim.below("loss at the end", path.losses[-1], 1e-18)
-above = path.losses > 1e-10
-claim.at_most("loss over the bound while above 1e-10, largest", (path.losses / bound)[above].max(), 1 + 1e-9)
-claim.close("C at the end against the closed form", path.score[-1], limit_score, atol=1e-9)
-claim.close("w at the end against the closed form", path.value[-1], limit_value, atol=1e-9)
-negative = paths["half of w negative"]
-claim.below("half of w negative: loss at the end (only zeros matter)", negative.losses[-1], 1e-18)
-claim.control.below("one entry of w at 0: loss at the end", paths["one w at 0"].losses[-1], 1e-18)
-claim.misprint.equal("C(t) = 0 as printed: largest entry of C along the flow", path.score.abs().max(), 0)
-grown = (negative.value.abs() / turned.abs()).min()
-claim.printed.at_least("half of w negative: least entry of w on the path", negative.value.min(), least, of="proof")
-claim.at_least("half of w negative: least of |w| on the path over its start", grown, 1 - 1e-9, of="proof")
-claim.at_least("least eigenvalue of M^T M along the flow over b² ζ²", least_eigenvalue / floor, 1.0, of="proof")
-claim.verdict()
-
-# %% [markdown]
-# ## Lemma G.9: what is conserved
+# On the left, we see the loss fall below its bound from positive and from negative entries. With one zero entry it
+# stalls. On the right, no entry of $w$ falls below its start, and all end at the closed form.
 #
-# <!-- claim hyper-attention/lemma-g-9 -->
-# <blockquote>
-#
-# **Lemma G.9 (Positive weights stay positive)** *Appendix G.4*
-#
-# Along the flow $w_{\alpha\beta}^2 - \|C_{:,\alpha\beta}\|^2$ is constant, so from $C(0) = 0$, $w(0) \ge b > 0$ it
-# follows that $w(t) \ge b$.
-#
-# **In the paper's proof.** $\Lambda_{\nu\nu}\Lambda_{\sigma\sigma}$ under a sum over $\gamma, \theta$. ($w_{\nu\theta}$
-# stands twice for $w_{\nu\sigma}$, and $B C B^\top$ for the one-hot form of $\Lambda$; $dC/dt$ keeps an $X_{k\sigma}
-# X_{j\theta}$; $t^*$ is a time with $w_{\alpha\beta} \le b$.)
-#
-# **Corrected.** $\Lambda_{\gamma\gamma}\Lambda_{\theta\theta}$, as in the display before. ($w_{\nu\sigma}$; $B \Lambda
-# B^\top$; the factor is in $\Gamma$ already; $w_{\alpha\beta} < b$.)
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# $w_p^2 - \|C_{\cdot p}\|^2$ keeps its value along the flow, so $w$ never gets below its start. One step of descent
-# from midway changes it at second order in the step: half the step, a quarter of the change. With the gradient in $C$
-# tripled the first orders do not cancel.
+# For Lemma G.9 we measure what is conserved. One step of descent changes it at second order: half the step, a quarter
+# of the change. We also compare the two weighted motions of the proof.
 
 # %%
 kept = (conserved(path.score, path.value) - start.square()).abs().max()
@@ -348,12 +318,6 @@ right, tripled = (
     drift_of_a_step(early, gram, target, 1e-5, times) / drift_of_a_step(early, gram, target, 5e-6, times)
     for times in (1.0, 3.0)
 )
-
-# %% [markdown]
-# The proof weighs the two motions with diagonal matrices: $\sum C_{\mu\nu\sigma} \dot C_{\mu\nu\sigma}
-# \Lambda^a_{\nu\nu} \Lambda^b_{\sigma\sigma} = \sum w_{\nu\sigma} \dot w_{\nu\sigma} \Lambda^a_{\nu\nu}
-# \Lambda^b_{\sigma\sigma}$. As printed, the $\Lambda$ on the right keep their indices while the sum runs over $\gamma,
-# \theta$.
 
 # %%
 midway, halfway = early.score[-1], early.value[-1]
@@ -364,41 +328,9 @@ in_step = ((halfway * by_value) @ weighing - of_score).abs() / of_score.abs()
 out_of_step = (weighing * (halfway * by_value).sum() - of_score).abs().max() / of_score.abs()
 
 # %% [markdown]
-# A gradient three times too large must not keep it, and negative entries must not stay above $b$. For two symbols and
-# three tokens, sympy settles what the flow keeps for all targets and weights.
-
-# %%
-claim = Claim("hyper-attention/lemma-g-9")
-claim.at_most("change of w^2 - |C|^2 along the flow, largest", kept, 1e-9)
-claim.at_least("least entry of w along the flow less its start", (path.value - start).min(), -1e-9)
-claim.equal("a step from midway, change over that of half a step", right, 4, tolerance=0.01)
-claim.control.equal("the same with the gradient in C tripled", tripled, 4, tolerance=0.01)
-claim.at_most("both motions weighed alike, relative difference", in_step, 1e-10, of="proof")
-claim.misprint.at_most("with Λ outside of the sum, as printed, relative difference", out_of_step, 1e-10, of="proof")
-claim.control.at_least(
-    "half of w(0) negative: least entry of w on the path", paths["half of w negative"].value.min(), least
-)
-claim.certified("two symbols, three tokens: all targets, C and w", certify_tuple_conservation())
-claim.verdict()
-
-# %% [markdown]
-# ## Beyond order 3
-#
-# <!-- claim hyper-attention/theorem-g-7-orders -->
-# <blockquote>
-#
-# **App. G.4 (Training at order 4)** *Appendix G.4*
-#
-# The extension of Theorem G.7 to any order is trivial: with counts $\Gamma$ of allowed $(n-1)$-tuples of positions in
-# the place of pair counts, from $C(0) = 0$ and $w(0) \ge b > 0$, versatile counts and realizable targets, gradient flow
-# at order $n$ reaches zero training error under the same bound.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# "After this proof, extension to any order is trivial", the paper says. At order 4 the layer reads counts of triples of
-# positions. Two symbols have eight combinations, and 400 sequences of six tokens are versatile in them. The loss in
-# Gram form is first held against the layer written out over all tuples, with gradients by differentiation.
+# ### Order 4
+# The paper calls the extension to any order trivial. At order 4 the layer reads counts of triples. We compare the loss
+# with the layer written out over all tuples, and run the flow, also with a zero entry and on too few sequences.
 
 # %%
 few_symbols = sample_sequences(400, 6, 2, seed + 7)
@@ -421,9 +353,6 @@ by_hand = torch.autograd.grad(literal, (score, value))
 apart_4 = max((a - b).abs().max() / b.abs().max() for a, b in zip(in_gram, by_hand, strict=True))
 loss_apart = abs(loss_in_gram - literal.detach()) / literal.detach()
 
-# %% [markdown]
-# Then the flow: from a positive start, from the same with one entry at zero, and on too few sequences.
-
 # %%
 zero_4 = start_4.clone()
 zero_4[0] = 0.0
@@ -439,7 +368,75 @@ learned = written_out(flow_4.score[-1], flow_4.value[-1], longer)
 ends_apart = max((flow_4.score[-1] - end_score).abs().max(), (flow_4.value[-1] - end_value).abs().max())
 
 # %% [markdown]
-# Too few sequences must end at another layer, and the zero entry must stall.
+# ## How we checked
+# Where the lemma has whole numbers we require equality. Controls for the lemma and the assumptions are counts with
+# $j<k$, random labels, short sequences and sequences without repeats. Certificates cover all sequences of four tokens
+# over three symbols, and the exact ranks at five sizes.
+
+# %%
+claim = Claim("hyper-attention/lemma-g-8")
+claim.equal("correct indices against pair counts, largest difference", apart["correct"], 0)
+claim.control.equal("pair counts with j < k in their place, largest difference", (strict - diagonal).abs().max(), 0)
+claim.misprint.equal("printed indices against pair counts, largest difference", apart["printed"], 0)
+claim.equal("product of four one-hots, first line of the proof, difference", apart["correct"], 0, of="proof")
+claim.misprint.equal("the same with the printed left-hand side, difference", apart["printed"], 0, of="proof")
+claim.certified("three symbols: all sequences of four tokens", certify_four_factors())
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/assumption-g-6")
+claim.at_most("targets of a layer: residual of the best fit", residual["a layer"], 1e-12)
+claim.control.at_most("random labels: residual of the best fit", residual["random"], 1e-12)
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/assumption-g-10")
+claim.equal("training sequences: least rank", ranks.min(), pairs)
+claim.equal("3 symbols, L = 3, 4 and 6: least rank", min(by_length[n] for n in (3, 4, 6)), 9)
+claim.number("3 symbols, L = 2: rank", by_length[2])
+claim.number("5 symbols, L = 4, no symbol twice: rank of 25", unique)
+claim.control.equal("3 symbols, L = 2: least rank", by_length[2], 9)
+claim.control.equal("no symbol twice: rank", unique, 25)
+claim.certified("exact ranks at five sizes", certify_pair_versatility())
+claim.verdict()
+
+# %% [markdown]
+# For the theorem we require that one zero in $w$ stalls the flow. For Lemma G.9 the controls are a tripled gradient and
+# negative entries; a certificate covers two symbols and three tokens.
+
+# %%
+claim = Claim("hyper-attention/theorem-g-7")
+claim.below("loss at the end", path.losses[-1], 1e-18)
+above = path.losses > 1e-10
+claim.at_most("loss over the bound while above 1e-10, largest", (path.losses / bound)[above].max(), 1 + 1e-9)
+claim.close("C at the end against the closed form", path.score[-1], limit_score, atol=1e-9)
+claim.close("w at the end against the closed form", path.value[-1], limit_value, atol=1e-9)
+negative = paths["half of w negative"]
+claim.below("half of w negative: loss at the end (only zeros matter)", negative.losses[-1], 1e-18)
+claim.control.below("one entry of w at 0: loss at the end", paths["one w at 0"].losses[-1], 1e-18)
+claim.misprint.equal("C(t) = 0 as printed: largest entry of C along the flow", path.score.abs().max(), 0)
+grown = (negative.value.abs() / turned.abs()).min()
+claim.printed.at_least("half of w negative: least entry of w on the path", negative.value.min(), least, of="proof")
+claim.at_least("half of w negative: least of |w| on the path over its start", grown, 1 - 1e-9, of="proof")
+claim.at_least("least eigenvalue of M^T M along the flow over b² ζ²", least_eigenvalue / floor, 1.0, of="proof")
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/lemma-g-9")
+claim.at_most("change of w^2 - |C|^2 along the flow, largest", kept, 1e-9)
+claim.at_least("least entry of w along the flow less its start", (path.value - start).min(), -1e-9)
+claim.equal("a step from midway, change over that of half a step", right, 4, tolerance=0.01)
+claim.control.equal("the same with the gradient in C tripled", tripled, 4, tolerance=0.01)
+claim.at_most("both motions weighed alike, relative difference", in_step, 1e-10, of="proof")
+claim.misprint.at_most("with Λ outside of the sum, as printed, relative difference", out_of_step, 1e-10, of="proof")
+claim.control.at_least(
+    "half of w(0) negative: least entry of w on the path", paths["half of w negative"].value.min(), least
+)
+claim.certified("two symbols, three tokens: all targets, C and w", certify_tuple_conservation())
+claim.verdict()
+
+# %% [markdown]
+# At order 4 we require that a zero entry stalls, and that too few sequences end at another layer.
 
 # %%
 claim = Claim("hyper-attention/theorem-g-7-orders")
@@ -459,11 +456,24 @@ claim.control.below("one entry of w at 0: loss at the end", stalled_4.losses[-1]
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Three bodies at a time are learned as two are: what counts are tables of how often each combination comes, and the
-# flow reaches zero loss at a rate that can be named, to an end that is known. Order 4 does the same. The misprints of
-# the appendix change nothing in this; a sign of $w$ does not matter, a zero does.
+# ## What to remember
+# - Three tokens at a time are learned as two are, with pair counts instead of counts.
+# - The flow reaches zero loss at a known rate, and its end is known.
+# - Signs of $w$ do not matter; a zero does.
 #
-# ## To try
-# - Set `least = 2`: the bound falls steeply too, and the entries of $w$ move less.
-# - Set `samples = 100`: fewer sequences, a smaller $\zeta$ for their number, and a slower fall of the loss.
+# ## Exercises
+#
+# 1. *By hand.* How many pairs $j\le k$ does a sequence of four tokens have, and what are the counts of $a\,a\,b\,b$?
+#    <details><summary>Solution</summary>
+#
+#    It has 10 pairs: $aa$ 3 times, $ab$ 4 times, $bb$ 3 times, $ba$ never.
+#
+#    </details>
+# 2. *Predict, then run.* Set `least = 2`. What happens to the bound, and to the entries of $w$?
+#    <details><summary>Solution</summary>
+#
+#    The bound falls more steeply, because its rate grows with $b^2$. The entries of $w$ move less.
+#
+#    </details>
+#
+# Back: [Theorem G.4](theorem_g_4_representation.ipynb), which says what such a layer represents.

@@ -10,21 +10,8 @@
 # # Algorithm 1 · One instruction is enough: eight programs
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 1 (Algorithm 2), Section 3, Appendix C.1.*
 #
-# SUBLEQ has one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`; if the result is at most zero go on at
-# instruction c, else at the next one. Copying, adding, comparing and jumping are all made of it. The page fixes the
-# meaning of the instruction, and runs eight programs in the transformer. They are plain text, read by a small assembler
-# that refuses what the machine could not run, and says on which line. Change one and run it again.
-#
-# <!-- claim looped-transformers/algorithm-1 -->
-# <blockquote>
-#
-# **Algorithm 1 (SUBLEQ)** *Section 3; Appendix C.1; also Algorithm 2*
-#
-# SUBLEQ(a, b, c): `mem[b] = mem[b] - mem[a]`; if `mem[b]` is at most 0 go to instruction c, else to the next. (One
-# sentence of Appendix C.1 says "negative"; the algorithm's "at most 0" is meant.)
-#
-# </blockquote>
-# <!-- /claim -->
+# Can a computer get by with a single instruction? SUBLEQ(a, b, c) subtracts `mem[a]` from `mem[b]`; if the result is at
+# most zero, it goes on at instruction c, else at the next one. We build arithmetic and sorting from it.
 
 # %%
 import math
@@ -55,21 +42,9 @@ require(bits=(bits, 10, 32), x=(x, 1, 60), y=(y, 1, 8), n=(n, 1, 5), wide_column
 require(wide_bits=(wide_bits, 4, 50), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## What an instruction means
-# The listing of the paper, Algorithm 1:
-#
-# ```
-# SUBLEQ(a, b, c)
-#   1: mem[b] = mem[b] - mem[a]
-#   2: if mem[b] <= 0 then
-#   3:     goto instruction c
-#   4: else
-#   5:     goto next instruction
-#   6: end if
-# ```
-#
-# Two programs by hand fix the meaning. A sentence in Appendix C.1 says "if the result is negative"; the algorithm and
-# the flag say at most zero. The difference shows when a result is zero.
+# ## A tiny example
+# Two numbers are in cells 2 and 3: 5 and 2. We execute SUBLEQ(3, 2, …) twice: cell 2 becomes 3, then 1. Both results
+# are positive, so there is no jump. The second program below subtracts 4 from itself, and the result 0 makes it jump.
 
 # %%
 by_hand = interpret(program([5, 2], [(3, 2, 2), (3, 2, 2)]), bits, 10)  # mem[2]: 5 - 2 = 3, then 3 - 2 = 1
@@ -79,16 +54,38 @@ strict = interpret(at_zero, bits, 1, form="printed").counters.tolist()
 print(f"after a result of 0: instruction {branches[0]} next; if it had to be negative: instruction {strict[0]}")
 
 # %% [markdown]
-# ## A program as text
-# Integer square root: subtract 1, 3, 5, ... while it goes, and count. First as text, then in the paper's notation,
-# where `goto` is a subtraction of the reserved cell 0 from itself, and the last instruction is the one that halts.
+# ## The paper states
+# <!-- claim looped-transformers/algorithm-1 -->
+# <blockquote>
+#
+# **Algorithm 1 (SUBLEQ)** *Section 3; Appendix C.1; also Algorithm 2*
+#
+# **The paper states.** SUBLEQ(a, b, c): 1: `mem[b]` = `mem[b]` − `mem[a]`; 2: if `mem[b]` ≤ 0 then 3: goto instruction
+# c; 4: else 5: goto next instruction; 6: end if.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** A sentence of Appendix C.1 says "if the result is negative". The algorithm and the flag need "at
+# most 0".
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# To add, we subtract a negative number. To copy, we clear a cell and subtract twice. To jump, we subtract a cell from
+# itself. For the integer root of $x$ we subtract 1, 3, 5, … while we can, and count.
+#
+# ## See it run
+# A small assembler reads plain text. Here is the square root, also in the paper's notation.
 
 # %%
 print(library_text("square_root"))
 print(assemble(library_text("square_root"), bits).notation())
 
 # %% [markdown]
-# Mistakes are refused before anything runs. (The least integer of two's complement is kept out, as it has no negative.)
+# It refuses what the machine could not run.
 
 # %%
 mistakes = [
@@ -107,8 +104,7 @@ for text in mistakes:
 print(*refusals, sep="\n")
 
 # %% [markdown]
-# Here are the other seven. The last three are written out round by round, since an index cannot be computed where
-# memory and instructions are apart; of these the first round is shown.
+# The other seven follow. The last three are written out round by round, because no program can compute an index here.
 
 # %%
 for name in ("multiply", "divide", "factorial", "fibonacci"):
@@ -118,9 +114,8 @@ for name, shown in (("reverse", 11), ("linear_search", 19), ("bubble_sort", 21))
     print(f"--- {name.replace('_', ' ')}", *lines[:shown], f"      ... {len(lines) - shown} lines more\n", sep="\n")
 
 # %% [markdown]
-# ## Eight programs in the transformer
-# Each is assembled, loaded and run in the machines of ten and of four layers, and compared with the interpreter after
-# every step. What comes out is compared with Python's own arithmetic.
+# We run all eight in the machines of ten and four layers and compare every step with an interpreter, and the results
+# with Python.
 
 # %%
 numbers = [12, -7, 30, 0, 12, -1]
@@ -135,9 +130,6 @@ tasks = {
     "linear_search": ({"list": numbers, "wanted": 30}, "place", [numbers.index(30)]),
     "bubble_sort": ({"list": four}, "list", sorted(four)),
 }
-
-# %% [markdown]
-# The result is read from the memory of the machine.
 
 
 # %%
@@ -162,11 +154,9 @@ rows = [task_row(name) for name in tasks]
 show.table(["program", "columns", "steps", "result", "right", "wrong, 10 layers", "wrong, 4 layers"], rows)
 
 # %% [markdown]
-# ## What a cycle costs
-# Done literally, a cycle multiplies all columns with all matrices, and each column attends to each: the work grows with
-# $n^2$. The paper remarks that only the scratchpad needs to look at all columns, which makes it $O(n)$. A runner that
-# uses this, and leaves out hidden units that cannot fire, gives the same states bit for bit at $\lambda=30$. Counted
-# below are multiplications, not seconds; the repository's benchmark has the seconds.
+# ### The cost of a cycle
+# In the literal layers each column attends to each, so the work grows with $n^2$. The paper remarks that only the
+# scratchpad needs to look everywhere. A runner that uses this returns the same states.
 
 
 # %%
@@ -188,13 +178,10 @@ def works(size: int) -> tuple[int, int]:
 sizes = [2**k for k in range(4, 11)]
 literal, needed = zip(*[works(size) for size in sizes], strict=True)
 
-# %% [markdown]
-# Both are drawn against the number of columns.
-
 # %%
 fig, axis = show.axes(width=6, height=3)
 axis.loglog(sizes, literal, "o-", label="literal layers")
-axis.loglog(sizes, needed, "s-", label="what is needed")
+axis.loglog(sizes, needed, "s-", label="scratchpad only")
 axis.set(xlabel="$n$, columns", ylabel="multiplications a cycle")
 axis.legend()
 show.figure(
@@ -207,7 +194,7 @@ show.figure(
 )
 
 # %% [markdown]
-# That the runner leaves out nothing is seen on random programs, state by state. And a large machine is run on it.
+# The upper curve bends towards slope 2, the lower one towards slope 1.
 
 # %%
 same = SubleqMachine(5, 8)
@@ -226,8 +213,9 @@ wide_found = conformance(wide, large, 60, inverse_temperature)
 print(f"{wide_columns} columns, {wide_bits} bits, {wide.rows.size} rows: {wide_found.steps} steps compared")
 
 # %% [markdown]
-# The algorithm is judged by all of this together. The controls are the reading "negative", which does not branch on 0,
-# and the growth of the literal layers.
+# ## How we checked
+# All eight results, every step in both machines, and a machine with 1,024 columns must be right. The reading "negative"
+# for "at most zero" must fail on a result of 0.
 
 # %%
 claim = Claim("looped-transformers/algorithm-1")
@@ -246,13 +234,23 @@ claim.control.equal("the reading 'negative' branches on 0", str(strict), "[2]")
 claim.verdict()
 
 # %% [markdown]
-# All eight programs end with the right result, right at every step.
+# ## What to remember
+# - One instruction is enough for arithmetic and sorting, and the transformer runs it exactly.
+# - A cycle costs work in proportion to the number of columns if only the scratchpad attends to all of them.
 #
-# ## What was learned
-# One instruction is enough for multiplication, division, roots and sorting, and the transformer runs it as an
-# interpreter does, in ten layers or in four. Programs are long, since an index cannot be computed. A cycle costs work
-# in proportion to the number of columns, if only the scratchpad looks at all of them, as the paper remarks.
+# ## Exercises
 #
-# ## To try
-# - Set `x = 60`: the square root takes more turns and comes out as 7, and the product needs 10 bits.
-# - Set `wide_bits = 50`: the large machine has more rows, and every step is right.
+# 1. *By hand.* Cells hold $x=4$, $y=3$ and $z=0$. Add $x$ to $y$ with two subtractions.
+#    <details><summary>Solution</summary>
+#
+#    SUBLEQ(x, z) makes $z=-4$, and SUBLEQ(z, y) makes $y=3-(-4)=7$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `x = 60`. What are the root and the product with 6, and do 10 bits suffice?
+#    <details><summary>Solution</summary>
+#
+#    The root is 7, because $7^2\le60<8^2$. The product is 360. Ten bits reach 511, so they suffice.
+#
+#    </details>
+#
+# Next: [Algorithm 6](algorithm_6_minsky.ipynb), because eight programs do not show that every program can be written.

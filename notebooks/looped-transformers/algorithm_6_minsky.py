@@ -10,13 +10,9 @@
 # # Algorithm 6 · From counters to SUBLEQ, and what "Turing complete" means here
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Algorithm 6, Appendix H.*
 #
-# A Minsky machine has registers of non-negative integers and two instructions: add 1 to a register, or subtract 1 and
-# jump if that cannot be done. Such machines compute everything that is computable. Appendix H translates them to
-# SUBLEQ, one instruction for an addition and five for a subtraction.
-#
-# In print the operands of every translated instruction stand in the wrong order: SUBLEQ(a, b, c) changes `mem[b]`, and
-# the list names the register that should change first. Swapped, it is right. And since a register is never negative,
-# one of the three cases that the proof distinguishes never occurs: **two** instructions are enough.
+# A Minsky machine has registers that only count up and down, yet such machines compute everything that is computable.
+# Appendix H translates them to SUBLEQ. If the translation is right, SUBLEQ lacks nothing. What does this mean for a
+# transformer with a fixed number of columns?
 
 # %%
 from collections.abc import Callable
@@ -54,33 +50,10 @@ require(machines=(machines, 100, None), transformed=(transformed, 20, None), ste
 require(bits=(bits, 6, 32), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 
 # %% [markdown]
-# ## The translation
-# <!-- claim looped-transformers/algorithm-6 -->
-# <blockquote>
-#
-# **Algorithm 6 (Minsky machines in SUBLEQ)** *Appendix H*
-#
-# **As printed.** The first two operands of each instruction the other way round: $(a, c_{-1}, j+1)$; $(b,b,j+1)$,
-# $(b,a,j+3)$, $(a,c_{+1},j+5)$, $(a,c_0,n')$, $(a,c_{+1},j+5)$. Three cases, among them $\text{mem}[a] \le -1$.
-#
-# **Corrected.** With cells $c_{-1}, c_0, c_{+1}$ that hold $-1, 0, 1$ and a spare cell $b$, `add(a)` at place $j$
-# becomes $(c_{-1}, a, j+1)$, and `sub(a, n)` becomes $(b,b,j+1)$, $(a,b,j+3)$, $(c_{+1},a,j+5)$, $(c_0,a,n')$,
-# $(c_{+1},a,j+5)$, where $n'$ is the place of the translation of instruction $n$. Since registers are never negative,
-# $(c_0,a,n')$, $(c_{+1},a,j+2)$ does as well.
-#
-# SUBLEQ(a, b, c) changes `mem[b]`, so the register must be the second operand: the lines say which register each
-# instruction is to change. The case of a negative register does not occur.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Why is the corrected list right? An `add` subtracts $-1$. For `sub(a, n)` the first two instructions put $-a$ into the
-# spare cell and go on at $j+3$, since $-a\le0$ for every register. There 0 is subtracted from $a$, which changes
-# nothing and jumps to $n'$ if $a=0$; else $j+4$ subtracts 1 and goes on. Instruction $j+2$ is for negative registers
-# and never reached. The last two alone do the same, and are the two for five.
-#
-# Here are the lists for one small machine, with Algorithm 6 as printed first. The machine moves register 0 into
-# register 1; register 2 stays 0 and makes the jump back unconditional.
+# ## A tiny example
+# A Minsky machine has two instructions. `add(r)` adds 1 to a register. `sub(r, n)` subtracts 1, or jumps to instruction
+# $n$ if the register is 0. The machine below moves register 0 into register 1. Register 2 always holds 0, so its `sub`
+# is a jump back. We print three translations to SUBLEQ.
 
 # %%
 Translate = Callable[..., SubleqProgram]
@@ -96,9 +69,104 @@ for way, made in ways.items():
     print(f"\n{way}:", made(moving, [3, 1, 0]).notation(names), sep="\n")
 
 # %% [markdown]
-# ## Interpreter against interpreter
-# Random machines with three registers and two to five instructions. Those that halt within the limit are translated in
-# all three ways, and the registers are compared at the end.
+# In the paper's version the first two operands are exchanged. SUBLEQ(a, b, c) changes `mem[b]`, so the first line
+# changes the constant in place of the register.
+#
+# ## The paper states
+# <!-- claim looped-transformers/algorithm-6 -->
+# <blockquote>
+#
+# **Algorithm 6 (Minsky machines in SUBLEQ)** *Appendix H*
+#
+# **The paper states.** `add(a)`: the $j$ instruction will be SUBLEQ$(a,c_{-1},j+1)$. `sub(a, n)`: $j$:
+# SUBLEQ$(b,b,j+1)$; $j+1$: SUBLEQ$(b,a,j+3)$; $j+2$: SUBLEQ$(a,c_{+1},j+5)$; $j+3$: SUBLEQ$(a,c_0,n')$; $j+4$:
+# SUBLEQ$(a,c_{+1},j+5)$. Here $n'$ is the index of the translation of the $n$-th instruction.
+#
+# **What is true.** `add(a)`: $(c_{-1},a,j+1)$. `sub(a, n)`: $(b,b,j+1)$, $(a,b,j+3)$, $(c_{+1},a,j+5)$, $(c_0,a,n')$,
+# $(c_{+1},a,j+5)$.
+#
+# **What changed.** The first two operands are exchanged. SUBLEQ(a, b, c) changes `mem[b]`, so the register must be the
+# second operand.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The case $\text{mem}[a]\le-1$ does not occur, since registers are never negative.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Two instructions are enough for `sub(a, n)`: $(c_0,a,n')$, $(c_{+1},a,j+2)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/turing-completeness -->
+# <blockquote>
+#
+# **Turing completeness (SUBLEQ can compute everything computable)** *Section 3, footnote 1; Appendix H*
+#
+# **The paper states.** Our slightly restricted version of the original SUBLEQ instruction is indeed also Turing
+# complete. To do this, we will utilize Minsky machines, which are also Turing complete. Given a program in their
+# language, we translate it into an equivalent one in our SUBLEQ language. The correctness can be verified by
+# considering three cases.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The operands of every translated instruction are in the wrong order (Algorithm 6). The case $\text{mem}[a]\le-1$
+#   does not occur, since registers of a Minsky machine are never negative.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# Our own addition concerns the transformer:
+#
+# <!-- claim looped-transformers/finite-machine -->
+# <blockquote>
+#
+# **Minsky machines in the transformer (What completeness means for a fixed input)** *Appendix H; Lemma 1*
+#
+# The ten-layer machine with $L$ address bits and integers of $N$ bits runs the translation of a Minsky machine as long
+# as its cells and instructions fit into the columns and its registers stay below $2^{N-1}$. With a given input it is a
+# finite machine.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# An `add` subtracts $-1$. For `sub(a, n)`, the first two instructions put $-a$ into a spare cell and go on at $j+3$,
+# because $-a\le0$ for every register. There we subtract 0 from $a$, which changes nothing and jumps to $n'$ if $a=0$;
+# otherwise $j+4$ subtracts 1. Instruction $j+2$ is for negative registers and is never reached. The last two
+# instructions alone do the same, so two are enough.
+#
+# <details><summary>Proof of Turing completeness, App. H: one Minsky instruction after the other</summary>
+#
+# Let the memory hold $-1,0,1$ in $c_{-1},c_0,c_{+1}$ and the registers of the Minsky machine, and let the counter be
+# the place $j$ of the translation of its next instruction. We show that this is so again after its translation has been
+# executed. Integers and memory have no limit.
+#
+# *`add(a)`.* $(c_{-1},a,j+1)$ makes $\text{mem}[a]+1$ of the register. Whether it jumps or not, it goes on at $j+1$.
+#
+# *`sub(a, n)` with $\text{mem}[a]=r\ge0$.* $(b,b,j+1)$ puts 0 into the spare cell, and goes on at $j+1$. $(a,b,j+3)$
+# puts $-r\le0$ there, and jumps to $j+3$. $(c_0,a,n')$ leaves $r$ as it is, and jumps to $n'$ if $r=0$. Otherwise
+# $r\ge1$ and it goes on at $j+4$, where $(c_{+1},a,j+5)$ makes $r-1$ of $r$ and goes on at $j+5$, the next translation.
+#
+# No instruction changes another register or one of the three constants, and registers stay at least 0. By induction the
+# SUBLEQ program passes through the states of the Minsky machine, and halts if and only if it halts. Minsky machines
+# compute every computable function, so SUBLEQ does. $\square$
+#
+# </details>
+#
+# With a given input, the transformer is a finite machine. It has addresses of $L$ bits and integers of $N$ bits, and a
+# run must repeat a state. A longer computation needs a larger input, and for larger $L$ or $N$ also other weights, made
+# by the same recipe.
+#
+# ## See it run
+# We draw random machines with three registers, keep those that halt, and translate them in all three ways.
 
 # %%
 halting = []
@@ -118,9 +186,6 @@ def outcome(source: SubleqProgram, registers: int) -> tuple[int, ...] | None:
     return tuple(memory[FIRST_REGISTER : FIRST_REGISTER + registers]) if run.halted else None
 
 
-# %% [markdown]
-# For the control the cells that hold 1 and $-1$ are exchanged.
-
 # %%
 few = halting[:300]
 exchanged = 0
@@ -132,10 +197,7 @@ right = {way: sum(outcome(made(code, start), 3) == end for code, start, end in h
 show.table(["translation", f"right, of {len(halting)} that halt"], right.items())
 
 # %% [markdown]
-# ## Inside the transformer
-# The same programs as inputs of the ten-layer machine, those of one shape side by side. Memory and counter are compared
-# with the SUBLEQ interpreter after every step, and that interpreter's registers were compared with the Minsky machine's
-# above.
+# The same programs then run in the ten-layer machine.
 
 
 # %%
@@ -158,9 +220,6 @@ fits = sum(max(end) < 2 ** (bits - 1) for _, _, end in halting[:transformed])
 show.table(["translation", "wrong", "steps compared", "programs"], [[way, *found] for way, found in inside.items()])
 ratio = [len(translate(code, start).code) / len(translate(code, start, short=True).code) for code, start, _ in halting]
 
-# %% [markdown]
-# How much is saved depends on how many subtractions a machine has.
-
 # %%
 fig, axis = show.axes(width=6, height=2.6)
 axis.hist(ratio, bins=20)
@@ -173,92 +232,9 @@ show.figure(
 )
 
 # %% [markdown]
-# The corrected list must be right for every machine that halts, and so must ours; the printed order must not.
-# A solver executes the translations of five instructions with registers that may hold any number from 0 on.
-
-# %%
-claim = Claim("looped-transformers/algorithm-6")
-claim.equal("halting machines translated wrong", len(halting) - right["corrected"], 0)
-claim.equal("the same with two instructions for five", len(halting) - right["two for five"], 0)
-claim.equal("wrong in the ten-layer machine", inside["corrected"][0], 0)
-claim.equal("wrong in the ten-layer machine, two instructions", inside["two for five"][0], 0)
-claim.equal("programs run there whose registers fit the bits", fits, inside["corrected"][2])
-claim.misprint.equal("halting machines translated wrong by the printed order", len(halting) - right["as printed"], 0)
-claim.control.equal(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, 0)
-claim.number("share right by the printed order", right["as printed"] / len(halting))
-claim.certified("each instruction, registers without a bound", certify_translation())
-claim.verdict()
-
-# %% [markdown]
-# With the operands exchanged every machine is translated rightly; as printed, some are by accident.
+# With two instructions per subtraction, most programs are between half and two thirds as long.
 #
-# ## SUBLEQ is Turing complete
-# <!-- claim looped-transformers/turing-completeness -->
-# <blockquote>
-#
-# **Turing completeness (SUBLEQ can compute everything computable)** *Section 3, footnote 1; Appendix H*
-#
-# **The paper states.** Our slightly restricted version of the original SUBLEQ instruction is indeed also Turing
-# complete. To do this, we will utilize Minsky machines, which are also Turing complete. Given a program in their
-# language, we translate it into an equivalent one in our SUBLEQ language. The correctness can be verified by
-# considering three cases.
-#
-# <details><summary>Slips (1)</summary>
-#
-# - The operands of every translated instruction are in the wrong order (Algorithm 6). The case $\text{mem}[a]\le-1$
-#   does not occur, since registers of a Minsky machine are never negative.
-#
-# </details>
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# <details><summary>Proof of Turing completeness, App. H: one Minsky instruction after the other</summary>
-#
-# Let the memory hold $-1,0,1$ in $c_{-1},c_0,c_{+1}$ and the registers of the Minsky machine, and let the counter be
-# the place $j$ of the translation of its next instruction. We show that this is so again after its translation has been
-# executed. Integers and memory have no limit.
-#
-# *`add(a)`.* $(c_{-1},a,j+1)$ makes $\text{mem}[a]+1$ of the register. Whether it jumps or not, it goes on at $j+1$.
-#
-# *`sub(a, n)` with $\text{mem}[a]=r\ge0$.* $(b,b,j+1)$ puts 0 into the spare cell, and goes on at $j+1$. $(a,b,j+3)$
-# puts $-r\le0$ there, and jumps to $j+3$. $(c_0,a,n')$ leaves $r$ as it is, and jumps to $n'$ if $r=0$. Otherwise
-# $r\ge1$ and it goes on at $j+4$, where $(c_{+1},a,j+5)$ makes $r-1$ of $r$ and goes on at $j+5$, the next translation.
-#
-# No instruction changes another register or one of the three constants, and registers stay at least 0. By induction the
-# SUBLEQ program passes through the states of the Minsky machine, and halts if and only if it halts. Minsky machines
-# compute every computable function, so SUBLEQ does. $\square$
-#
-# </details>
-
-# %%
-claim = Claim("looped-transformers/turing-completeness")
-claim.certified("each instruction, registers without a bound", certify_translation())
-claim.equal("halting machines translated wrong", len(halting) - right["corrected"], 0)
-claim.equal("the operands exchanged: machines translated wrong", len(halting) - right["corrected"], 0, of="proof")
-claim.misprint.equal("the order of the paper: translated wrong", len(halting) - right["as printed"], 0, of="proof")
-claim.verdict()
-
-# %% [markdown]
-# So the language lacks nothing. What of the transformer that runs it?
-#
-# ## What room the transformer has
-# <!-- claim looped-transformers/finite-machine -->
-# <blockquote>
-#
-# **Minsky machines in the transformer (What completeness means for a fixed input)** *Appendix H; Lemma 1*
-#
-# The ten-layer machine with $L$ address bits and integers of $N$ bits runs the translation of a Minsky machine as long
-# as its cells and instructions fit into the columns and its registers stay below $2^{N-1}$. With a given input it is a
-# finite machine.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# A transformer with fixed weights reads addresses of $L$ bits and integers of $N$ bits. With a given input it is a
-# finite machine: at most $2^{NL'}$ memories with $L' < 2^L$ cells, times $2^L$ counters, and from one of these it must
-# repeat. To run longer one needs another input, and for larger $L$ or $N$ other weights, though by the same recipe. A
-# register that overflows shows the edge: a machine that counts past $2^{N-1}-1$ disagrees with the Minsky machine.
+# At the edge of $N$ bits the transformer and the Minsky machine part.
 
 # %%
 top = 2 ** (bits - 1) - 1
@@ -276,9 +252,30 @@ def counted(start: int) -> int:
 print(f"{top - 1} + 1 = {counted(top - 1)}, {top} + 1 = {counted(top)}")
 
 # %% [markdown]
-# The largest integer must be reached, and the next one must not.
-# For 16 bits a solver settles that the translation is right for all registers that fit, and finds the first that does
-# not.
+# ## How we checked
+# The corrected translations must be right for every machine that halts. z3 executes them with registers that may hold
+# any number from 0 on. With the constants 1 and $-1$ exchanged, they must fail.
+
+# %%
+claim = Claim("looped-transformers/algorithm-6")
+claim.equal("halting machines translated wrong", len(halting) - right["corrected"], 0)
+claim.equal("the same with two instructions for five", len(halting) - right["two for five"], 0)
+claim.equal("wrong in the ten-layer machine", inside["corrected"][0], 0)
+claim.equal("wrong in the ten-layer machine, two instructions", inside["two for five"][0], 0)
+claim.equal("programs run there whose registers fit the bits", fits, inside["corrected"][2])
+claim.misprint.equal("halting machines translated wrong by the printed order", len(halting) - right["as printed"], 0)
+claim.control.equal(f"of {len(few)}, translated wrong with the cells for 1 and -1 exchanged", exchanged, 0)
+claim.number("share right by the printed order", right["as printed"] / len(halting))
+claim.certified("each instruction, registers without a bound", certify_translation())
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/turing-completeness")
+claim.certified("each instruction, registers without a bound", certify_translation())
+claim.equal("halting machines translated wrong", len(halting) - right["corrected"], 0)
+claim.equal("the operands exchanged: machines translated wrong", len(halting) - right["corrected"], 0, of="proof")
+claim.misprint.equal("the order of the paper: translated wrong", len(halting) - right["as printed"], 0, of="proof")
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/finite-machine")
@@ -291,13 +288,25 @@ claim.certified("16 bits, all registers that fit", certify_bounded_registers())
 claim.verdict()
 
 # %% [markdown]
-# Within its bits the transformer is the Minsky machine; past them it is not.
+# ## What to remember
+# - Machines that count are programs for the transformer, so for universality it lacks only room.
+# - The paper's operands are exchanged in every line; with the right order, two instructions replace five.
 #
-# ## What was learned
-# Machines that count are programs for the transformer, so what it lacks for universality is room. The paper's
-# translation is right but for the order of the operands, which is wrong in every line, and is longer than need be: a
-# subtraction takes two instructions. A fixed transformer on a fixed input remains a finite machine.
+# ## Exercises
 #
-# ## To try
-# - Set `bits = 6`: registers end at 31; the machines above still fit.
-# - Set `steps = 10`: nearly all machines that halt do so in ten steps, and the shares in the tables stay what they are.
+# 1. *By hand.* Registers hold $r_0=1$ and $r_1=0$. Execute the paper's first line for `add(r1)`,
+#    SUBLEQ$(r_1,c_{-1},j+1)$, and the corrected line.
+#    <details><summary>Solution</summary>
+#
+#    The paper's line subtracts 0 from $c_{-1}$: nothing changes. The corrected line subtracts $-1$ from $r_1$, which
+#    becomes 1.
+#
+#    </details>
+# 2. *Predict, then run.* Set `bits = 6`. What is the largest number a register can hold, and what follows it?
+#    <details><summary>Solution</summary>
+#
+#    The largest is 31, and $31+1$ wraps to $-32$.
+#
+#    </details>
+#
+# Next: [Lemma 1](lemma_1_subleq.ipynb), because it is the machine that ran these programs.

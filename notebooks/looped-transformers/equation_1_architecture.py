@@ -10,13 +10,9 @@
 # # Section 2 · A transformer in a loop
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (1a), (1b) and (2), Figure 1, Section 2.*
 #
-# The paper builds computers out of one network: an encoder transformer of constant depth with fixed weights, whose
-# output is fed back as its next input. What it computes depends on the input alone. The input is a matrix $X$ with one
-# column for each token; some columns are a *scratchpad*, some are *memory*, the rest are the *commands*. This page
-# writes down one layer, packs a program into an input, and runs the loop on it.
-#
-# In this book tokens are rows, so our state is $X^\top$. The paper's "rows" get names, and so do the heads and hidden
-# units of each layer. The dense matrices come out of these names, and they are what runs.
+# A transformer of fixed depth takes a fixed number of steps. This paper feeds its output back as its input, so that the
+# same few layers can run for as long as a computation needs. The weights never change: what is computed depends on the
+# input alone. What must the input contain?
 
 # %%
 import torch
@@ -46,30 +42,106 @@ require(bits=(bits, 8, 50), inverse_temperature=(inverse_temperature, 20.0, None
 require(key_rows_unlike_width=(key_rows != width, {True}))
 
 # %% [markdown]
-# ## One layer
+# ## A tiny example
+# The input is a matrix with one column per token, in three parts: a scratchpad, the memory and the commands. We load a
+# real program, which multiplies two numbers by repeated addition, and run the loop until it ends.
+
+# %%
+text = library_text(program)
+print(text)
+source_program = assemble(text, bits)
+machine = SubleqMachine(max(4, (source_program.columns() - 1).bit_length()), bits)
+loaded = machine.load(source_program)
+steps = len(interpret(source_program, bits, 2000))
+final = machine.run(loaded, steps, inverse_temperature)
+cells = len(source_program.memory)
+first_command = 1 + cells
+
+# %%
+fig, axes = show.axes(1, 2, width=9.5, height=4.6, sharey=True)
+for axis, picture, title in zip(axes, (loaded, final), ("at the start", f"after {steps} cycles"), strict=True):
+    draw_state(axis, picture, machine.rows, cmap=show.SIGNED)
+    for edge in (0.5, first_command - 0.5):
+        axis.axvline(edge, color="black", linewidth=1.2)
+    axis.set_title(f"{title}: scratchpad | memory | commands", fontsize=9)
+show.figure(
+    fig,
+    name="input",
+    caption="The paper's first figure, drawn from a real input: the state that the loop acts on, rows named at the "
+    "left. Orange is -1, blank 0, blue +1. Thick lines part the scratchpad column, the memory and the commands. Only "
+    "the first two parts differ between the two pictures.",
+    alt="Two coloured matrices side by side with named row blocks. Commands fill the top right, memory bits the "
+    "middle, encodings the bottom; after the run the scratchpad column on the left is filled and some memory bits "
+    "have changed.",
+)
+
+# %% [markdown]
+# We see the same matrix before and after the run. The commands on the right have not changed. Some memory bits have,
+# and the scratchpad column is full.
+#
+# ## The paper states
 # <!-- claim looped-transformers/definition-architecture -->
 # <blockquote>
 #
 # **Architecture (A layer, and the loop around it)** *Section 2*
 #
-# **As printed.** The scores read $X^\top K^i Q^i X$.
+# **The paper states.** $\text{Attn}(X)=X+\sum_{i=1}^HV^iX\sigma_S(X^\top K^iQ^iX)$ (1a),
+# $f(X)=\text{Attn}(X)+W_2\sigma(W_1\text{Attn}(X)+b_1\mathbf 1_n^\top)+b_2\mathbf 1_n^\top$ (1b), where $\sigma_S$ is
+# the softmax function applied on the columns of the input matrix, $\lambda\ge0$ is the temperature parameter,
+# $\sigma(x)=x\cdot1_{x>0}$ is the ReLU activation.
 #
-# **Corrected.** A layer takes $X \in \mathbb R^{d\times n}$, one column a token, to $f(X) = A + W_2\,\sigma(W_1 A + b_1
-# 1^\top) + b_2 1^\top$ with $A = X + \sum_i V^i X\,\sigma_S\big((K^iX)^\top Q^iX\big)$, where $\sigma$ is the ReLU and
-# $\sigma_S$ the softmax of each column of its argument times $\lambda$. A looped transformer feeds its output back as
-# its input.
+# <details><summary>Slips (1)</summary>
 #
-# With $K^i$ and $Q^i$ as the proofs have them they are $X^\top K^{i\top} Q^i X$: the product $K^iQ^i$ of two $k\times
-# d$ matrices does not exist, and where $k=d$ it is another matrix. (The definition gives no shapes. With a $K^i$ of
-# $d\times k$, the transpose of the proofs', the printed scores are right.)
+# - With $K^i$ and $Q^i$ as in the proofs, the scores are $X^\top K^{i\top}Q^iX$: the product $K^iQ^i$ of two $k\times
+#   d$ matrices does not exist. The definition gives no shapes, and with $K^i$ of $d\times k$ its scores are right.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# $\sigma_S$ is the softmax of each column, and $\lambda$, which the paper calls the temperature, *multiplies* the
-# scores: a high temperature is a hard choice. Three small facts are used all the time. A layer without values and
-# hidden units changes nothing. A softmax column sums to 1. And since the residual cannot be switched off, a row $x$ is
-# overwritten by cancelling it: $x - \sigma(x) + \sigma(-x)$ is zero, and exactly so in floating point.
+# <!-- claim looped-transformers/definition-input-format -->
+# <blockquote>
+#
+# **Input format (Scratchpad, memory, commands)** *Section 2*
+#
+# **The paper states.** In Eq. (2), $S$ represents the portion of the input that serves as a "scratchpad", $M$
+# represents the portion that acts as memory that can be read from and written to, and $C$ represents the portion that
+# contains the commands provided by the user. The $p_1,\dots,p_n$ are positional encodings for the $n$ columns.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Our machine gives the scratchpad's column no code, as in the paper's equation (5), because no
+# pointer has to lead there.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/figure-1 -->
+# <blockquote>
+#
+# **Figure 1 (The loop)** *Section 2*
+#
+# **The paper states.** A sketch of the looped transformer architecture, where the input sequence stores the commands,
+# memory where the data is read/written from, and a scratchpad where intermediate results are stored. The input is
+# processed by the network and the output is used as the new input, allowing the network to iteratively update an
+# implicit state and perform complex computations.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Three small facts make the layer programmable. A layer without values and hidden units changes nothing. The softmax
+# weights in a column sum to 1. And although the residual connection cannot be switched off, a row $x$ can be erased,
+# because $x-\sigma(x)+\sigma(-x)=0$.
+#
+# The factor $\lambda$ multiplies the scores, so a large $\lambda$ means a sharp choice; the paper calls it the
+# temperature. In this book tokens are rows, so our state is $X^\top$.
+#
+# ## See it run
+# We build an idle layer, a layer that erases, and one that changes a single row.
 
 # %%
 source = torch.Generator().manual_seed(seed)
@@ -88,8 +160,8 @@ def changed(layer: Layer) -> int:
 
 
 # %% [markdown]
-# A head with random matrices is then compared with equation (1a), written out in the paper's orientation, column by
-# column.
+# We write out equation (1a) column by column, in the paper's orientation, and compare it with a head that has random
+# matrices.
 
 # %%
 key, query = torch.randn(2, key_rows, width, generator=source, dtype=torch.float64)
@@ -112,10 +184,8 @@ literal = max((full.attend(state, heat) - by_columns(heat)).abs().max().item() f
 unheated = (full.attend(state, 0.5) - by_columns(1.0)).abs().max().item()
 
 # %% [markdown]
-# In equation (1a) the scores are printed as $X^\top K^iQ^iX$, and no shapes are given. By itself that is a score: with
-# a $K$ of $d\times k$ it is what is meant, $K$ being the transpose of what the proofs call so. But in the proofs $K$
-# and $Q$ have $k$ rows each: $K=Q=[0\ 0\ I\ I\ 0\ 0]$, and the scores are $(KX)^\top QX$. Then $KQ$ cannot be formed;
-# and where $K$ and $Q$ are square it is not what is meant.
+# The proofs use $K$ and $Q$ with $k$ rows each and the scores $(KX)^\top QX$. We compare this with $X^\top KQX$, the
+# form in equation (1a).
 
 # %%
 try:
@@ -129,8 +199,24 @@ tall_key = key.mT  # d x k, the other reading
 consistent = (state @ (tall_key @ query) @ state.mT - (state @ key.mT) @ (state @ query.mT).mT).abs().max()
 
 # %% [markdown]
-# With the proofs' $K$ the printed scores must fail, as a product and where $k=d$; with its transpose they must be
-# right. The control is a head whose scores are not multiplied by $\lambda$.
+# Finally we count which columns the loop changes. Two broken machines serve as controls. In the first, constants act in
+# every column; in the second, the scratchpad is not marked.
+
+# %%
+touched = (final != loaded).any(dim=1)
+leaky = SubleqMachine(machine.address_bits, bits, form={"constants": "printed"})
+leaked = (leaky.run(loaded, steps, inverse_temperature) != loaded).any(dim=1)
+silenced = loaded.clone()
+machine.rows.of(silenced, "indicator").zero_()
+kept = (machine.run(silenced, steps, inverse_temperature) != silenced).any(dim=1)
+result = machine.memory(final, source_program).tolist()
+wanted = interpret(source_program, bits, 2000).memories[-1].tolist()
+print("memory at the end:", ", ".join(f"{name} = {result[place]}" for name, place in source_program.cells.items()))
+
+# %% [markdown]
+# ## How we checked
+# We compare layers with the equations, and what we unpack from the input with what we packed. Reading one column too
+# far must fail.
 
 # %%
 claim = Claim("looped-transformers/definition-architecture")
@@ -145,62 +231,6 @@ claim.misprint.close("where k = d: largest difference of X' K Q X from (K X)' Q 
 claim.control.at_most("a head at lambda = 0.5 against (1a) without lambda: largest error", unheated, 1e-10)
 claim.control.equal("entries changed by a layer with one hidden unit", changed(bent), 0)
 claim.verdict()
-
-# %% [markdown]
-# A layer is what equation (1a) says once the proofs' $K$ is transposed in it, which the proofs do without saying so.
-#
-# ## A program as an input
-# <!-- claim looped-transformers/definition-input-format -->
-# <blockquote>
-#
-# **Input format (Scratchpad, memory, commands)** *Section 2*
-#
-# The input is $X = [S\;|\;M\;|\;C]$ above the row of encodings $p_1 \dots p_n$: $s$ scratchpad columns, $m$ memory
-# columns and $n-m-s$ columns of commands, each column with the code of its own place.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The machine of Lemma 1, which comes later, serves as the example. Its program is text. The columns of the loaded state
-# are one scratchpad column, the memory cells, and the instructions; below each memory cell and each instruction stands
-# the binary code of the column's own number, which serves as its address. The scratchpad's column has no
-# code here, as in the paper's equation (5), though equation (2) gives it one: no pointer has to lead there.
-
-# %%
-text = library_text(program)
-print(text)
-source_program = assemble(text, bits)
-machine = SubleqMachine(max(4, (source_program.columns() - 1).bit_length()), bits)
-loaded = machine.load(source_program)
-steps = len(interpret(source_program, bits, 2000))
-final = machine.run(loaded, steps, inverse_temperature)
-cells = len(source_program.memory)
-first_command = 1 + cells
-
-# %% [markdown]
-# Here are the state from which the program runs and the one to which it comes, as the paper draws them: rows down,
-# columns across.
-
-# %%
-fig, axes = show.axes(1, 2, width=9.5, height=4.6, sharey=True)
-for axis, picture, title in zip(axes, (loaded, final), ("at the start", f"after {steps} cycles"), strict=True):
-    draw_state(axis, picture, machine.rows, cmap=show.SIGNED)
-    for edge in (0.5, first_command - 0.5):
-        axis.axvline(edge, color="black", linewidth=1.2)
-    axis.set_title(f"{title}: scratchpad | memory | commands", fontsize=9)
-show.figure(
-    fig,
-    name="input",
-    caption="The paper's first figure, drawn from a real input: the state that the loop acts on, rows named at the "
-    "left. Orange is -1, blank 0, blue +1. Thick lines part the scratchpad column, the memory and the commands. Only "
-    "the first two parts differ between the two pictures.",
-    alt="Two coloured matrices side by side with named row blocks. Commands fill the top right, memory bits the "
-    "middle, encodings the bottom; after the run the scratchpad column on the left is filled and some memory bits "
-    "have changed.",
-)
-
-# %% [markdown]
-# Packing must lose nothing. Reading one column further on must not give the same program.
 
 # %%
 commands = machine.rows.of(loaded, "command")[first_command:].unflatten(1, (3, -1))
@@ -217,40 +247,6 @@ claim.equal(label, used, machine.address_bits + 1)
 claim.control.equal("memory read one column further on", str(shifted), str(list(source_program.memory)))
 claim.verdict()
 
-# %% [markdown]
-# Memory and commands come back as they were put in.
-#
-# ## What the loop touches
-# <!-- claim looped-transformers/figure-1 -->
-# <blockquote>
-#
-# **Figure 1 (The loop)** *Section 2*
-#
-# A sketch: the input holds scratchpad, memory and commands; a cycle reads commands, changes scratchpad and memory, and
-# its output is the next input.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# What the sketch says can be counted: the loop reads commands and never changes them, it changes scratchpad and memory,
-# and its output is its next input. Two broken machines show that this is not for nothing. If constants act in every
-# column, the commands are overwritten; without the indicator, the row that is 1 in the scratchpad alone, memory stays
-# as it was.
-
-# %%
-touched = (final != loaded).any(dim=1)
-leaky = SubleqMachine(machine.address_bits, bits, form={"constants": "printed"})
-leaked = (leaky.run(loaded, steps, inverse_temperature) != loaded).any(dim=1)
-silenced = loaded.clone()
-machine.rows.of(silenced, "indicator").zero_()
-kept = (machine.run(silenced, steps, inverse_temperature) != silenced).any(dim=1)
-result = machine.memory(final, source_program).tolist()
-wanted = interpret(source_program, bits, 2000).memories[-1].tolist()
-print("memory at the end:", ", ".join(f"{name} = {result[place]}" for name, place in source_program.cells.items()))
-
-# %% [markdown]
-# The picture holds if the first machine leaves all commands alone and its memory ends as an interpreter's.
-
 # %%
 claim = Claim("looped-transformers/figure-1")
 claim.equal("columns of the state", len(loaded), 1 + cells + len(source_program.code))
@@ -263,14 +259,24 @@ claim.control.above("memory columns changed without the scratchpad's indicator",
 claim.verdict()
 
 # %% [markdown]
-# The loop does what the sketch shows: it reads the commands, changes scratchpad and memory, and comes to the
-# interpreter's result.
+# ## What to remember
+# - A layer is attention plus one ReLU network, each added to what was there before.
+# - A program is a matrix: the loop reads its commands and changes only scratchpad and memory.
 #
-# ## What was learned
-# A layer is attention and one ReLU network, each added to what was there; with weights that never change, the input
-# decides what is computed. A program is a matrix: its columns are scratchpad, memory and commands, and the loop changes
-# the first two only. Of the two equations one has a slip, a transpose that is missing from the scores.
+# ## Exercises
 #
-# ## To try
-# - Set `program = "square_root"`: other commands, the same machine and the same three parts; the root of 90 comes out.
-# - Set `inverse_temperature = 20.0`: all verdicts stay; the weights that remain on wrong columns are too small to see.
+# 1. *By hand.* A row holds 3 in one column and $-2$ in another. Compute $x-\sigma(x)+\sigma(-x)$ for both.
+#    <details><summary>Solution</summary>
+#
+#    $3-3+0=0$ and $-2-0+2=0$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `program = "square_root"`. Which parts of the picture change, and which verdicts?
+#    <details><summary>Solution</summary>
+#
+#    The commands and the memory are others, and so is the number of cycles. The machine has the same three parts, and
+#    no verdict changes.
+#
+#    </details>
+#
+# Next: [Appendix B.1](section_b_1_encodings.ipynb), because the loop needs a way to point to a column.

@@ -10,13 +10,9 @@
 # # Lemmas 11 and 12 · Sigmoids out of a softmax
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 11 and 12, Corollary 2, Appendix J.1.*
 #
-# A sum of sigmoids, $\sum_i c_i\,\phi(a_i\cdot x)$ with $\phi(u)=1/(1+e^{-u})$, can come as near as one likes to any
-# continuous function on a bounded set. So a machine that can make such sums can compute reciprocals, roots or the
-# derivative of a loss, with no layers made for the purpose. Attention makes them by itself. A softmax over one score
-# $u$ and $n-1$ scores 0, where $n$ is the number of columns that attention sees, gives the weight $e^u/(e^u+n-1)$ to
-# the first. That is the sigmoid of $u-\log(n-1)$. So attention computes sigmoids, if the bias is put right, and a value
-# matrix adds them up. The paper does this twice: with a head for each sigmoid, and with a single head and a column for
-# each.
+# Sums of sigmoids can approximate any continuous function on a bounded set. A machine that can form such sums computes
+# reciprocals, roots or derivatives without special layers. Attention has a softmax, not a sigmoid. How does it make
+# one?
 
 # %%
 import torch
@@ -48,31 +44,10 @@ a, c, x = draw(functions, terms, d), draw(functions, terms), draw(inputs, d)
 exact = torch.stack([(x @ a[chosen].mT).sigmoid() @ c[chosen] for chosen in range(functions)])
 
 # %% [markdown]
-# ## A head for each sigmoid
-# <!-- claim looped-transformers/lemma-11 -->
-# <blockquote>
-#
-# **Lemma 11 (Sums of sigmoids, one head each)** *Appendix J.1*
-#
-# Three layers and $m$ heads compute $\sum_{i\le m}c_{ji}\,\phi(a_{ji}\cdot x)$ for the function $j$ that the input
-# selects by $e_j$ in its first column. Each head carries the bias $+\log(n-1)$, where $n$ is the number of *all*
-# columns, and keys divided by the temperature factor. The sum goes to a row of its own, which is cleared in the
-# result's column before the copy arrives there. (The input has a row for each of the $N$ functions, so the $O(d)$ rows
-# of the paper are for $N=O(d)$.)
-#
-# **In the paper's proof.** The bias is $-\log(3d-1)$, and it is said to follow that of Lemma 11, which is itself.
-#
-# **Corrected.** $+\log(3d-1)$: only then is its last fraction a sigmoid. (Within a machine $\log(n-1)$ with all $n$
-# columns, and keys over the temperature.)
-#
-# </blockquote>
-# <!-- /claim -->
-# Column 1 holds the choice of the function, $e_j$, and is the only one with a key, $a_{ji}$ for head $i$. The column of
-# $x$ scores $a_{ji}\cdot x$ there and 0 everywhere else. Three things are needed for the weight to be $\phi(a_{ji}\cdot
-# x)$: the bias must be *plus* $\log(n-1)$; $n$ must count all columns that the softmax runs over, also those of memory
-# and program; and the keys must be divided by the temperature factor, which is the same for all heads. The last layer
-# copies the sum into the column of the result. There, as in every column, the heads have left $\frac1n\sum_ic_{ji}$,
-# which has to be cleared before the copy is added.
+# ## A tiny example
+# Take one score $u$ and three scores 0. The softmax gives the first the weight $e^u/(e^u+3)$. If we add the bias
+# $\log3$ to $u$, the weight is $3e^u/(3e^u+3)=e^u/(e^u+1)=\phi(u)$, the sigmoid. At $u=0$ it is $\frac12$, as it should
+# be. Without the bias it is $\frac14$.
 
 
 # %%
@@ -85,9 +60,6 @@ size = summarise(ManyHeads(a, c, d).machine)
 extra = list(range(0, 41, 5))
 uncounted = [error(spare=spare, counted=3 * d) for spare in extra]
 counted = [error(spare=spare) for spare in extra]
-
-# %% [markdown]
-# A machine has more columns than the $3d$ of the lemma. What do they do to the sum?
 
 # %%
 fig, axis = show.axes()
@@ -104,44 +76,97 @@ show.figure(
 )
 
 # %% [markdown]
-# Every column counts. With that, the sign and the temperature put right, the sums are exact.
-
-# %%
-claim = Claim("looped-transformers/lemma-11")
-claim.at_most("largest error, all functions and inputs", error(), 1e-13)
-claim.at_most("20 more columns, all counted: largest error", error(spare=20), 1e-13)
-claim.at_most("layers (3 claimed)", size.layers, 3)
-claim.at_most("heads (m claimed)", size.heads, terms)
-claim.at_most("bias +log(3d-1), n = 3d, in the proof's matrices: largest error", error(), 1e-13, of="proof")
-claim.misprint.at_most("bias -log(3d-1), n = 3d: largest error", error(form="printed"), 1e-13, of="proof")
-claim.control.at_most("result's column not cleared before the copy: largest error", error(cleared=False), 1e-13)
-claim.control.at_most("20 columns not counted: largest error", error(spare=20, counted=3 * d), 1e-13)
-claim.control.at_most("factor 10 not divided out: largest error", error(inverse_temperature=10.0, scaled=False), 1e-13)
-claim.verdict()
-
-# %% [markdown]
-# ## A single head
+# If we count only $3d$ columns, a few extra ones spoil the sum. If we count all of them, the error stays at rounding.
+#
+# ## The paper states
+# <!-- claim looped-transformers/lemma-11 -->
+# <blockquote>
+#
+# **Lemma 11 (Sums of sigmoids, one head each)** *Appendix J.1*
+#
+# **The paper states.** $N$ is the number of functions we encode, $e=e_j$ an indicator vector of the function we want to
+# choose. Then there exists a transformer-based function block with 3 layers, $m$ heads and dimensionality $O(d)$ such
+# that $f(X)$ has $\sum_{i=1}^mc_{ji}\phi(x^\top a_{ji})$ in the column of the result.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - In the proof the bias is $-\log(3d-1)$. Only with $+\log(3d-1)$ is its last fraction a sigmoid.
+# - The proof is said to follow that of Lemma 11, which is the same lemma.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Within a machine the bias is $\log(n-1)$, where $n$ is the number of *all* columns, and keys are
+# divided by the temperature factor. The sum goes to a separate row, which is cleared in the result's column before the
+# copy arrives there. The input has a row for each of the $N$ functions, so the $O(d)$ rows are for $N=O(d)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # <!-- claim looped-transformers/lemma-12 -->
 # <blockquote>
 #
 # **Lemma 12 (All sigmoids in one head)** *Appendix J.1*
 #
-# **As printed.** $d$ columns, none of them zero, and keys with one row more than queries.
+# **The paper states.** Consider an input with the columns $(x;0;1-e_l;e_l)$ for $l=1,\dots,d$, where $x\in\mathbb R^d$;
+# then there exists a one layer transformer with 1 head such that $\text{Attn}(X)$ has the columns $(x;\sigma(a_l^\top
+# x);1-e_l;e_l)$.
 #
-# **Corrected.** With columns $(x;0;1-e_l;e_l)$ for $l\le d$ and one column of zeros, one layer with one head leaves
-# $\phi(a_l\cdot x)$ in column $l$, up to $(d-1)e^{a_l\cdot x-C}$.
+# **What is true.** With one more column, of zeros, one layer with one head leaves $\phi(a_l\cdot x)$ in column $l$, up
+# to $(d-1)e^{a_l\cdot x-C}$.
 #
-# $d+1$ columns, the last of them zero; queries get a zero row. Without that column every weight is 1, and no other
-# matrices help: along some direction the layer's output is affine in $x$.
+# **What changed.** A column of zeros. Without it every weight of the paper's construction is 1, and no other matrices
+# help: along some direction the layer's output is affine in $x$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The keys of the proof have one row more than the queries; queries get a zero row.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
-# Now column $l$ asks for term $l$. Its own key answers $a_l\cdot x$, the keys of the others $a_l\cdot x-C$. As printed
-# that is all, and then the softmax of $d$ scores gives weight 1 to the own column: the sigmoid's second alternative is
-# missing. One more column, all zero, supplies it.
 #
-# No other $K$, $Q$ and $V$ can do without that column. The statement is false as printed, and not for want of the right
-# matrices.
+# <!-- claim looped-transformers/corollary-2 -->
+# <blockquote>
+#
+# **Corollary 2 (Their sum, in one head)** *Appendix J.1*
+#
+# **The paper states.** Consider an input with $x$ in the first of $d$ columns, where $e_i$ is an indicator vector and
+# $x\in\mathbb R^d$; then there exists a 3 layer transformer with 1 head such that $\text{Attn}(X)$ has
+# $\sum_{i=1}^d\sigma(a_i^\top x)$ in every column.
+#
+# <details><summary>Slips (3)</summary>
+#
+# - The proof relies on Lemma 12 without a column of zeros. It needs that column, or a second layer in which a column
+#   weighs its own $a_l\cdot x$ against the other columns.
+# - The proof adds the sum to the row of the sigmoids and drops $\phi(a_l\cdot x)$ from the result. The sum needs a
+#   fresh row, because of the residual.
+# - $\sum_i\phi(a_1\cdot x)$ should be $\sum_i\phi(a_i\cdot x)$, and the scores, given as $d$, are $d^2$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The sum may have coefficients, $\sum_lc_l\,\phi(a_l\cdot x)$. The numbers $|a_l\cdot x|$ have a
+# bound, which the constants $C$ exceed.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# *One head per sigmoid.* Column 1 holds the choice of the function, $e_j$, and is the only column with a key, $a_{ji}$
+# for head $i$. The column of $x$ scores $a_{ji}\cdot x$ there and 0 elsewhere. With the bias $+\log(n-1)$ the weight is
+# a sigmoid. The last layer copies the sum to the result's column, where the residual must be cleared first.
+#
+# *One head for all.* Column $l$ computes term $l$: its own key answers $a_l\cdot x$, and the keys of the others answer
+# $a_l\cdot x-C$. A column of zeros supplies the alternative, a score of 0. In the paper's version this column is
+# missing; the softmax then gives weight 1, whatever $x$ is. No other matrices help.
 #
 # <details><summary>Proof of Lemma 12, as corrected, and that no matrices do without the zero column</summary>
 #
@@ -170,94 +195,6 @@ claim.verdict()
 # any interval. (Nor would a ReLU layer help: behind it the output is affine in $t$ in finitely many pieces.) $\square$
 #
 # </details>
-
-# %%
-directions = draw(5, d)
-wanted = (x @ directions.mT).sigmoid()
-head = OneHead(directions)
-printed_weights = OneHead(directions, form={"empty column": "printed"}).sigmoids(x)
-heights = [5.0, 10.0, 15.0, 20.0, 30.0, 50.0]
-errors = [(OneHead(directions, height=height).sigmoids(x) - wanted).abs().max().item() for height in heights]
-scores = x @ directions.mT
-bounds = [(4 * torch.exp(scores - height)).max().item() for height in heights]
-
-# %% [markdown]
-# With the zero column, the other columns' share falls as $C$ grows:
-
-# %%
-fig, axis = show.axes()
-axis.semilogy(heights, errors, "o-", label="largest error")
-axis.semilogy(heights, bounds, "--", label=r"$(d-1)\,e^{u-C}$")
-axis.set(xlabel="$C$", ylabel="error of a sigmoid")
-axis.legend()
-show.figure(
-    fig,
-    name="height",
-    caption="One head: the error falls like $e^{-C}$ below its bound (dashed), until rounding stops it.",
-    alt="On a logarithmic axis the error falls in a straight line from C = 5 to C = 30, below the dashed bound. At "
-    "C = 50 it is that of rounding, and the bound is less.",
-)
-
-# %% [markdown]
-# The proof in numbers: random matrices on the printed columns, and the direction $v$ that belongs to them.
-
-
-# %%
-def along_blind_direction(places=9):
-    """Second differences along v: of the output of a random head on the printed columns, and of the sigmoids."""
-    own = torch.eye(d, dtype=torch.float64)
-    fixed = torch.cat([torch.zeros(d, 1, dtype=torch.float64), 1 - own, own], dim=1)  # the rows below x, by column
-    key, query, value = draw(d, 3 * d + 1), draw(d, 3 * d + 1), draw(3 * d + 1)
-    slopes = (fixed - fixed[0])[1:] @ key[:, d:].mT @ query[:, :d]
-    v = torch.linalg.svd(slopes).Vh[-1]
-    line = torch.linspace(-2, 2, places, dtype=torch.float64)[:, None, None] * v
-    state = torch.cat([line.expand(-1, d, -1), fixed.expand(places, -1, -1)], dim=-1)
-    scores = (state @ query.mT) @ (state @ key.mT).mT
-    output = (scores.softmax(dim=-1) @ (state @ value)[..., None])[..., 0]
-    sigmoids = (line[:, 0] @ draw(d, d)).sigmoid()
-    return (one.diff(n=2, dim=0).abs().max().item() for one in (output, sigmoids))
-
-
-bent, wanted_bend = along_blind_direction()
-
-# %% [markdown]
-# Along $v$ the output does not bend, and the sigmoids, which it is to be, do.
-
-# %%
-off, off_printed = (head.sigmoids(x) - wanted).abs().max(), (printed_weights - wanted).abs().max()
-claim = Claim("looped-transformers/lemma-12")
-claim.at_most("any matrices, no zero column: second differences of the output along v", bent, 1e-12)
-claim.printed.at_most("the same of the sigmoids, which the output is to be", wanted_bend, 1e-12)
-claim.at_most("largest error of a sigmoid, C = 50", off, 1e-12)
-within = all(ours <= bound + 1e-15 for ours, bound in zip(errors, bounds, strict=True))
-claim.true("errors within (d-1) exp(u-C) for all C", within)
-claim.at_most("with the zero column, the proof's weights: error", off, 1e-12, of="proof")
-claim.printed.at_most("the proof's weights, without the zero column: largest error", off_printed, 1e-12, of="proof")
-claim.control.at_most("C = 5: largest error", errors[0], 1e-12)
-claim.verdict()
-
-# %% [markdown]
-# <!-- claim looped-transformers/corollary-2 -->
-# <blockquote>
-#
-# **Corollary 2 (Their sum, in one head)** *Appendix J.1*
-#
-# From $x$ in the first of $d$ columns, three layers with one head put $\sum_l c_l\,\phi(a_l\cdot x)$ into every column:
-# the first copies $x$ into all columns, the second makes a sigmoid in each, the third, whose scores are all equal, adds
-# them up in a row of its own. (The numbers $|a_l\cdot x|$ have a bound, which the constants $C$ exceed.)
-#
-# **In the paper's proof.** The sum is added to the row of the sigmoids, and $\phi(a_l\cdot x)$ is lost from the result;
-# $\sum_i\phi(a_1\cdot x)$ is written; the scores, printed as $d$, are $d^2$; there is no column of zeros.
-#
-# **Corrected.** $\sum_i\phi(a_i\cdot x)$, with coefficients if wanted, in a fresh row, the residual being in the way
-# otherwise. One more column, of zeros; or a second layer in which a column weighs its own $a_l\cdot x$ against the
-# other columns.
-#
-# </blockquote>
-# <!-- /claim -->
-# Here $x$ stands in the first column only and has to be copied first. Then Lemma 12 follows, which needs its column of
-# zeros, and a layer that adds up. The corollary can do without that column, though, since it has a ReLU layer in
-# between.
 #
 # <details><summary>Proof of Corollary 2, with a column of zeros and without</summary>
 #
@@ -292,6 +229,58 @@ claim.verdict()
 # x|\le\frac12G$, and every layer has one head. $\square$
 #
 # </details>
+#
+# ## See it run
+# We run the single head for several $C$.
+
+# %%
+directions = draw(5, d)
+wanted = (x @ directions.mT).sigmoid()
+head = OneHead(directions)
+printed_weights = OneHead(directions, form={"empty column": "printed"}).sigmoids(x)
+heights = [5.0, 10.0, 15.0, 20.0, 30.0, 50.0]
+errors = [(OneHead(directions, height=height).sigmoids(x) - wanted).abs().max().item() for height in heights]
+scores = x @ directions.mT
+bounds = [(4 * torch.exp(scores - height)).max().item() for height in heights]
+
+# %%
+fig, axis = show.axes()
+axis.semilogy(heights, errors, "o-", label="largest error")
+axis.semilogy(heights, bounds, "--", label=r"$(d-1)\,e^{u-C}$")
+axis.set(xlabel="$C$", ylabel="error of a sigmoid")
+axis.legend()
+show.figure(
+    fig,
+    name="height",
+    caption="One head: the error falls like $e^{-C}$ below its bound (dashed), until rounding stops it.",
+    alt="On a logarithmic axis the error falls in a straight line from C = 5 to C = 30, below the dashed bound. At "
+    "C = 50 it is that of rounding, and the bound is less.",
+)
+
+# %% [markdown]
+# The error falls like $e^{-C}$ until rounding stops it.
+#
+# To see the impossibility, we put random matrices on the paper's columns and move $x$ along the direction $v$ of the
+# proof.
+
+
+# %%
+def along_blind_direction(places=9):
+    """Second differences along v: of the output of a random head on the printed columns, and of the sigmoids."""
+    own = torch.eye(d, dtype=torch.float64)
+    fixed = torch.cat([torch.zeros(d, 1, dtype=torch.float64), 1 - own, own], dim=1)  # the rows below x, by column
+    key, query, value = draw(d, 3 * d + 1), draw(d, 3 * d + 1), draw(3 * d + 1)
+    slopes = (fixed - fixed[0])[1:] @ key[:, d:].mT @ query[:, :d]
+    v = torch.linalg.svd(slopes).Vh[-1]
+    line = torch.linspace(-2, 2, places, dtype=torch.float64)[:, None, None] * v
+    state = torch.cat([line.expand(-1, d, -1), fixed.expand(places, -1, -1)], dim=-1)
+    scores = (state @ query.mT) @ (state @ key.mT).mT
+    output = (scores.softmax(dim=-1) @ (state @ value)[..., None])[..., 0]
+    sigmoids = (line[:, 0] @ draw(d, d)).sigmoid()
+    return (one.diff(n=2, dim=0).abs().max().item() for one in (output, sigmoids))
+
+
+bent, wanted_bend = along_blind_direction()
 
 # %%
 weights = draw(5)
@@ -305,7 +294,35 @@ sizes = {"own columns": summarise(own.machine), "zero column": summarise(summing
 in_fresh_row = (sums - total).abs().max()
 
 # %% [markdown]
-# Both ways end with the sum in every column.
+# ## How we checked
+# We compare sums with their definition. Each repair must be necessary: the sign of the bias, the count of the columns,
+# the zero column, a fresh row for the sum.
+
+# %%
+claim = Claim("looped-transformers/lemma-11")
+claim.at_most("largest error, all functions and inputs", error(), 1e-13)
+claim.at_most("20 more columns, all counted: largest error", error(spare=20), 1e-13)
+claim.at_most("layers (3 claimed)", size.layers, 3)
+claim.at_most("heads (m claimed)", size.heads, terms)
+claim.at_most("bias +log(3d-1), n = 3d, in the proof's matrices: largest error", error(), 1e-13, of="proof")
+claim.misprint.at_most("bias -log(3d-1), n = 3d: largest error", error(form="printed"), 1e-13, of="proof")
+claim.control.at_most("result's column not cleared before the copy: largest error", error(cleared=False), 1e-13)
+claim.control.at_most("20 columns not counted: largest error", error(spare=20, counted=3 * d), 1e-13)
+claim.control.at_most("factor 10 not divided out: largest error", error(inverse_temperature=10.0, scaled=False), 1e-13)
+claim.verdict()
+
+# %%
+off, off_printed = (head.sigmoids(x) - wanted).abs().max(), (printed_weights - wanted).abs().max()
+claim = Claim("looped-transformers/lemma-12")
+claim.at_most("any matrices, no zero column: second differences of the output along v", bent, 1e-12)
+claim.printed.at_most("the same of the sigmoids, which the output is to be", wanted_bend, 1e-12)
+claim.at_most("largest error of a sigmoid, C = 50", off, 1e-12)
+within = all(ours <= bound + 1e-15 for ours, bound in zip(errors, bounds, strict=True))
+claim.true("errors within (d-1) exp(u-C) for all C", within)
+claim.at_most("with the zero column, the proof's weights: error", off, 1e-12, of="proof")
+claim.printed.at_most("the proof's weights, without the zero column: largest error", off_printed, 1e-12, of="proof")
+claim.control.at_most("C = 5: largest error", errors[0], 1e-12)
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/corollary-2")
@@ -328,12 +345,26 @@ claim.printed.close(label, unfinished, total, atol=1e-12, of="proof")
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A softmax is a sigmoid if one score stands against a known number of zeros, and attention then adds sigmoids up: with
-# a head for each of them or with a column for each. The first way is as printed but for a sign, and must count every
-# column of the machine. The second needs one thing to weigh against: a column of zeros, or columns that score 0.
-# Without it no matrices whatever give the sigmoids of Lemma 12.
+# ## What to remember
+# - A softmax with one score against a known number of zeros is a sigmoid.
+# - Attention adds sigmoids up, with one head per term or with one column per term.
+# - The second way needs a column of zeros, or a layer in which the other columns score 0.
 #
-# ## To try
-# - Set `functions = 8`: eight functions in the same weights; layers and heads stay what they are.
-# - Set `d = 8`: more columns to begin with, and the error with uncounted columns grows more slowly.
+# ## Exercises
+#
+# 1. *By hand.* A softmax sees one score $u$ and nine scores 0. Which bias makes the weight $\phi(u)$? What is the
+#    weight at $u=0$ with the paper's sign of the bias?
+#    <details><summary>Solution</summary>
+#
+#    The bias is $\log9$. With $-\log9$ the weight at $u=0$ is $\frac19/(\frac19+9)=\frac1{82}$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `functions = 8`. Do the layers or heads of Lemma 11 change?
+#    <details><summary>Solution</summary>
+#
+#    No. The eight functions share three layers and $m$ heads. Only the rows grow, from 21 to 24, because $e_j$ needs a
+#    row for each function.
+#
+#    </details>
+#
+# Next: [Lemma 17](lemma_17_reciprocal.ipynb), because we now need sums of sigmoids that follow $1/x$ and $\sqrt x$.

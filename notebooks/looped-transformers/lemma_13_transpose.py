@@ -10,40 +10,179 @@
 # # Lemmas 13, 15 and 16 · Transposing, adding, subtracting
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 13, Table 1, Lemmas 15 and 16, Appendices J.2, M, N.*
 #
-# A *looped transformer* is a network of fixed weights whose output is fed back as its next input, so that it can run
-# programs: its state is a matrix with one column for each token. A $d\times d$ matrix $A$ lies in this state as $d$
-# columns of $d$ entries. A program that inverts matrices, or trains a network, needs $A^\top$, and this page asks how a
-# few layers of attention can make it, and how many rows the state must have for that.
-#
-# Attention moves columns, not rows, so a transpose takes a detour. Layer 1 copies $A$ into $d$ groups of $d$ columns
-# and keeps row $i$ in group $i$: the matrix has become one row of $d^2$ numbers. Layer 2 lets every column fetch the
-# number whose group and index are its own, exchanged. Layer 3 spreads the row out again and sums over the groups.
-# Columns find each other by *codes*, addresses of $\pm1$ that every column carries, for its index and for its group. A
-# softmax over scores that are multiplied by a *temperature factor* $\lambda$ picks the best fit, and gives a little
-# weight, which falls with $\lambda$, to others; that is where the error comes from. Such layers are used as they are,
-# or as a *function block* of the FLEQ machine, which calls them by number ({doc}`theorem_2_fleq`).
-#
+# A program that inverts a matrix or trains a network needs transposes. Attention can move whole columns, but a
+# transpose turns rows into columns. How many layers and how many rows does the detour cost?
+
+# %%
+import math
+
+import torch
+
+from attention_theory.looped_transformers.blocks.base import run_block
+from attention_theory.looped_transformers.blocks.sum import SumBlock, sum_in_four_steps
+from attention_theory.looped_transformers.blocks.transpose import (
+    TransposeBlock,
+    transpose_in_groups,
+    transpose_vectorised,
+)
+from attention_theory.looped_transformers.machine.summary import summarise
+from attention_theory.randomness import generator
+from attention_theory.validation import require
+from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# We write the matrix with the rows 1 2 and 3 4 as a vector, 1 2 3 4. Each entry now has a column, and each column knows
+# two numbers: its row and its place in the row. To transpose, every column fetches the entry whose two numbers are its
+# own, exchanged.
+
+# %%
+fig, axis = schematic.canvas(6.0, 2.4)
+upper = schematic.tokens(axis, ["1", "2", "3", "4"], (3.5, 3.2))
+lower = schematic.tokens(axis, ["1", "3", "2", "4"], (3.5, 0.6), lit=[1, 2])
+for place, source_place in enumerate((0, 2, 1, 3)):
+    colour = schematic.BLUE if place != source_place else schematic.QUIET
+    schematic.arrow(axis, (upper[source_place][0], 3.1), (lower[place][0], 1.65), colour=colour)
+for (x, _), words in zip(lower, ("1, 1", "1, 2", "2, 1", "2, 2"), strict=True):
+    schematic.text(axis, (x, 0.2), words, size=9)
+schematic.text(axis, (3.2, 3.65), "vector", size=9, align="right")
+schematic.text(axis, (3.2, 1.05), "transposed", size=9, align="right")
+schematic.text(axis, (3.2, 0.2), "row, place", size=9, align="right")
+show.figure(
+    fig,
+    name="tiny",
+    caption="The transpose of a 2 by 2 matrix as a permutation of its four entries.",
+    alt="Four boxes 1, 2, 3, 4 above four boxes 1, 3, 2, 4. The arrows to the two middle boxes cross.",
+)
+
+# %% [markdown]
+# Columns (1, 2) and (2, 1) exchange their entries; the other two keep theirs. A single layer of attention does this.
+
+# %% tags=["parameters"]
+side = 30  # side of the matrix of Table 1, from 2 to 64
+batch = 20  # matrices a check, at least 1
+seed = 0  # of the matrices, at least 0
+
+# %%
+require(side=(side, 2, 64), batch=(batch, 1, None), seed=(seed, 0, None))
+source = generator(seed)
+
+
+def draw(d):
+    return torch.randn(2, batch, d, d, generator=source, dtype=torch.float64)
+
+
+def transpose_error(d, inverse_temperature=20.0):
+    a, b = draw(d)
+    return (run_block(TransposeBlock(), a, b, inverse_temperature).result - a.mT).abs().max().item()
+
+
+# %% [markdown]
+# ## The paper states
 # <!-- claim looped-transformers/lemma-13 -->
 # <blockquote>
 #
 # **Lemma 13 (Transpose)** *Appendix J.2*
 #
-# Three layers with one head each (four are claimed) compute $A^\top$ on $d^2$ columns by way of the vectorised matrix;
-# the error falls like $e^{-2\lambda}$ with the temperature factor. On the lemma's input it takes the $2d+2\log d$ rows
-# that are claimed, from $d=2$ on; as a block of the FLEQ machine, for $d\ge3$, $2d+5\lceil\log_2d\rceil+8$, with codes
-# and marks of its own. (For $d=1$ there is nothing to transpose.)
+# **The paper states.** Fix $\epsilon>0$ and consider an input with $A\in\mathbb R^{d\times d}$ in the first of $d$
+# groups of $d$ columns; then there exists transformer-based function block with 4 layers, 1 head and dimensionality
+# $r=2d+2\log d=O(d)$ that outputs $A'$ in every group, where $A'=A^\top+\epsilon M$, for some $\|M\|\le1$.
 #
-# **In the paper's proof.** The permuted vector is added to the row that holds the vector.
+# <details><summary>Slips (1)</summary>
 #
-# **Corrected.** It goes to another of the $d$ rows to work in; otherwise $A+A^\top$ comes out.
+# - The proof adds the permuted vector to the row that holds the vector, which gives $A+A^\top$. It must go to another
+#   of the $d$ work rows.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Three layers are enough, and the error falls like $e^{-2\lambda}$. As a block of the FLEQ
+# machine, for $d\ge3$, the transpose takes $2d+5\lceil\log_2d\rceil+8$ rows, with codes and marks of the block. The
+# claimed rows are enough for $d\ge2$; for $d=1$ there is nothing to transpose.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# On the input of the lemma this takes $2d+2\log d$ rows, as the lemma says: $d$ for the matrix, $d$ to work in, and two
-# codes. Of the work rows the first holds the vector and the second takes the permuted one. The proof puts it into the
-# row of the vector itself, where the residual adds the two, and $A+A^\top$ comes out. The block of the FLEQ machine has
-# more rows, for its own codes and marks.
+# <!-- claim looped-transformers/table-1 -->
+# <blockquote>
+#
+# **Table 1 (Transposing a matrix of side 30)** *Appendix N, Table 1*
+#
+# **The paper states.** Since the maximum size of the matrix is 30×30, the size of each of the encodings will be 10,
+# leading to an input with width $2\cdot10+1=21$. This will lead to a total width of 42, due to the ReLU layer. Ours: 1
+# layer, 1 head, width 42. Charton (2021): 1 layer, 8 heads, width 256.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** On 21 rows the fetched entry has to outweigh the one that is there, and in float64 an error of
+# $10^{-8}$ remains. With one more row there is none. The trained transformer is quoted.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/lemma-15 -->
+# <blockquote>
+#
+# **Lemma 15 (Addition)** *Appendix M*
+#
+# **The paper states.** There exists a transformer-based function block with 3 layers, 1 head and dimensionality $O(1)$
+# which can implement $f(a,b)=a+b$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The proof forms $a+b$ in column 1, but $b$ is in column $d+1$ and no read brings it there. It needs a second
+#   pointer, to column $d+1$.
+# - The proof has four transformations for three layers, and its last matrix still holds $b$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** One layer is enough, also for matrices, if a query of the result's column meets the keys of both
+# operands. For $d\times d$ matrices the block has $O(d)$ rows.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/lemma-16 -->
+# <blockquote>
+#
+# **Lemma 16 (Subtraction)** *Appendix M*
+#
+# **The paper states.** There exists a transformer-based function block with 3 layers, 1 head and dimensionality $O(1)$
+# which can implement $f(a,b)=a-b$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The proof is that of Lemma 15, in which no read brings $b$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Two layers are enough, also for matrices: the repaired addition, after a layer that changes the
+# sign of $b$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# *Transpose.* Layer 1 copies $A$ into $d$ groups of $d$ columns and keeps row $i$ in group $i$; the matrix is now a
+# vector. Layer 2 fetches by exchanged codes. Layer 3 spreads the vector out and sums over the groups. A column finds
+# another by its code, and the softmax gives a little weight to wrong columns. This error falls like $e^{-2\lambda}$.
+#
+# *Sum.* A column of the result whose query meets the keys of both operands gets half of their sum, and the value matrix
+# doubles it. For a difference, a layer before it changes the sign of $b$.
 #
 # <details><summary>Proof of Lemma 13, with a row of its own for the permuted vector</summary>
 #
@@ -85,208 +224,6 @@
 # Columns beyond $d^2$ have no code and the score 0; as $L\ge2$, such a column weighs $e^{-2\lambda}$ at most. $\square$
 #
 # </details>
-
-# %%
-import math
-
-import torch
-
-from attention_theory.looped_transformers.blocks.base import run_block
-from attention_theory.looped_transformers.blocks.sum import SumBlock, sum_in_four_steps
-from attention_theory.looped_transformers.blocks.transpose import (
-    TransposeBlock,
-    transpose_in_groups,
-    transpose_vectorised,
-)
-from attention_theory.looped_transformers.machine.summary import summarise
-from attention_theory.randomness import generator
-from attention_theory.validation import require
-from bookpress import Claim, show
-
-# %% tags=["parameters"]
-side = 30  # side of the matrix of Table 1, from 2 to 64
-batch = 20  # matrices a check, at least 1
-seed = 0  # of the matrices, at least 0
-
-# %%
-require(side=(side, 2, 64), batch=(batch, 1, None), seed=(seed, 0, None))
-source = generator(seed)
-
-
-def draw(d):
-    return torch.randn(2, batch, d, d, generator=source, dtype=torch.float64)
-
-
-def transpose_error(d, inverse_temperature=20.0):
-    a, b = draw(d)
-    return (run_block(TransposeBlock(), a, b, inverse_temperature).result - a.mT).abs().max().item()
-
-
-# %%
-a, b = draw(4)
-sizes = summarise(run_block(TransposeBlock(), a, b, 20.0).machine)
-inverse_temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
-by_temperature = {d: [transpose_error(d, heat) for heat in inverse_temperatures] for d in (4, 8)}
-lemma, block_rows = {}, {}
-for size in (2, 4, 8, 16):
-    matrix = torch.randn(size, size, generator=generator(seed), dtype=torch.float64)
-    found, machine = transpose_in_groups(matrix)
-    lemma[size] = (found, summarise(machine), matrix)
-    if size >= 3:  # the block's result has to lie within the d^2 columns
-        block_rows[size] = summarise(run_block(TransposeBlock(), matrix, matrix, 20.0).machine).width
-one_row, _ = transpose_in_groups(lemma[4][2], form="printed")
-
-# %% [markdown]
-# How hot must the softmax be? What one layer misses, the other columns get:
-
-# %%
-fig, axis = show.axes()
-for marker, (d, errors) in zip("os", by_temperature.items(), strict=True):
-    axis.semilogy(inverse_temperatures, errors, marker + "-", label=f"$d={d}$")
-axis.set(xlabel=r"temperature factor $\lambda$", ylabel="largest error of the transpose")
-axis.legend()
-show.figure(
-    fig,
-    name="temperature",
-    caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ to the "
-    "rounding error of the gates.",
-    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about ten to the "
-    "minus twelve near a factor of 15, and are level after that.",
-)
-
-# %% [markdown]
-# The lemma's own input, for four sizes, and what the proof's row makes of a matrix of side 4. The block of the FLEQ
-# machine leaves its result in columns $2d+1$ to $3d$, and for $d=2$ these are not among the $d^2$.
-
-# %%
-rows_off = {f"d = {d}": lean.width - 2 * d - 2 * int(math.log2(d)) for d, (_, lean, _) in lemma.items()}
-lemma_off = {f"d = {d}": (found - matrix.mT[:, None]).abs().max() for d, (found, _, matrix) in lemma.items()}
-_, _, first = lemma[4]
-printed_off = (one_row - first.mT[:, None]).abs().max()
-show.table(
-    ["d", "rows on the lemma's input", "2 d + 2 log d", "rows in the FLEQ machine"],
-    [(d, lean.width, 2 * d + 2 * int(math.log2(d)), block_rows.get(d, "none")) for d, (_, lean, _) in lemma.items()],
-)
-
-# %% [markdown]
-# Exactly as many rows as claimed, fewer layers, and the transpose in every group.
-
-# %%
-claim = Claim("looped-transformers/lemma-13")
-claim.at_most("4 by 4, factor 20: largest error", by_temperature[4][inverse_temperatures.index(20.0)], 1e-12)
-claim.at_most("8 by 8, factor 20: largest error", by_temperature[8][inverse_temperatures.index(20.0)], 1e-12)
-claim.at_most("layers of the block (4 claimed)", sizes.layers, 4)
-claim.at_most("its heads in a layer (1 claimed)", sizes.heads, 1)
-claim.at_most("the lemma's input: rows less 2 d + 2 log d", rows_off, 0)
-claim.at_most("the same: layers (4 claimed)", {f"d = {d}": one.layers for d, (_, one, _) in lemma.items()}, 4)
-claim.at_most("the same: heads (1 claimed)", {f"d = {d}": one.heads for d, (_, one, _) in lemma.items()}, 1)
-claim.at_most("the same: largest error in all groups", lemma_off, 1e-12)
-claim.control.at_most("factor 1: largest error", by_temperature[4][0], 0.1)
-claim.at_most("permuted vector to another row: error", lemma_off["d = 4"], 1e-12, of="proof")
-claim.printed.at_most("to the row it came from, as printed: error", printed_off, 1e-12, of="proof")
-twice = (one_row - (first + first.mT)[:, None]).abs().max()
-claim.at_most("that is A + A^T: error", twice, 1e-11, of="proof")
-claim.verdict()
-
-# %% [markdown]
-# ## Table 1
-# <!-- claim looped-transformers/table-1 -->
-# <blockquote>
-#
-# **Table 1 (Transposing a matrix of side 30)** *Appendix N, Table 1*
-#
-# A matrix of side 30 that comes as a vector is transposed by one layer with one head; the table gives a width of 42,
-# against one layer, 8 heads and width 256 of a trained transformer. The 42 are 21 rows doubled. On 21 rows the entry
-# fetched meets the one that is there, and has to outweigh it; in float64 an error of $10^{-8}$ remains. With a row more
-# there is none. The trained transformer is quoted.
-#
-# </blockquote>
-# <!-- /claim -->
-# If the matrix comes as a vector, one layer with one head is enough: each column has the code of its own place and the
-# code of the place whose entry it wants. The table gives a width of 42 against 256 for a trained transformer with 8
-# heads (Charton 2021, quoted and not run again). It counts $2\cdot10+1=21$ rows and doubles them for the hidden units
-# of the ReLU layer. With 21 rows the result lands on top of the entry that it replaces. With a value weight of 1 that
-# is $A+A^\top$. With a large weight $M$ it is $MA^\top+A$, and the ReLU layer divides by $M$: the error is $\|A\|/M$,
-# as small as one likes. In 53 bits $M=2^{26}$ is best, and leaves $10^{-8}$. With a row more, 22, the result is exact
-# to the last digits.
-
-# %%
-matrix = torch.rand(side, side, generator=source, dtype=torch.float64)
-warm, machine = transpose_vectorised(matrix, 10.0)
-hot, _ = transpose_vectorised(matrix, 20.0)
-lean, narrow = transpose_vectorised(matrix, 20.0, spare_row=False)
-without, _ = transpose_vectorised(matrix, 20.0, form="printed")
-wide, table = summarise(machine), summarise(narrow)
-
-# %% [markdown]
-# The table's two rows, quoted, and ours:
-
-# %%
-show.table(
-    ["", "layers", "heads", "width"],
-    [
-        ["printed, this construction (21 rows, doubled)", 1, 1, 42],
-        ["printed, Charton (2021)", 1, 8, 256],
-        [f"run here ({table.width} rows, doubled)", table.layers, table.heads, 2 * table.width],
-        [f"run here, exact ({wide.width} rows, doubled)", wide.layers, wide.heads, 2 * wide.width],
-    ],
-)
-
-# %% [markdown]
-# The printed width is reached, with an error that is small and not zero; a row more takes that away.
-
-# %%
-claim = Claim("looped-transformers/table-1")
-claim.number("layers", table.layers, printed=1, within=0.0)
-claim.number("heads", table.heads, printed=1, within=0.0)
-if side == 30:
-    claim.number("width, rows doubled", 2 * table.width, printed=42, within=0.0)
-claim.close("that width, factor 20: largest error", lean, matrix.mT, atol=1e-7)
-claim.close("a row more, factor 10: largest error", warm, matrix.mT, atol=1e-6)
-claim.close("a row more, factor 20: largest error", hot, matrix.mT, atol=1e-14)
-claim.control.close("that width, value weight 1: largest error", without, matrix.mT, atol=1e-6)
-claim.verdict()
-
-# %% [markdown]
-# ## Sums and differences
-# <!-- claim looped-transformers/lemma-15 -->
-# <blockquote>
-#
-# **Lemma 15 (Addition)** *Appendix M*
-#
-# A function block of three layers with one head adds two numbers. (One layer is enough, also for matrices, as the
-# programs need it. A block for numbers has $O(1)$ rows, as the lemma says, and one for $d\times d$ matrices $O(d)$.)
-#
-# **In the paper's proof.** $a+b$ is formed in column 1, though $b$ stands in column $d+1$ and no read brings it there:
-# the one pointer leads to column $2d+1$. There are four transformations for three layers, and the last matrix still
-# holds $b$.
-#
-# **Corrected.** A second pointer, to column $d+1$; or, in one layer, a query of the result's column that meets the keys
-# of both operands.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim looped-transformers/lemma-16 -->
-# <blockquote>
-#
-# **Lemma 16 (Subtraction)** *Appendix M*
-#
-# A function block of three layers with one head subtracts two numbers. (Two layers are enough, also for matrices. A
-# block for numbers has $O(1)$ rows, as the lemma says.)
-#
-# **In the paper's proof.** The proof is that of Lemma 15, in which no read brings $b$.
-#
-# **Corrected.** The repaired addition, after a layer that turns the sign of $b$.
-#
-# </blockquote>
-# <!-- /claim -->
-# The lemmas are about numbers, with three layers, one head and $O(1)$ rows. In the proof $a$ stands in column 1, $b$ in
-# column $d+1$, and the sum is to appear in column $2d+1$. Two transformations set $b$ apart in a row of its own; a
-# third forms $a+b$ in column 1; a fourth carries it over. But what brings $b$ into column 1? A read goes by the pointer
-# that the column holds, and the only one there is for the last step. So column 1 keeps $a$, and $a$ arrives. A second
-# pointer mends that. It can be had with less: one head is enough, and fewer layers. A column of the result whose query
-# meets the keys of both its operands' columns gets half their sum. For a difference a layer before it turns the sign of
-# $b$.
 #
 # <details><summary>Proof of Lemma 15 (addition), with a query that meets both operands</summary>
 #
@@ -323,13 +260,76 @@ claim.verdict()
 #
 # </details>
 #
-# *The rows.* A block for numbers has one row of data and one of result; the others are codes of one bit and marks of
-# the columns of $a$, $b$ and the result. There is nothing in it that could grow: with any number of columns beside it
-# the rows are the same. (A code of one bit is told apart by a margin of 1, so that $n$ columns take a share of
-# $ne^{-\lambda}$, and the temperature has to grow with $\log n$, as the paper has it. An address of the whole machine
-# takes $\log n$ rows; it is the machine's, and the lemmas do not count it.) The same block serves matrices, column by
-# column, as the programs of the paper need it ($2I-Y$ in Newton's iteration), and then has $O(d)$ rows. Two heads, one
-# for each operand, do both in one layer.
+# ## See it run
+# We transpose matrices of two sizes at several temperatures.
+
+# %%
+a, b = draw(4)
+sizes = summarise(run_block(TransposeBlock(), a, b, 20.0).machine)
+inverse_temperatures = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0]
+by_temperature = {d: [transpose_error(d, heat) for heat in inverse_temperatures] for d in (4, 8)}
+lemma, block_rows = {}, {}
+for size in (2, 4, 8, 16):
+    matrix = torch.randn(size, size, generator=generator(seed), dtype=torch.float64)
+    found, machine = transpose_in_groups(matrix)
+    lemma[size] = (found, summarise(machine), matrix)
+    if size >= 3:  # the block's result has to lie within the d^2 columns
+        block_rows[size] = summarise(run_block(TransposeBlock(), matrix, matrix, 20.0).machine).width
+one_row, _ = transpose_in_groups(lemma[4][2], form="printed")
+
+# %%
+fig, axis = show.axes()
+for marker, (d, errors) in zip("os", by_temperature.items(), strict=True):
+    axis.semilogy(inverse_temperatures, errors, marker + "-", label=f"$d={d}$")
+axis.set(xlabel=r"temperature factor $\lambda$", ylabel="largest error of the transpose")
+axis.legend()
+show.figure(
+    fig,
+    name="temperature",
+    caption=r"Error of the transpose block against the factor on the scores: it falls like $e^{-2\lambda}$ to the "
+    "rounding error of the gates.",
+    alt="Two nearly equal curves on a logarithmic axis that fall in a straight line from order one to about ten to the "
+    "minus twelve near a factor of 15, and are level after that.",
+)
+
+# %% [markdown]
+# The error falls along a straight line to the rounding error. Next we count rows for four sizes.
+
+# %%
+rows_off = {f"d = {d}": lean.width - 2 * d - 2 * int(math.log2(d)) for d, (_, lean, _) in lemma.items()}
+lemma_off = {f"d = {d}": (found - matrix.mT[:, None]).abs().max() for d, (found, _, matrix) in lemma.items()}
+_, _, first = lemma[4]
+printed_off = (one_row - first.mT[:, None]).abs().max()
+show.table(
+    ["d", "rows on the lemma's input", "2 d + 2 log d", "rows in the FLEQ machine"],
+    [(d, lean.width, 2 * d + 2 * int(math.log2(d)), block_rows.get(d, "none")) for d, (_, lean, _) in lemma.items()],
+)
+
+# %% [markdown]
+# For Table 1 we transpose a matrix of side 30 that is stored as a vector, with 21 rows and with 22.
+
+# %%
+matrix = torch.rand(side, side, generator=source, dtype=torch.float64)
+warm, machine = transpose_vectorised(matrix, 10.0)
+hot, _ = transpose_vectorised(matrix, 20.0)
+lean, narrow = transpose_vectorised(matrix, 20.0, spare_row=False)
+without, _ = transpose_vectorised(matrix, 20.0, form="printed")
+wide, table = summarise(machine), summarise(narrow)
+
+# %%
+show.table(
+    ["", "layers", "heads", "width"],
+    [
+        ["the paper, this construction (21 rows, doubled)", 1, 1, 42],
+        ["the paper, Charton (2021)", 1, 8, 256],
+        [f"run here ({table.width} rows, doubled)", table.layers, table.heads, 2 * table.width],
+        [f"run here, exact ({wide.width} rows, doubled)", wide.layers, wide.heads, 2 * wide.width],
+    ],
+)
+
+# %% [markdown]
+# With 21 rows, the fetched entry lands on top of the old one and has to outweigh it. An error of $10^{-8}$ remains; one
+# more row removes it.
 
 
 # %%
@@ -353,7 +353,38 @@ for number, sign in ((15, 1.0), (16, -1.0)):
     proofs[number] = [(one - left - sign * right).abs().max() for one in results] + [(results[0] - left).abs().max()]
 
 # %% [markdown]
-# Both are settled in the same way.
+# ## How we checked
+# The blocks must return the exact transpose, sum and difference within the claimed layers, heads and rows. At
+# temperature 1 they must fail.
+
+# %%
+claim = Claim("looped-transformers/lemma-13")
+claim.at_most("4 by 4, factor 20: largest error", by_temperature[4][inverse_temperatures.index(20.0)], 1e-12)
+claim.at_most("8 by 8, factor 20: largest error", by_temperature[8][inverse_temperatures.index(20.0)], 1e-12)
+claim.at_most("layers of the block (4 claimed)", sizes.layers, 4)
+claim.at_most("its heads in a layer (1 claimed)", sizes.heads, 1)
+claim.at_most("the lemma's input: rows less 2 d + 2 log d", rows_off, 0)
+claim.at_most("the same: layers (4 claimed)", {f"d = {d}": one.layers for d, (_, one, _) in lemma.items()}, 4)
+claim.at_most("the same: heads (1 claimed)", {f"d = {d}": one.heads for d, (_, one, _) in lemma.items()}, 1)
+claim.at_most("the same: largest error in all groups", lemma_off, 1e-12)
+claim.control.at_most("factor 1: largest error", by_temperature[4][0], 0.1)
+claim.at_most("permuted vector to another row: error", lemma_off["d = 4"], 1e-12, of="proof")
+claim.printed.at_most("to the row it came from, as printed: error", printed_off, 1e-12, of="proof")
+twice = (one_row - (first + first.mT)[:, None]).abs().max()
+claim.at_most("that is A + A^T: error", twice, 1e-11, of="proof")
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/table-1")
+claim.number("layers", table.layers, printed=1, within=0.0)
+claim.number("heads", table.heads, printed=1, within=0.0)
+if side == 30:
+    claim.number("width, rows doubled", 2 * table.width, printed=42, within=0.0)
+claim.close("that width, factor 20: largest error", lean, matrix.mT, atol=1e-7)
+claim.close("a row more, factor 10: largest error", warm, matrix.mT, atol=1e-6)
+claim.close("a row more, factor 20: largest error", hot, matrix.mT, atol=1e-14)
+claim.control.close("that width, value weight 1: largest error", without, matrix.mT, atol=1e-6)
+claim.verdict()
 
 # %%
 for number, (off, cold, summaries) in sums.items():
@@ -372,12 +403,44 @@ for number, (off, cold, summaries) in sums.items():
     claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A transpose takes a detour through a vector, in three layers of one head, and on the rows that the lemma claims; the
-# proof only puts the permuted vector in the wrong one of them, where $A+A^\top$ comes out. Table 1's width is met with
-# an error, and one row more removes it. Sums and differences need fewer layers than claimed, and a fixed number of
-# rows; in the printed proof nothing brings the second operand, and the first alone comes out.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `side = 60`: the code of a place takes two bits more, four rows for both codes, and the errors hardly change.
-# - Set `seed = 1`: other matrices, the same rows; errors move by a factor of two or so.
+# Table 1 counts $2\cdot10+1=21$ rows and doubles them for the hidden units. With a value weight of 1 the layer returns
+# $A+A^\top$. With a large weight $M$ it holds $MA^\top+A$, and the ReLU layer divides by $M$; in 53 bits $M=2^{26}$ is
+# best. We quote the trained transformer of Charton (2021) and did not run it.
+#
+# The block of the FLEQ machine leaves its result in columns $2d+1$ to $3d$; for $d=2$ these are not among the $d^2$.
+#
+# The addition block for numbers has one row of data and one of result; the others are codes of one bit and marks of the
+# columns of $a$, $b$ and the result. Its rows are the same with any number of further columns. Codes of one bit differ
+# by a score of 1, so that $n$ columns take the weight $ne^{-\lambda}$, and the temperature has to grow with $\log n$,
+# as in the paper. For matrices it works column by column and has $O(d)$ rows. Two heads, one for each operand, do the
+# same.
+#
+# </details>
+#
+# ## Where the paper differs
+# In the proof of Lemma 13, the permuted vector is added to the vector itself, which gives $A+A^\top$; it needs another
+# of the work rows. In the proof of Lemma 15 nothing brings $b$ to column 1, so the result is $a$; it needs a second
+# pointer.
+#
+# ## What to remember
+# - A transpose is a permutation of the vectorised matrix: three layers with one head, on the claimed rows.
+# - Sums take one layer and differences two; for numbers the rows are a fixed number.
+#
+# ## Exercises
+#
+# 1. *By hand.* For the matrix with the rows 1 2 and 3 4, what does the proof's version of Lemma 13 return?
+#    <details><summary>Solution</summary>
+#
+#    It returns $A+A^\top$, which has the rows 2 5 and 5 8.
+#
+#    </details>
+# 2. *Predict, then run.* Set `side = 60`. How many bits does the code of a place need, and how many rows does this add?
+#    <details><summary>Solution</summary>
+#
+#    3,600 places need 12 bits in place of 10. There are two codes, so the width grows by four rows, before doubling.
+#
+#    </details>
+#
+# Next: [Lemma 14](lemma_14_product.ipynb), because sums and transposes are useful together with products.

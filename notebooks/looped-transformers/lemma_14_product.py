@@ -8,51 +8,11 @@
 
 # %% [markdown]
 # # Lemma 14 · Matrix products by a softmax that is nearly flat
-# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendix J.3.*
+# *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 14, Eq. (11), Corollaries 3 to 7, Appendices J.3, J.4 and M.*
 #
-# A network that is to run programs on matrices must multiply them. The layers of a transformer mostly add things up and
-# move them. But a product of two numbers that both come from the input does stand in the scores of attention. The score
-# of two columns is an inner product, and so, if the columns are those of $M=[A\ B]$, the scores are
-# $z_{ij}=(M^\top M)_{ij}$, among them all entries of $A^\top B$. For $A=2$ and $B=3$, for example, $M=(2\ \,3)$ and
-# $M^\top M=\begin{pmatrix}4&6\\6&9\end{pmatrix}$, which holds the product 6. But they are inside a softmax, which takes
-# exponentials and divides by their sum. How can they be got out?
-#
-# Where all scores are small, $e^{cz}\approx 1+cz$, and the softmax is linear in them. The block multiplies the scores
-# of $M$ by a small $c$ and puts them beside $2d$ scores of a large size $C$, those of columns that hold ones, so that
-# the denominator is nearly constant. A value matrix of size $2d\,e^C$, a subtraction of 1 and a division by $c$ take
-# $z$ out again. The state of the network has one column for each token. Operands of $d\times d$ take $2d$ of its
-# columns and the ones as many, which makes $4d$; if there are more, these score nothing, and $n_0$ is their number.
-#
-# <!-- claim looped-transformers/lemma-14 -->
-# <blockquote>
-#
-# **Lemma 14 (Matrix product by linearising the softmax)** *Appendix J.3*
-#
-# Two layers with one head and $O(d)$ rows compute $A^\top B$ from operands of at most $d\times d$, on $4d$ columns at
-# least (fewer are not tried). An entry $z$ comes out as $z+\tfrac12cz^2-e^{-C}(1+n_0/2d)/c$, where $n_0$ columns score
-# nothing, up to $O(c^2z^3)$ and terms in $e^{-C}z$ and $e^{-2C}/c$; so in exact arithmetic any error can be had with
-# small $c$ and large $C$. Rounding to 53 bits adds about $4\cdot10^{-15}/c$.
-#
-# **In the paper's proof.** The Gram matrix is written into the rows of ones, which are said to be fixed, and stays
-# there (what becomes of the ones themselves is "$*$"); the value matrix keeps the rows of $A$ ($\mathcal D_d$), and yet
-# all four products come out; the codes $p_{2d:3d}$ are one too many.
-#
-# **Corrected.** The result in rows of its own, so that the rows of ones are as before in the next cycle; the rows of
-# the left factor are kept; $p_{2d+1:3d}$.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The error is not just "small": it is $c z^2/2$ from the curvature of the exponential, $-e^{-C}(1+n_0/2d)/c$ from the
-# other columns, and about $4\cdot10^{-15}/c$ from rounding, a size read off these runs. The last grows as $c$ falls, so
-# there is a best $c$ and a floor.
-#
-# Three places of the proof are misprinted. As it is printed, the layer writes the *Gram matrix* $M^\top M$ into the
-# rows of the ones that the next product needs; this is run below. In the columns of the ones themselves the paper has
-# "$*$" for what becomes of them, which leaves open whether they are restored; it does not matter, as will be seen. The
-# value matrix contains $\mathcal D_d$, a diagonal matrix with ones in the first $d$ of its $2d$ places, so that it
-# keeps the rows of $A$, and with them only half of $M^\top M$. And $p_{2d:3d}$ are $d+1$ codes, addresses of columns,
-# where the result has $d$ columns.
+# Most layers of a transformer add numbers or move them, but programs on matrices must also multiply. Attention does
+# compute products: the score of two columns is the inner product of their entries. Unfortunately, a softmax then
+# exponentiates all scores and divides by their sum. How do we get the products out again?
 
 # %%
 import math
@@ -74,6 +34,39 @@ from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.randomness import generator, normal
 from attention_theory.validation import require
 from bookpress import Claim, show
+
+# %% [markdown]
+# ## A tiny example
+# We want $2\cdot3=6$. Attention gives us the exponential of a score, and we may scale the score by a small $c$ first.
+# Near zero the exponential is almost its tangent, $e^{u}\approx1+u$, so we subtract 1 and divide by $c$:
+#
+# | $c$ | score $6c$ | $e^{6c}$ | $(e^{6c}-1)/c$ |
+# | --- | --- | --- | --- |
+# | 0.1 | 0.6 | 1.8221 | 8.22 |
+# | 0.01 | 0.06 | 1.0618 | 6.18 |
+# | 0.001 | 0.006 | 1.0060 | 6.02 |
+
+# %%
+fig, axis = show.axes(width=7, height=2.8)
+u = torch.linspace(-0.5, 1, 151)
+axis.plot(u, u.exp(), label="$e^u$")
+axis.plot(u, 1 + u, "--", label="tangent, $1+u$")
+for score in (0.6, 0.06):
+    axis.plot([score, score], [1 + score, math.exp(score)], "o-", color="0.4")
+axis.annotate("$c=0.1$", (0.6, 1.6), (0.65, 1.45))
+axis.annotate("$c=0.01$", (0.06, 1.06), (0.1, 0.9))
+axis.set(xlabel="$u$, a score times $c$", ylabel="")
+axis.legend()
+show.figure(
+    fig,
+    name="tangent",
+    caption="The exponential and its tangent at 0, with the scaled score of $2\\cdot3$ for two values of $c$.",
+    alt="A curve above a dashed line that touches it at 0. At 0.6 the two are 0.2 apart; at 0.06 they coincide.",
+)
+
+# %% [markdown]
+# At $c=0.1$ we read a value 0.22 above the tangent; at $c=0.01$ we see no gap. The error in the last column, about
+# $\frac12c\,6^2$, falls with $c$.
 
 # %% tags=["parameters"]
 d = 4  # size of the matrices, from 2 to 16
@@ -97,7 +90,64 @@ def error(**options):
 
 
 # %% [markdown]
-# ## The error law
+# ## The paper states
+# <!-- claim looped-transformers/lemma-14 -->
+# <blockquote>
+#
+# **Lemma 14 (Matrix product by linearising the softmax)** *Appendix J.3*
+#
+# **The paper states.** Let $A\in\mathbb R^{k\times m}$ and $B\in\mathbb R^{k\times n}$; then for any $\epsilon>0$ there
+# exists a transformer-based function block with 2 layers, 1 head and dimensionality $r=O(d)$ that outputs the
+# multiplication $A^\top B+\epsilon M$, for some $\|M\|\le1$.
+#
+# <details><summary>Slips (3)</summary>
+#
+# - The proof writes the Gram matrix into the rows of ones, which are said to be fixed; the next product is then wrong.
+#   The result needs separate rows.
+# - The value matrix keeps only the rows of $A$ (by $\mathcal D_d$), but the proof then has all four products.
+# - The codes $p_{2d:3d}$ are one too many; $p_{2d+1:3d}$ is meant.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** An entry $z$ is returned as $z+\tfrac12cz^2-e^{-C}(1+n_0/2d)/c$, where $n_0$ columns score 0, up
+# to $O(c^2z^3)$ and terms in $e^{-C}z$ and $e^{-2C}/c$. The operands are at most $d\times d$ and there are at least
+# $4d$ columns. Rounding to 53 bits adds about $4\cdot10^{-15}/c$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/equation-11 -->
+# <blockquote>
+#
+# **Linearised softmax expansion (Expansion of the softmax)** *Appendix J.3, Eq. (11)*
+#
+# **The paper states.** $ne^C\dfrac{e^{cx_i}}{\sum_je^{cx_j}+n(e^C+1)}=e^{cx_i}\dfrac1{1+\sum_je^{cx_j-C-\log n}+n}$
+# $=(1+cx_i+O((cx_i)^2))(1-e^{cx_i-C-\log n}+O(e^{2(cx_i-C-\log n)}))$. Hence by increasing $C$ and decreasing $c$, the
+# error can be made arbitrarily small.
+#
+# **What is true.** $ne^C\dfrac{e^{cx_i}}{\sum_je^{cx_j}+n(e^C+1)}=\dfrac{e^{cx_i}}{1+s}$ with $s=\sum_je^{cx_j-C-\log
+# n}+e^{-C}$, and so $(1+cx_i+O((cx_i)^2))(1-s+O(s^2))$, where $s$ is about $2e^{-C}$.
+#
+# **What changed.** $e^{-C}$ in place of $n$, and in the second line the whole sum and $e^{-C}$ in place of one term.
+# The entry falls short of $1+cx_i$ by about $2e^{-C}$ and not by $e^{-C}/n$, from which Appendix L has a factor $1/n$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# Put the columns of both operands into $M=[A\ B]$. The scores are $z_{ij}=(M^\top M)_{ij}$, and among them are all
+# entries of $A^\top B$. We scale them by a small $c$. The denominator of the softmax must not depend on the data, so we
+# add $2d$ columns of ones with a large score $C$. They make it nearly constant, about $2d\,e^C$. A value matrix with
+# this factor leaves $e^{cz}\approx1+cz$. The ReLU layer subtracts 1 and divides by $c$, and a second layer moves the
+# result to its place.
+#
+# Three errors remain. The curvature of the exponential adds $\frac12cz^2$. The other columns subtract
+# $e^{-C}(1+n_0/2d)/c$, where $n_0$ columns score 0. Rounding to 53 bits adds a few times $10^{-15}/c$. The last two
+# grow as $c$ falls, so there is a best $c$.
 #
 # <details><summary>Proof of Lemma 14: the two layers, and the error law</summary>
 #
@@ -139,6 +189,22 @@ def error(**options):
 # (The last is read off and not proved.) $\square$
 #
 # </details>
+#
+# <details><summary>Proof of Linearised softmax expansion, eq (11), as corrected</summary>
+#
+# (In the law above $n$ is $2d$, and here as many columns score nothing: $n_0=n$, and $1+n_0/2d=2$.) The softmax weight
+# of $cx_i$ beside the other $cx_j$, $n$ scores $C$ and $n$ scores 0 is $e^{cx_i}/(\sum_je^{cx_j}+ne^C+n)$. Times
+# $ne^C$, and divided through by $ne^C$, that is $e^{cx_i}/(1+s)$ with $s=\sum_je^{cx_j}/(ne^C)+1/e^C$, as stated. For
+# every $s\ge0$, $\frac1{1+s}=1-s+\frac{s^2}{1+s}$, so that it lies between $1-s$ and $1-s+s^2$; and $e^u=1+u+O(u^2)$
+# for bounded $u$. Each of the $n$ terms of the sum is $e^{-C}/n$ times $e^{cx_j}$, hence for $|cx_j|\le h$ the sum is
+# between $e^{-C-h}$ and $e^{-C+h}$, and $s$ between $e^{-C}(1+e^{-h})$ and $e^{-C}(1+e^h)$, near $2e^{-C}$ for small
+# $h$. One term alone is near $e^{-C}/n$, and the second line as printed is false: with all scores 0 the entry is
+# $1/(1+2e^{-C})$, and lacks $2n$ times as much as the line says, up to terms in $e^{-2C}$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We multiply forty pairs of random $4\times4$ matrices for many values of $c$ and three values of $C$.
 
 # %%
 heights = [10.0, 20.0, 40.0]
@@ -152,9 +218,6 @@ def predicted(c, height, rounding=4e-15):
     """The largest error by the law, over the same entries, with the rounding error added."""
     return product_error(a.mT @ b, c, height, unscored).abs().max().item() + rounding / c
 
-
-# %% [markdown]
-# Points are runs of the block, lines the law:
 
 # %%
 fig, axis = show.axes(height=3.8)
@@ -176,10 +239,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The law is checked at all 30 points of the block as it is; those with a second head are shown only. Where rounding has
-# no part in it, it must hold to 10%; for the rounding error only its size is known, and there the factor is 2. Then
-# each term is taken by itself: the curvature for $C=40$ and $c$ from $10^{-2}$ to $10^{-5}$, the other columns for
-# $C=10$ and $C=20$ at small $c$. At $c=1$ the softmax is not linear; at $C=0$ the denominator is not constant.
+# The points follow the error law. With $C=40$ the best $c$ is near $10^{-7}$, and the error there is also about
+# $10^{-7}$. A second head at $-c$ cancels the curvature and reaches a much lower floor.
 
 # %%
 curvature = []
@@ -199,10 +260,8 @@ for (c, height), law in exact_part.items():
     (rounded if by_rounding else exactly).append(abs(math.log2(ratio)) if by_rounding else abs(ratio - 1))
 
 # %% [markdown]
-# In the proof the result lands in the rows of the ones, which are said to be fixed. The first product is right even so;
-# but now there are other numbers in these rows, and the next product, with the same operands, is wrong. It is wrong
-# too if the ones are put back into their own columns by hand: in the columns of $A$ and $B$, where these rows have to
-# be 0, the Gram matrix is left, and is multiplied by $C$.
+# In the paper's proof, the result lands in the rows of ones. We run two products in a row to see what this does to the
+# second.
 
 
 # %%
@@ -224,9 +283,6 @@ kept_first, kept_next = next_product()
 lost_first, lost_next = next_product("printed")
 _, restored_next = next_product("printed", restored=True)
 
-# %% [markdown]
-# And the rows, which the lemma says are $O(d)$: when $d$ doubles they may double at most, up to the bits of a code.
-
 # %%
 sizes = summarise(run_block(ProductBlock(), a[:1], b[:1]).machine)
 block_rows = {
@@ -237,7 +293,9 @@ doubling = {f"d = {k}": block_rows[2 * k] / block_rows[k] for k in (1, 2, 4, 8, 
 show.table(["d", "rows of the block"], list(block_rows.items()))
 
 # %% [markdown]
-# The law holds at every point, in two layers of one head and $O(d)$ rows.
+# ## How we checked
+# We compare the error with its law at all 30 points, and each term separately. The rows at most double when $d$
+# doubles. At $c=1$ and at $C=0$ the product must be wrong.
 
 # %%
 claim = Claim("looped-transformers/lemma-14")
@@ -259,43 +317,6 @@ for height in heights:
     claim.number(f"best error, C = {height:.0f}, log10", math.log10(min(errors[height])))
 claim.verdict()
 
-# %% [markdown]
-# ## The expansion in print
-# <!-- claim looped-transformers/equation-11 -->
-# <blockquote>
-#
-# **Linearised softmax expansion (Expansion of the softmax)** *Appendix J.3, Eq. (11)*
-#
-# **As printed.** In the first line $n$ stands in place of $e^{-C}$ in $s$. In the second, $s$ is $e^{cx_i-C-\log n}$
-# alone, one of the $n$ terms of the sum.
-#
-# **Corrected.** $n e^C$ times the softmax weight of $cx_i$ is $e^{cx_i}/(1+s)$ with $s=\sum_je^{cx_j-C-\log n}+e^{-C}$,
-# and so $(1+cx_i+O((cx_i)^2))(1-s+O(s^2))$, where $s$ is about $2e^{-C}$. For small $c$ and large $C$ it is near
-# $1+cx_i$.
-#
-# $e^{-C}$ in place of $n$, and in the second line the whole sum and $e^{-C}$. What the entry lacks is then about
-# $2e^{-C}$ and not $e^{-C}/n$, from which Appendix L has a factor $1/n$ that is not there.
-#
-# </blockquote>
-# <!-- /claim -->
-# In dividing numerator and denominator by $n e^C$ the paper turns $n\cdot 1/(n e^C)$ into $n$. The line after it goes
-# on as if the term were as small as it is, but has lost it, and of the sum over $n$ columns it keeps one term. So what
-# the entry lacks to $1+cx$ comes out as $e^{-C}/n$ in place of $2e^{-C}$. For (11) itself this does not matter, since
-# both are small for large $C$. But Appendix L goes on with the $1/n$ ({doc}`appendix_l_accumulation`).
-#
-# <details><summary>Proof of Linearised softmax expansion, eq (11), as corrected</summary>
-#
-# (In the law above $n$ is $2d$, and here as many columns score nothing: $n_0=n$, and $1+n_0/2d=2$.) The softmax weight
-# of $cx_i$ beside the other $cx_j$, $n$ scores $C$ and $n$ scores 0 is $e^{cx_i}/(\sum_je^{cx_j}+ne^C+n)$. Times
-# $ne^C$, and divided through by $ne^C$, that is $e^{cx_i}/(1+s)$ with $s=\sum_je^{cx_j}/(ne^C)+1/e^C$, as stated. For
-# every $s\ge0$, $\frac1{1+s}=1-s+\frac{s^2}{1+s}$, so that it lies between $1-s$ and $1-s+s^2$; and $e^u=1+u+O(u^2)$
-# for bounded $u$. Each of the $n$ terms of the sum is $e^{-C}/n$ times $e^{cx_j}$, hence for $|cx_j|\le h$ the sum is
-# between $e^{-C-h}$ and $e^{-C+h}$, and $s$ between $e^{-C}(1+e^{-h})$ and $e^{-C}(1+e^h)$, near $2e^{-C}$ for small
-# $h$. One term alone is near $e^{-C}/n$, and the second line as printed is false: with all scores 0 the entry is
-# $1/(1+2e^{-C})$, and lacks $2n$ times as much as the line says, up to terms in $e^{-2C}$. $\square$
-#
-# </details>
-
 # %%
 scores = 1e-3 * torch.linspace(-1, 1, 8, dtype=torch.float64)
 direct = softmax_entry(scores, 20.0)
@@ -304,10 +325,6 @@ lacking = 1 - softmax_entry(torch.zeros(8, dtype=torch.float64), 8.0)[0]
 spread = torch.rand(1000, 64, generator=generator(seed), dtype=torch.float64) - 0.5
 over = 1 / (1 + (spread.exp().mean(1) + 1) * math.exp(-8))  # 1/(1 + s) for 64 scores and C = 8
 kept_all, kept_one = (spread.exp().mean(1) + 1) * math.exp(-8), spread[:, 0].exp() / 64 * math.exp(-8)
-
-# %% [markdown]
-# Eight scores, once as the softmax gives them, once divided through; then what the entry lacks, with all scores 0 and
-# for a thousand draws of 64 scores up to $\frac12$:
 
 # %%
 claim = Claim("looped-transformers/equation-11")
@@ -329,37 +346,78 @@ claim.number("first line as printed", printed[6])
 claim.verdict()
 
 # %% [markdown]
-# ## The other three products
+# <details><summary>Method notes</summary>
+#
+# Where rounding is small, the law must hold within 10 %. Elsewhere we know only the size of the rounding error,
+# $4\cdot10^{-15}/c$, which we read off these runs; there we accept a factor of 2. We tried no block with fewer than
+# $4d$ columns.
+#
+# </details>
+#
+# ## Where the paper differs
+# The lemma holds, but the matrices in its proof overwrite the ones that the next product needs. Even if we restore the
+# ones, the next product is wrong, because the Gram matrix $M^\top M$ remains in rows that should be 0. We give the
+# result separate rows. Equation (11) loses a factor: the entry falls short of $1+cx$ by about $2e^{-C}$ and not by
+# $e^{-C}/n$. [Appendix L](appendix_l_accumulation.ipynb) inherits the factor $1/n$.
+#
+# ## Also on this page
+# ### The other products
 # <!-- claim looped-transformers/corollary-3 -->
 # <blockquote>
 #
 # **Corollary 3 (B^T A)** *Appendix J.3*
 #
-# The same block gives $B^\top A$ if the value matrix keeps the rows of $B$ and the columns of $A$ are read.
+# **The paper states.** For any $\epsilon>0$ there exists a transformer-based function block with 2 layers, 1 head and
+# dimensionality $r=O(d)$ that outputs the multiplication $B^\top A+\epsilon M$, for some $\|M\|\le1$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The same block gives $B^\top A$ if the value matrix keeps the rows of $B$ and we read the
+# columns of $A$.
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # <!-- claim looped-transformers/corollary-4 -->
 # <blockquote>
 #
 # **Corollary 4 (B^T B)** *Appendix J.3*
 #
-# The same block gives $B^\top B$ if the value matrix keeps the rows of $B$ and the columns of $B$ are read.
+# **The paper states.** For any $\epsilon>0$ there exists a transformer-based function block with 2 layers, 1 head and
+# dimensionality $r=O(d)$ that outputs the multiplication $B^\top B+\epsilon M$, for some $\|M\|\le1$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The same block gives $B^\top B$ if the value matrix keeps the rows of $B$ and we read the
+# columns of $B$.
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # <!-- claim looped-transformers/corollary-5 -->
 # <blockquote>
 #
 # **Corollary 5 (A^T A)** *Appendix J.3*
 #
-# The same block gives $A^\top A$ with the rows of $A$ kept and the columns of $A$ read.
+# **The paper states.** For any $\epsilon>0$ there exists a transformer-based function block with 2 layers, 1 head and
+# dimensionality $r=O(d)$ that outputs the multiplication $A^\top A+\epsilon M$, for some $\|M\|\le1$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The same block gives $A^\top A$ if the value matrix keeps the rows of $A$ and we read the
+# columns of $A$.
 #
 # </blockquote>
 # <!-- /claim -->
-# The Gram matrix holds all four. Which one comes out depends on the columns that are read and on the rows that the
-# value matrix keeps. The proof of Lemma 14 keeps those of $A$; the corollaries come without one, and for $B^\top A$ and
-# $B^\top B$ the rows of $B$ have to be kept.
+#
+# The scores contain all four products of $A$ and $B$. We choose one by the rows that the value matrix keeps and the
+# columns that we read.
 
 
 # %%
@@ -381,39 +439,55 @@ for number, which in ((3, "ba"), (4, "bb"), (5, "aa")):
     claim.verdict()
 
 # %% [markdown]
-# ## Numbers, percentages, and a matrix times a number
+# ### Numbers, percentages, and a number times a matrix
 # <!-- claim looped-transformers/corollary-6 -->
 # <blockquote>
 #
 # **Corollary 6 (Product of numbers)** *Appendix M*
 #
-# Two layers, one head and $O(d)$ rows ($O(1)$ for numbers): $ab$, with the error law of Lemma 14.
+# **The paper states.** There exists a transformer-based function block with 2 layers, 1 head and dimensionality $O(d)$
+# which can implement $f(a,b)=ab$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Numbers need only $O(1)$ rows. The error law is that of Lemma 14.
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # <!-- claim looped-transformers/corollary-7 -->
 # <blockquote>
 #
 # **Corollary 7 (Percentage)** *Appendix M*
 #
-# Two layers, one head and $O(1)$ rows: $a/100=0.01\cdot a$, with the error law of Lemma 14.
+# **The paper states.** There exists a transformer-based function block with 2 layers, 1 head and dimensionality $O(1)$
+# which can implement $f(a)=a/100=a*0.01$.
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # <!-- claim looped-transformers/remark-scalar-matrix -->
 # <blockquote>
 #
 # **Body claim (Number times matrix)** *Section 3; Appendix I*
 #
-# The product block multiplies a matrix by a number $s$ if $sI$ is the first operand.
+# **The paper states.** The parameters $A$, $B$ can be scalars, vectors or matrices as long as they can fit within a
+# $d\times d$ matrix.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The product block multiplies a matrix by a number $s$ if $sI$ is the first operand. With $s$
+# alone in the first entry it returns $s$ times the first row.
 #
 # </blockquote>
 # <!-- /claim -->
-# A number is a matrix with one entry. For a number times a matrix the first operand has to be $sI$. With $s$ alone in
-# the first entry of $A$ the block returns $s$ times the first *row* of $B$.
 #
-# The paper gives the product of two numbers $O(d)$ rows and the percentage $O(1)$. A number needs no more than $d=1$,
-# so that both have $O(1)$: the rows of the block for $d=1$ are the same whatever columns lie beside it.
+# A number is a matrix with one entry. We test it inside a $d\times d$ matrix, as in the machine, and in a block for
+# $d=1$, whose size does not depend on the other columns.
 
 
 # %%
@@ -429,9 +503,6 @@ pairs = {
     "corollary-7": (torch.full_like(grid, 0.01), 100 * grid),
 }
 
-# %% [markdown]
-# A number stands in the first entry of a $d\times d$ matrix, as in the machine, or in one of side 1.
-
 
 # %%
 def of_numbers(left, right):
@@ -444,9 +515,6 @@ def of_numbers(left, right):
     far, exact = product(scalars(left), scalars(right), slope=1.0)
     return misfits, (far - exact)[:, 0, 0].abs().max()
 
-
-# %% [markdown]
-# A batch of products for each of the two, and the block for numbers beside 0, 60 and 600 more columns.
 
 # %%
 found = {claim_id: of_numbers(*operands) for claim_id, operands in pairs.items()}
@@ -463,7 +531,7 @@ for claim_id, (misfits, far) in found.items():
     claim.verdict()
 
 # %% [markdown]
-# A matrix times a number, once as $sI$ and once as a number alone:
+# To multiply a matrix by a number $s$, we store $sI$.
 
 # %%
 s = torch.full((batch,), 0.7, dtype=torch.float64)
@@ -478,34 +546,36 @@ claim.control.close("a number as first operand: distance to sB", by_number, 0.7 
 claim.verdict()
 
 # %% [markdown]
-# ## Squares, by attention and by ReLU networks
+# ### Squares, by attention and by ReLU networks
 # <!-- claim looped-transformers/remark-j-4 -->
 # <blockquote>
 #
 # **App. J.4 remark (Depth of ReLU networks against attention)** *Appendix J.4*
 #
-# **As printed.** A ReLU network with a depth proportional to $\log(1/\epsilon)$ is required, whatever its width, which
-# is to separate attention from fully connected networks.
+# **The paper states.** It is easy to demonstrate a depth separation between attention-based networks and fully
+# connected networks. To compute simple functions like polynomials of $x$ (e.g., $x^2$), a ReLU network with a depth
+# proportional to $\log(1/\epsilon)$ is required, where $\epsilon$ is the quality of approximation. In contrast, we have
+# shown how $x^2$ can be implemented in essentially 2 layers.
 #
-# **Corrected.** A ReLU network with $L$ hidden layers of at most $w$ units that is within $\epsilon$ of $x^2$ on
-# $[0,1]$ has $(w+1)^L\ge1/\sqrt{8\epsilon}$: at a fixed width the depth must be $\Omega(\log1/\epsilon)$. With three
-# units in a layer $\frac12\log_2\frac1{8\epsilon}$ layers, rounded up, are enough. Attention computes $x^2$ in two
-# layers of one fixed width, in exact arithmetic to any accuracy.
+# **What is true.** A ReLU network with $L$ hidden layers of at most $w$ units that is within $\epsilon$ of $x^2$ on
+# $[0,1]$ has $(w+1)^L\ge1/\sqrt{8\epsilon}$: at a fixed width the depth must be $\Omega(\log1/\epsilon)$. Attention
+# computes $x^2$ in two layers of one fixed width, in exact arithmetic to any accuracy.
 #
-# At a fixed width. A single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$, for $\epsilon=10^{-6}$ with 354
-# units. The paper cites a work on networks of finite width. And it is ReLU that is slow: two smooth units (softplus) in
-# one fully connected layer come as near to $x^2$ as one likes.
+# **What changed.** At a fixed width. A single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$, for
+# $\epsilon=10^{-6}$ with 354 units. The work that the paper cites is about networks of finite width.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** With three units per layer, $\frac12\log_2\frac1{8\epsilon}$ layers, rounded up, are enough. Two
+# smooth units (softplus) in one fully connected layer come as close to $x^2$ as we like.
 #
 # </blockquote>
 # <!-- /claim -->
-# With both operands $x$ the block gives $x^2$. Appendix J.4 takes this for an advantage over fully connected networks:
-# "to compute simple functions like polynomials of $x$ (e.g., $x^2$), a ReLU network with a depth proportional to
-# $\log(1/\epsilon)$ is required". The graph of a ReLU network is a polygon, made of straight pieces, and a polygon is
-# near a curve only if it has many of them. Layers multiply the number of pieces, units in a layer only add to it; so a
-# network that may not be wide has to be deep. But one that may be wide need not. One hidden layer with a kink at each
-# corner of the polygon is enough, and the sentence says nothing of width. The work that it cites is about networks of
-# finite width, and compares them with wide ones of finite depth; at a fixed width the sentence is true, and the proof
-# is short.
+#
+# A ReLU network draws a polygon, and it needs many pieces to stay close to a parabola. Layers multiply the number of
+# pieces; units in a layer only add to it. Therefore a narrow network has to be deep, but a wide one does not.
 #
 # <details><summary>Proof of App. J.4 remark (depth of ReLU nets against attention), as corrected</summary>
 #
@@ -557,10 +627,6 @@ def random_network(width, depth, draw):
     return ReluNetwork((*hidden, (fit[:-1].mT, fit[-1])))
 
 
-# %% [markdown]
-# The polygon as one wide layer and as many narrow ones; how far each is from $x^2$, and how far at least, by its width
-# and depth:
-
 # %%
 accuracies = [1e-2, 1e-4, 1e-6]
 wide = {eps: ReluNetwork.wide_square(math.ceil(1 / math.sqrt(8 * eps))) for eps in accuracies}
@@ -578,8 +644,8 @@ show.table(
 )
 
 # %% [markdown]
-# For the lower bound, these networks and forty with random hidden layers and fitted outputs; for the number of pieces,
-# lines that run to and fro:
+# The table shows both: a single layer of 354 units, or a few layers of three units. No network of three units and the
+# same depth can get below the last column.
 
 # %%
 draw = generator(seed)
@@ -599,11 +665,6 @@ unit, h = torch.linspace(0, 1, 2001, dtype=torch.float64), 1e-2
 soft = torch.nn.functional.softplus
 smooth = (4 / h**2 * (soft(h * unit) + soft(-h * unit) - 2 * math.log(2)) - unit**2).abs().max()
 
-# %% [markdown]
-# And attention: the block at several $c$, in 53 bits, and its entry in 60 digits, where $c$ can be as small as one
-# likes. There it is nearer to $x^2$ than any ReLU network can be that has two hidden layers of the block's width. (In
-# the digits as many columns score nothing as hold ones, as in Eq. (11).)
-
 # %%
 squares, at_one = of_numbers(grid, grid)
 blocks = [summarise(run_block(ProductBlock(slope=c), one, one).machine) for c in (1e-2, 1e-5, 1e-8)]
@@ -621,8 +682,8 @@ sixty = [Decimal(k) / 100 for k in range(101)]
 exact = float(max(abs(by_attention(x, Decimal("1e-15"), Decimal(80)) - x * x) for x in sixty))
 
 # %% [markdown]
-# So the depth that is required is a matter of the width. A solver settles how near a line comes to $x^2$ on a piece,
-# for all lines, and the error of built networks at every real $x$.
+# In 60 digits, where $c$ can be as small as we like, attention comes closer to $x^2$ than any ReLU network with two
+# hidden layers of the block's width.
 
 # %%
 claim = Claim("looped-transformers/remark-j-4")
@@ -647,14 +708,28 @@ claim.certified("a piece of any line, and built networks at every x", certify_sq
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A softmax that is nearly flat multiplies matrices, in two layers of one head, and its error is known to the leading
-# terms: the curvature $\frac12cz^2$, the share $e^{-C}/c$ of the other columns, and rounding over $c$. So there is a
-# best $c$ near $10^{-7}$ in 53 bits and a floor, which every program of this chapter meets. In print the result
-# overwrites the rows of ones that the next product needs. A ReLU network of fixed width has to be deep for $x^2$, as
-# the paper says without the width; one wide layer does it too, and so do two smooth units.
+# ## What to remember
+# - A softmax with small scores is nearly linear, so attention can multiply matrices in two layers with one head.
+# - The error is $\frac12cz^2$ from curvature, $e^{-C}/c$ from the other columns, and rounding divided by $c$.
+# - With 53 bits the best $c$ is near $10^{-7}$, and every program of this chapter meets this floor.
 #
-# ## To try
-# - Set `d = 16`: more columns score nothing, and the left branches for $C=10$ and $C=20$ rise; entries are larger, and
-#   so is the branch of $\frac12cz^2$ at the right.
-# - Set `seed = 1`: other matrices, and the points stay on their lines.
+# ## Exercises
+#
+# 1. *By hand.* Let $c=0.01$ and let $C$ be so large that only the curvature matters. Which errors do you expect for
+#    $1\cdot1$ and for $10\cdot10$?
+#    <details><summary>Solution</summary>
+#
+#    The law gives $\frac12cz^2=0.005$ for $z=1$. For $z=100$ it gives 50, but $cz=1$ is not small and the law no longer
+#    applies: the block returns $(e-1)/0.01\approx172$, an error of 72.
+#
+#    </details>
+# 2. *Predict, then run.* Set `d = 16`. Operands are four times as large, and more columns score 0. How do the two
+#    branches of the V for $C=10$ and the right one for $C=40$ move?
+#    <details><summary>Solution</summary>
+#
+#    All of them rise. Entries of a product are sums of 16 terms in place of 4, so $\frac12cz^2$ grows. In a
+#    $16\times16$ block, 192 columns score 0, so $1+n_0/2d=7$, and the term $e^{-C}(1+n_0/2d)/c$ grows as well.
+#
+#    </details>
+#
+# Next: [Theorem 2](theorem_2_fleq.ipynb), because products are one of the functions that a program may now call.

@@ -10,13 +10,9 @@
 # # Lemmas 17 to 20 · The reciprocal and the root by steps and by sigmoids
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 17 to 20, Corollaries 8 and 9, Appendix M.*
 #
-# To divide and to take roots, the calculator of Theorem 4 approximates $1/x$ and $\sqrt x$ by sums of sigmoids, since
-# these are what attention can compute ({doc}`lemma_11_sigmoids`). The question is how many it takes for an error of at
-# most $\epsilon$, and on which interval. The paper cuts the axis into intervals on which the function changes by less
-# than $\epsilon$, takes a step for each, and replaces the steps by steep sigmoids. That is right, but for a misprint in
-# the proofs: a step is written as a difference of two indicators, one for each of its ends, and the second points the
-# wrong way. For the root on a long interval steps are not enough, nor steep sigmoids in their place, but sigmoids of
-# many slopes are.
+# A calculator must divide and take roots, but attention computes neither. It computes [sums of
+# sigmoids](lemma_11_sigmoids.ipynb), and steep sigmoids are almost steps. How many steps does a staircase need to
+# follow a reciprocal or a root?
 
 # %%
 import math
@@ -61,42 +57,11 @@ def grid(least, most):
 
 
 # %% [markdown]
-# ## Steps and sigmoids for $1/x$
-# <!-- claim looped-transformers/lemma-17 -->
-# <blockquote>
-#
-# **Lemma 17 (1/x by steps)** *Appendix M*
-#
-# On $[\delta,C]$ steps of height $1/a_i$ on $[a_i,a_{i+1})$ with $a_1=\delta$, $a_{i+1}=a_i(1+\epsilon a_i)$ are within
-# $\epsilon$ of $1/x$, and $O(\log(1/\epsilon\delta)/\epsilon\delta+\log C)$ of them are enough (in fact about
-# $1/\epsilon\delta$ and a multiple of $\log\log C$); their mirror images do the same on $[-C,-\delta]$.
-#
-# **In the paper's proof.** $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x<a_i(1+\epsilon a_i)}$; the intervals reach
-# $a_i\ge1$.
-#
-# **Corrected.** $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x\ge a_i(1+\epsilon a_i)}$; the intervals reach
-# $a_i\ge1/\epsilon$.
-#
-# </blockquote>
-# <!-- /claim -->
-# <!-- claim looped-transformers/lemma-18 -->
-# <blockquote>
-#
-# **Lemma 18 (1/x by sigmoids)** *Appendix M*
-#
-# Steep sigmoids in place of the steps keep the error below $\epsilon$ on $[\delta,C]$ if the first of them rises below
-# $\delta$, for instance at $\delta/2$.
-#
-# **Beside it, as printed.** The number of sigmoids is $d=\Omega(\cdot)$.
-#
-# **Corrected.** It is $m=\Omega(\cdot)$.
-#
-# </blockquote>
-# <!-- /claim -->
-# An interval that begins at $a$ ends at $a(1+\epsilon a)$. The number of intervals is about $1/(\epsilon\delta)$ plus a
-# multiple of $\log\log C$, as $a$ is nearly squared in each once $\epsilon a$ is large; the printed bound has more. The
-# mirror images of the steps, $f(x)-f(-x)$, carry the approximation to $[-C,-\delta]$. With sigmoids the first one must
-# rise before $\delta$: at its knot a sigmoid is one half, and half of $1/\delta$ is missing there.
+# ## A tiny example
+# We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has the height $1/a$ at its start $a$
+# and may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$: there $1/x$ has fallen from 2 to
+# 1.6, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at 10
+# lasts until 60.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
@@ -110,11 +75,8 @@ for error, least, most in cases:
     mirrored = (partition(-x) - partition(x) + wanted).abs().max().item()  # f(y) - f(-y) - 1/y at y = -x
     rows.append([error, least, most, partition.intervals, bound, *largest, mirrored])
 
-# %% [markdown]
-# Four pairs of $\epsilon$ and interval; the errors are the largest on a grid:
-
 # %%
-titles = ["ε", "δ", "C", "intervals", "printed bound", "steps", "sigmoids", "steps as printed", "first knot at δ"]
+titles = ["ε", "δ", "C", "intervals", "the paper's bound", "steps", "sigmoids", "the paper's steps", "first knot at δ"]
 show.table(
     [*titles, "steps on [-C, -δ]"],
     rows,
@@ -122,224 +84,153 @@ show.table(
 )
 
 # %% [markdown]
-# The steps are within $\epsilon$ on both sides of 0. With the printed indicator they are not; nor are half as many
-# steps.
-# A solver settles one step for all $a$, $\epsilon$ and $x$, and one whole list of steps for every real $x$.
-
-# %%
-claim = Claim("looped-transformers/lemma-17")
-for error, least, most, intervals, bound, steps, _, printed, _, other_side in rows:
-    label = f"ε = {error}, δ = {least}, C = {most:.0f}"
-    claim.at_most(f"{label}: largest error of the steps", steps, error)
-    claim.at_most(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, error)
-    claim.at_most(f"{label}: intervals within the bound", intervals, bound)
-    claim.at_most(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", steps, error, of="proof")
-    claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
-coarse = reciprocal_partition(0.2, 0.1, 10.0)
-claim.control.close("half the intervals: largest error", coarse(grid(0.1, 10.0)), 1 / grid(0.1, 10.0), atol=0.1)
-claim.certified("every real x", certify_reciprocal_steps())
-claim.verdict()
-
-# %% [markdown]
-# For $\epsilon=\delta=\frac14$ and $C=16$ ball arithmetic proves the error for every real $x$: both sides are
-# differences of rising functions.
+# The steps and the sigmoids stay within $\epsilon$, and the number of intervals stays far below the paper's bound, even
+# for $C=10^6$.
 #
-# Sigmoids in place of the steps, with the first knot at $\delta/2$ and, as a control, at $\delta$:
-
-# %%
-claim = Claim("looped-transformers/lemma-18")
-for error, least, most, intervals, bound, _, smooth, _, late, _ in rows:
-    label = f"ε = {error}, δ = {least}, C = {most:.0f}"
-    claim.at_most(f"{label}: largest error of the sigmoids", smooth, error)
-    claim.at_most(f"{label}: sigmoids m within the bound", intervals, bound)
-    claim.number(f"{label}: largest error of the sigmoids", smooth)
-    claim.control.at_most(f"{label}: first knot at δ, largest error", late, error)
-    claim.equal(f"{label}: that error times 2δ", late * 2 * least, 1.0, tolerance=0.01)
-claim.certified("ε = δ = 1/4, C = 16: every real x", certify_reciprocal_sigmoids())
-claim.verdict()
-
-# %% [markdown]
+# ## The paper states
+# <!-- claim looped-transformers/lemma-17 -->
+# <blockquote>
+#
+# **Lemma 17 (1/x by steps)** *Appendix M*
+#
+# **The paper states.** Given two constants $\epsilon,\delta\in[0,1]$, there exists a 1 hidden layer neural network $f$
+# with threshold activation and $d$ activations in the hidden layer, such that $\forall x\in[-C,-\delta]\cup[\delta,C]$,
+# $|f(x)-\frac1x|\le\epsilon$, as long as $d=\Omega\left(\frac{\log(1/(\epsilon\delta))}{\epsilon\delta}+\log C\right)$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The proof has $\frac1{a_i}1_{x\ge a_i}-\frac1{a_i}1_{x<a_i(1+\epsilon a_i)}$. The second indicator should be
+#   $1_{x\ge a_i(1+\epsilon a_i)}$.
+# - "$a_i\ge1$" in the proof should be $a_i\ge1/\epsilon$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** About $1/\epsilon\delta$ steps and a multiple of $\log\log C$ are enough.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/lemma-18 -->
+# <blockquote>
+#
+# **Lemma 18 (1/x by sigmoids)** *Appendix M*
+#
+# **The paper states.** Given $\epsilon,\delta\in[0,1]$, and $C\ge1$ there exists a function $f$ of the form
+# $f(x)=\sum_{i=1}^mc_i\phi(w_ix+b_i)$, where $\phi$ is the sigmoid function, such that $\forall x\in[\delta,C]$,
+# $|f(x)-\frac1x|\le\epsilon$, as long as $d=\Omega\left(\frac{\log(1/(\epsilon\delta))}{\epsilon\delta}+\log C\right)$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The number of sigmoids is $m$, so $d=\Omega(\cdot)$ should be $m=\Omega(\cdot)$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The first sigmoid has to rise below $\delta$, for instance at $\delta/2$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # <!-- claim looped-transformers/corollary-8 -->
 # <blockquote>
 #
 # **Corollary 8 (1/x with m heads)** *Appendix M*
 #
-# A function block with $m$ heads computes $1/x$ up to $\tilde O(1/\sqrt m)$ for $x\in[\tilde\Omega(1/\sqrt m),\tilde
-# O(e^m)]$ (two layers here, three claimed; and $1.5/\sqrt m$ on $[1.5/\sqrt m,e^m]$ for $m\ge9$, without logarithms).
+# **The paper states.** There exists a transformer-based function block with 3 layers and $m$ heads which can implement
+# $f(a)=\frac1a$ up to error $\tilde O\left(\frac1{\sqrt m}\right)$ for all $a\in[\tilde\Omega\left(\frac1{\sqrt
+# m}\right),\tilde O(e^m)]$.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Two layers are enough. For $m\ge9$ the error is at most $1.5/\sqrt m$ on $[1.5/\sqrt m,e^m]$,
+# without logarithms.
 #
 # </blockquote>
 # <!-- /claim -->
-# Now the sum is run as a transformer: in the block of Lemma 11 each head is one sigmoid. With
-# $\epsilon=\delta=1.5/\sqrt m$ the error is at most $1.5/\sqrt m$ on $[\delta,e^m]$, for every $m\ge9$. The reach runs
-# far: squaring $C$ costs about one more interval once $a_i>1/\epsilon$.
 #
-# How many intervals are there? With $s=1/\epsilon a$ an interval takes $s$ to $s^2/(s+1)$. That lessens $s$ by
-# $s/(s+1)$ and $\ln s$ by at least $1/(s+1)$, and so $s+\ln s$ by at least 1: from $s=m/2.25$ down to 1 there are at
-# most $m/2.25+\ln(m/2.25)$ intervals. From there on $\epsilon a$ is doubled once and then at least squared in each;
-# another $4+\log_2m$ lead to $e^m$. The sum is at most $m$ from $m=20$ on, and below that the intervals can be counted.
-
-
-# %%
-def block_error(function, x, exact):
-    """The largest error of the block, run as a transformer on every x."""
-    a = torch.zeros(len(x), 4, 4, dtype=torch.float64)
-    a[:, 0, 0] = x
-    return (run_block(SigmoidSumBlock("f", function), a, a).result[:, 0, 0] - exact).abs().max().item()
-
-
-# %% [markdown]
-# Each number of heads is taken twice: with the sigmoids that fit, and with about half of them. The proof has two halves
-# too, and each has a number of its own: how far the sum of Lemma 18 is from $1/x$, and how far the block is from the
-# sum.
-
-# %%
-sizes = [count for count in (25, 100, 400, 900) if count <= most_heads]
-reciprocal, of_sum, of_block = [], {}, {}
-for count in sizes:
-    step = 1.5 / math.sqrt(count)
-    function = reciprocal_sigmoids(step, step, 100.0)
-    x = torch.logspace(math.log10(step), math.log10(99.0), 60, dtype=torch.float64)
-    half = reciprocal_sigmoids(min(1.0, 2 * step), step, 100.0)
-    of_sum[f"m = {count}"] = ((function(x) - 1 / x).abs().max() / step).item()
-    of_block[f"m = {count}"] = block_error(function, x, function(x))
-    reciprocal.append(
-        (count, function.terms, block_error(function, x, 1 / x), (half(x) - 1 / x).abs().max().item(), half.terms)
-    )
-show.table(
-    ["m", "heads used", "largest error", "error times √m", "error with about half the heads", "heads then"],
-    [(m, heads, error, error * math.sqrt(m), half, few) for m, heads, error, half, few in reciprocal],
-)
-
-# %% [markdown]
-# Then the long interval, up to $e^m$: how many sigmoids it takes for every $m$, and the error of their sum for four of
-# them. And the layers, and what a far end costs.
-
-# %%
-fit, far = {}, {}
-for m in range(9, 401):
-    step = 1.5 / math.sqrt(m)
-    fit[f"m = {m}"] = reciprocal_partition(step, step, math.exp(m)).intervals / m
-    if m in (9, 25, 100, 400):
-        x = torch.logspace(math.log10(step), m / math.log(10), points, dtype=torch.float64)
-        x = x.clamp(step, math.exp(m) * (1 - 1e-9))
-        far[f"m = {m}"] = (reciprocal_sigmoids(step, step, math.exp(m))(x) - 1 / x).abs().max() * math.sqrt(m)
-more_heads = reciprocal_sigmoids(0.1, 0.1, 1e9).terms - reciprocal_sigmoids(0.1, 0.1, 10.0).terms
-squarings = math.ceil(math.log2(math.log2(0.1 * 1e9)))  # of ε a, from 2 up to ε C
-one = torch.ones(1, 4, 4, dtype=torch.float64)
-inverter = summarise(run_block(SigmoidSumBlock("f", reciprocal_sigmoids(0.3, 0.3, 100.0)), one, one).machine)
-
-# %% [markdown]
-# With $m$ heads the error times $\sqrt m$ stays below 1.5, and a far end costs next to nothing.
-# Ball arithmetic proves the error of the sums for every real $x$ of the interval up to $e^m$, for each $m$ from 9 to
-# 64.
-
-# %%
-claim = Claim("looped-transformers/corollary-8")
-shares = max(heads / m for m, heads, *_ in reciprocal)
-claim.at_most("heads used, over m", shares, 1.0)
-claim.at_most("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), 1.5)
-claim.at_most("interval up to eᵐ, m from 9 to 400: sigmoids over m", fit, 1.0)
-claim.at_most("the same, four of them: error of the sum times √m", far, 1.5)
-claim.at_most("layers (3 claimed)", inverter.layers, 3)
-claim.at_most("heads for a reach of 1e9 rather than 10", more_heads, squarings + 1)
-worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)
-claim.control.at_most("about half the heads: error times √m, smallest", worst_half, 1.5)
-claim.at_most("Lemma 18 with ε = δ = 1.5/√m: error of the sum over ε", of_sum, 1.0, of="proof")
-claim.at_most("Lemma 11: the block less the sum, largest difference", of_block, 1e-9, of="proof")
-claim.certified("m from 9 to 64, every real x", certify_inversion())
-claim.verdict()
-
-# %% [markdown]
-# ## Steps and sigmoids for the root
 # <!-- claim looped-transformers/lemma-19 -->
 # <blockquote>
 #
 # **Lemma 19 (Root by steps)** *Appendix M*
 #
-# On $[0,C]$ the steps $i\epsilon$ on $[i^2\epsilon^2,(i+1)^2\epsilon^2)$, $\sqrt C/\epsilon$ of them, are within
-# $\epsilon$ of $\sqrt x$.
+# **The paper states.** Given $\epsilon\in[0,1]$, there exists a 1 hidden layer neural network $f$ with threshold
+# activation and $d$ activations in the hidden layer, such that $\forall x\in[0,C]$, $|f(x)-\sqrt x|\le\epsilon$, as
+# long as $d=\Omega\left(\frac{\sqrt C}\epsilon\right)$.
 #
-# **In the paper's proof.** $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x<(i+1)^2\epsilon^2}$.
+# <details><summary>Slips (1)</summary>
 #
-# **Corrected.** $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x\ge(i+1)^2\epsilon^2}$.
+# - The proof has $i\epsilon\,1_{x\ge i^2\epsilon^2}-i\epsilon\,1_{x<(i+1)^2\epsilon^2}$. The second indicator should be
+#   $1_{x\ge(i+1)^2\epsilon^2}$.
+#
+# </details>
 #
 # </blockquote>
 # <!-- /claim -->
+#
 # <!-- claim looped-transformers/lemma-20 -->
 # <blockquote>
 #
 # **Lemma 20 (Root by sigmoids)** *Appendix M*
 #
-# $m=\sqrt C/\epsilon$ steep sigmoids are within $\epsilon$ of $\sqrt x$ on $[0,C]$.
+# **The paper states.** Given $\epsilon\in[0,1]$, and $C\ge1$ there exists a function $f$ of the form
+# $f(x)=\sum_{i=1}^mc_i\phi(w_ix+b_i)$, where $\phi$ is the sigmoid function such that $\forall x\in[0,C]$, $|f(x)-\sqrt
+# x|\le\epsilon$, as long as $m=\Omega\left(\frac{\sqrt C}\epsilon\right)$.
 #
 # </blockquote>
 # <!-- /claim -->
-# The root rises by $\epsilon$ between $i^2\epsilon^2$ and $(i+1)^2\epsilon^2$. So all steps have one height, and there
-# are $\sqrt C/\epsilon$ of them.
-
-# %%
-root_cases = [(0.1, 1.0, 10), (0.1, 100.0, 100), (0.05, 4.0, 40)]
-root_rows = []
-for error, most, _ in root_cases:
-    x, partition = grid(0.0, most), root_partition(error, most)
-    values = (partition(x), root_sigmoids(error, most)(x), partition(x, "printed"), root_partition(2 * error, most)(x))
-    root_rows.append([partition.intervals, *((value - x.sqrt()).abs().max().item() for value in values)])
-
-# %% [markdown]
-# A solver settles one list of steps for every real $x$.
 #
-# Three intervals, with the steps, with half as many, and with the printed indicator:
-
-# %%
-claim = Claim("looped-transformers/lemma-19")
-for (error, most, count), (intervals, steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
-    label = f"ε = {error}, C = {most:.0f}"
-    claim.at_most(f"{label}: largest error of the steps", steps, error * (1 + 1e-9))
-    claim.at_most(f"{label}: intervals", intervals, count)
-    claim.control.at_most(f"{label}: half the intervals, largest error", coarse, error)
-    right = "second indicator x >= (i + 1)² ε²"
-    claim.at_most(f"{label}: the proof's intervals, {right}", steps, error * (1 + 1e-9), of="proof")
-    claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
-claim.certified("ε = 1/8, C = 9: every real x", certify_root_steps())
-claim.verdict()
-
-# %% [markdown]
-# The errors of the sigmoids are the largest on a grid, half of it in proportion to $x$, which finds the steep start.
-# For $\epsilon=\frac18$ and $C=4$ ball arithmetic proves the error for every real $x$.
-
-# %%
-claim = Claim("looped-transformers/lemma-20")
-for (error, most, count), (_, _, smooth, *_) in zip(root_cases, root_rows, strict=True):
-    label = f"ε = {error}, C = {most:.0f}"
-    claim.at_most(f"{label}: largest error of the sigmoids", smooth, error)
-    claim.at_most(f"{label}: sigmoids", root_sigmoids(error, most).terms, count)
-    claim.number(f"{label}: largest error of the sigmoids", smooth)
-    x = grid(0.0, most)
-    half = (root_sigmoids(2 * error, most)(x) - x.sqrt()).abs().max()
-    claim.control.at_most(f"{label}: half the sigmoids, twice as high, largest error", half, error)
-claim.certified("ε = 1/8, C = 4: every real x", certify_root_sigmoids())
-claim.verdict()
-
-# %% [markdown]
 # <!-- claim looped-transformers/corollary-9 -->
 # <blockquote>
 #
 # **Corollary 9 (Root with m heads)** *Appendix M*
 #
-# A function block of three layers with $m$ heads computes $\sqrt x$ up to $O(1/m)$ for all $x\in[0,O(m^2)]$.
+# **The paper states.** There exists a transformer-based function block with 3 layers and $m$ heads which can implement
+# $f(a)=\sqrt a$ up to error $O(1/m)$ for all $a\in[0,O(m^2)]$.
 #
-# **In the paper's proof.** It is drawn from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$,
-# which is 1 on $[0,m^2]$.
+# <details><summary>Slips (1)</summary>
 #
-# **Corrected.** The steps of Lemma 20 are replaced by sigmoids whose slopes form a geometric sequence. $O(\log^2m)$ of
-# them are enough, with coefficients of order $m^3$ that cancel.
+# - The paper draws it from Lemma 20, whose $m$ equal steps have the error $\sqrt C/m$ on $[0,C]$, which is 1 on
+#   $[0,m^2]$. Sigmoids whose slopes form a geometric sequence give it.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** $O(\log^2m)$ such sigmoids are enough, with coefficients of order $m^3$ that cancel.
 #
 # </blockquote>
 # <!-- /claim -->
-# Lemma 20, from which the paper draws this, does not give it: with $C=m^2$ and $m$ steps its error is $\sqrt C/m=1$.
-# Steps of equal height are a poor choice on a long interval, though, and the corollary does not ask for them. The root
-# is an integral over sigmoids of all slopes, and for slopes in geometric sequence a plain sum stands for the integral
-# very well.
+#
+# ## Why it is true
+# *Reciprocal.* On an interval from $a$ to $a(1+\epsilon a)$, the function $1/x$ changes by less than $\epsilon$. Far
+# out the steps are long: $a$ is nearly squared in each, so a far end costs almost nothing. The mirror images,
+# $f(x)-f(-x)$, serve negative numbers. A sigmoid is one half at its knot, so the first one must rise before $\delta$.
+#
+# *Root.* The root rises by $\epsilon$ between $i^2\epsilon^2$ and $(i+1)^2\epsilon^2$. All steps have the same height,
+# and there are $\sqrt C/\epsilon$ of them.
+#
+# *Root on $[0,m^2]$.* With $m$ equal steps the error is 1. Sigmoids whose slopes form a geometric sequence do better,
+# because each scale of $x$ gets its own few sigmoids.
+#
+# <details><summary>Proof of Corollary 8 (inversion), the number of intervals</summary>
+#
+# With $s=1/\epsilon a$ an interval takes $s$ to $s^2/(s+1)$. That lessens $s$ by $s/(s+1)$ and $\ln s$ by at least
+# $1/(s+1)$, and so $s+\ln s$ by at least 1: from $s=m/2.25$ down to 1 there are at most $m/2.25+\ln(m/2.25)$ intervals.
+# From there on $\epsilon a$ is doubled once and then at least squared in each; another $4+\log_2m$ lead to $e^m$. The
+# sum is at most $m$ from $m=20$ on, and below that the intervals can be counted. $\square$
+#
+# </details>
 #
 # <details><summary>Proof of Corollary 9 (sqrt), with slopes in geometric sequence</summary>
 #
@@ -375,7 +266,68 @@ claim.verdict()
 #
 # </details>
 #
-# The sum is run here with $m$ sigmoids, and as a transformer with $m$ heads.
+# ## See it run
+# ### The reciprocal with $m$ heads
+# We run the sums as transformers in the block of Lemma 11, with $\epsilon=\delta=1.5/\sqrt m$, and again with about
+# half of the heads.
+
+
+# %%
+def block_error(function, x, exact):
+    """The largest error of the block, run as a transformer on every x."""
+    a = torch.zeros(len(x), 4, 4, dtype=torch.float64)
+    a[:, 0, 0] = x
+    return (run_block(SigmoidSumBlock("f", function), a, a).result[:, 0, 0] - exact).abs().max().item()
+
+
+# %%
+sizes = [count for count in (25, 100, 400, 900) if count <= most_heads]
+reciprocal, of_sum, of_block = [], {}, {}
+for count in sizes:
+    step = 1.5 / math.sqrt(count)
+    function = reciprocal_sigmoids(step, step, 100.0)
+    x = torch.logspace(math.log10(step), math.log10(99.0), 60, dtype=torch.float64)
+    half = reciprocal_sigmoids(min(1.0, 2 * step), step, 100.0)
+    of_sum[f"m = {count}"] = ((function(x) - 1 / x).abs().max() / step).item()
+    of_block[f"m = {count}"] = block_error(function, x, function(x))
+    reciprocal.append(
+        (count, function.terms, block_error(function, x, 1 / x), (half(x) - 1 / x).abs().max().item(), half.terms)
+    )
+show.table(
+    ["m", "heads used", "largest error", "error times √m", "error with about half the heads", "heads then"],
+    [(m, heads, error, error * math.sqrt(m), half, few) for m, heads, error, half, few in reciprocal],
+)
+
+# %% [markdown]
+# The error times $\sqrt m$ stays below 1.5. Next we count the sigmoids for the long interval, up to $e^m$.
+
+# %%
+fit, far = {}, {}
+for m in range(9, 401):
+    step = 1.5 / math.sqrt(m)
+    fit[f"m = {m}"] = reciprocal_partition(step, step, math.exp(m)).intervals / m
+    if m in (9, 25, 100, 400):
+        x = torch.logspace(math.log10(step), m / math.log(10), points, dtype=torch.float64)
+        x = x.clamp(step, math.exp(m) * (1 - 1e-9))
+        far[f"m = {m}"] = (reciprocal_sigmoids(step, step, math.exp(m))(x) - 1 / x).abs().max() * math.sqrt(m)
+more_heads = reciprocal_sigmoids(0.1, 0.1, 1e9).terms - reciprocal_sigmoids(0.1, 0.1, 10.0).terms
+squarings = math.ceil(math.log2(math.log2(0.1 * 1e9)))  # of ε a, from 2 up to ε C
+one = torch.ones(1, 4, 4, dtype=torch.float64)
+inverter = summarise(run_block(SigmoidSumBlock("f", reciprocal_sigmoids(0.3, 0.3, 100.0)), one, one).machine)
+
+# %% [markdown]
+# ### The root
+
+# %%
+root_cases = [(0.1, 1.0, 10), (0.1, 100.0, 100), (0.05, 4.0, 40)]
+root_rows = []
+for error, most, _ in root_cases:
+    x, partition = grid(0.0, most), root_partition(error, most)
+    values = (partition(x), root_sigmoids(error, most)(x), partition(x, "printed"), root_partition(2 * error, most)(x))
+    root_rows.append([partition.intervals, *((value - x.sqrt()).abs().max().item() for value in values)])
+
+# %% [markdown]
+# On $[0,m^2]$ we compare equal steps with geometric slopes.
 
 
 # %%
@@ -400,9 +352,6 @@ for m in (25, 50, 100):
 zero = torch.zeros(1, 4, 4, dtype=torch.float64)
 built = summarise(run_block(SigmoidSumBlock("f", root_at_scales(25, 625.0, 1 / 25)), zero, zero).machine)
 
-# %% [markdown]
-# The last column says how few sigmoids are enough for $1/m$:
-
 # %%
 show.table(
     ["m", "equal steps", "geometric slopes", "the same, times m", "as a transformer", "sigmoids for 1/m"],
@@ -412,9 +361,6 @@ show.table(
     ],
     caption="Largest error of the root on [0, m²] with m sigmoids, and how few sigmoids are enough for 1/m.",
 )
-
-# %% [markdown]
-# Level for one choice of sigmoids, falling for the other:
 
 # %%
 fig, axis = show.axes()
@@ -434,10 +380,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Two estimates of the proof are held against the sums. The terms left out at both ends should come to
-# $\frac\epsilon2$ at most. And the coefficients should add up to about $16m^3/K^2$. What these coefficients cost is in
-# the last column: what is lost by adding and taking off, times $m$. The corollary is about $1/m$, and 1 would be all of
-# it.
+# Equal steps stay near 1. Geometric slopes stay below $1/m$, and the transformer has the same error. Their price is
+# large coefficients that cancel:
 
 
 # %%
@@ -461,8 +405,78 @@ for m in (25, 100, 400, 1000, 3000):
 show.table(["m", "sum of the coefficients over m³", "lost in 53 bits, times m"], lost)
 
 # %% [markdown]
-# $O(1/m)$ with $m$ heads, and with far fewer; the equal steps of the paper's proof do not give it.
-# For $m=25$ ball arithmetic proves the error for every real $x$ from 0 to $m^2$.
+# ## How we checked
+# We take the largest errors on grids, and solvers settle whole lists of steps for every real $x$; ball arithmetic does
+# the same for the sigmoids. With half of the intervals or sigmoids, or with the first knot at $\delta$, the error must
+# exceed $\epsilon$.
+
+# %%
+claim = Claim("looped-transformers/lemma-17")
+for error, least, most, intervals, bound, of_steps, _, printed, _, other_side in rows:
+    label = f"ε = {error}, δ = {least}, C = {most:.0f}"
+    claim.at_most(f"{label}: largest error of the steps", of_steps, error)
+    claim.at_most(f"{label}: largest error of their mirror images on [-C, -δ]", other_side, error)
+    claim.at_most(f"{label}: intervals within the bound", intervals, bound)
+    claim.at_most(f"{label}: the proof's intervals, second indicator x >= a(1 + εa)", of_steps, error, of="proof")
+    claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
+coarse = reciprocal_partition(0.2, 0.1, 10.0)
+claim.control.close("half the intervals: largest error", coarse(grid(0.1, 10.0)), 1 / grid(0.1, 10.0), atol=0.1)
+claim.certified("every real x", certify_reciprocal_steps())
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/lemma-18")
+for error, least, most, intervals, bound, _, smooth, _, late, _ in rows:
+    label = f"ε = {error}, δ = {least}, C = {most:.0f}"
+    claim.at_most(f"{label}: largest error of the sigmoids", smooth, error)
+    claim.at_most(f"{label}: sigmoids m within the bound", intervals, bound)
+    claim.number(f"{label}: largest error of the sigmoids", smooth)
+    claim.control.at_most(f"{label}: first knot at δ, largest error", late, error)
+    claim.equal(f"{label}: that error times 2δ", late * 2 * least, 1.0, tolerance=0.01)
+claim.certified("ε = δ = 1/4, C = 16: every real x", certify_reciprocal_sigmoids())
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/corollary-8")
+shares = max(heads / m for m, heads, *_ in reciprocal)
+claim.at_most("heads used, over m", shares, 1.0)
+claim.at_most("error times √m, largest", max(error * math.sqrt(m) for m, _, error, *_ in reciprocal), 1.5)
+claim.at_most("interval up to eᵐ, m from 9 to 400: sigmoids over m", fit, 1.0)
+claim.at_most("the same, four of them: error of the sum times √m", far, 1.5)
+claim.at_most("layers (3 claimed)", inverter.layers, 3)
+claim.at_most("heads for a reach of 1e9 rather than 10", more_heads, squarings + 1)
+worst_half = min(half * math.sqrt(m) for m, _, _, half, _ in reciprocal)
+claim.control.at_most("about half the heads: error times √m, smallest", worst_half, 1.5)
+claim.at_most("Lemma 18 with ε = δ = 1.5/√m: error of the sum over ε", of_sum, 1.0, of="proof")
+claim.at_most("Lemma 11: the block less the sum, largest difference", of_block, 1e-9, of="proof")
+claim.certified("m from 9 to 64, every real x", certify_inversion())
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/lemma-19")
+for (error, most, count), (intervals, of_steps, _, printed, coarse) in zip(root_cases, root_rows, strict=True):
+    label = f"ε = {error}, C = {most:.0f}"
+    claim.at_most(f"{label}: largest error of the steps", of_steps, error * (1 + 1e-9))
+    claim.at_most(f"{label}: intervals", intervals, count)
+    claim.control.at_most(f"{label}: half the intervals, largest error", coarse, error)
+    right = "second indicator x >= (i + 1)² ε²"
+    claim.at_most(f"{label}: the proof's intervals, {right}", of_steps, error * (1 + 1e-9), of="proof")
+    claim.misprint.at_most(f"{label}: second indicator as printed, largest error", printed, error, of="proof")
+claim.certified("ε = 1/8, C = 9: every real x", certify_root_steps())
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/lemma-20")
+for (error, most, count), (_, _, smooth, *_) in zip(root_cases, root_rows, strict=True):
+    label = f"ε = {error}, C = {most:.0f}"
+    claim.at_most(f"{label}: largest error of the sigmoids", smooth, error)
+    claim.at_most(f"{label}: sigmoids", root_sigmoids(error, most).terms, count)
+    claim.number(f"{label}: largest error of the sigmoids", smooth)
+    x = grid(0.0, most)
+    half = (root_sigmoids(2 * error, most)(x) - x.sqrt()).abs().max()
+    claim.control.at_most(f"{label}: half the sigmoids, twice as high, largest error", half, error)
+claim.certified("ε = 1/8, C = 4: every real x", certify_root_sigmoids())
+claim.verdict()
 
 # %%
 times_m = [error * m for error, m in zip(scales, counts, strict=True)]
@@ -486,12 +500,32 @@ claim.certified("m = 25, every real x", certify_root_at_scales())
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Steps and steep sigmoids give both functions, once the second indicator of a step points the right way and the first
-# sigmoid rises before the interval begins. A far end is cheap for $1/x$ and dear for the root, whose equal steps do not
-# reach $O(1/m)$ on $[0,m^2]$. Sigmoids of all slopes do, with $O(\log^2m)$ of them; the price is coefficients of order
-# $m^3$ that cancel.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `most_heads = 900`: one more row for $1/x$, with the error times $\sqrt m$ where it was.
-# - Set `points = 2000`: a coarser grid misses a little of every largest error, and no verdict moves.
+# Half of each grid is spaced in proportion to $x$, which finds the steep start of the root. Certificates: Lemma 18 for
+# $\epsilon=\delta=\frac14$ and $C=16$, Lemma 20 for $\epsilon=\frac18$ and $C=4$, Corollary 8 for each $m$ from 9 to 64
+# up to $e^m$, Corollary 9 for $m=25$. We also compare two estimates in the proof of Corollary 9 with the sums: the
+# terms left out at both ends, at most $\frac\epsilon2$, and the sum of the coefficients, about $16m^3/K^2$.
+#
+# </details>
+#
+# ## What to remember
+# - A far end is cheap for $1/x$, because the steps square their position, and expensive for the root with equal steps.
+# - Sigmoids of all slopes give the root on $[0,m^2]$ within $1/m$, and $O(\log^2m)$ of them are enough.
+#
+# ## Exercises
+#
+# 1. *By hand.* How many equal steps does the root need on $[0,4]$ for an error of $\frac12$, and where do they begin?
+#    <details><summary>Solution</summary>
+#
+#    $\sqrt4/\frac12=4$ intervals, which begin at 0, $\frac14$, 1 and $\frac94$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `most_heads = 900`. What is the error of $1/x$ in the new row, at most?
+#    <details><summary>Solution</summary>
+#
+#    The bound is $1.5/\sqrt{900}=0.05$.
+#
+#    </details>
+#
+# Next: [Theorem 4](theorem_4_calculator.ipynb), because these sums complete the calculator.

@@ -10,12 +10,9 @@
 # # Remark 2 · A calculator with one head
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Remark 2, Corollary 2, Appendix M.*
 #
-# The calculator of Theorem 4 makes a reciprocal and a root out of sigmoids, with a head for each
-# ({doc}`theorem_4_calculator`). That is the way of Lemma 11. Corollary 2 has another: one head is enough if every
-# sigmoid has a column of the input to itself, since a head looks at each column separately ({doc}`lemma_11_sigmoids`).
-# Remark 2 says that Corollary 2 can take the place of Lemma 11: then a single head is enough, and the error falls with
-# the dimension rather than with the number of heads. This page runs the sums of Corollary 2 by themselves, and then
-# builds a calculator that has one head in each of its layers.
+# The calculator of [Theorem 4](theorem_4_calculator.ipynb) approximates reciprocals and roots by staircases of
+# sigmoids, and it uses one head per step. [Corollary 2](lemma_11_sigmoids.ipynb) has a cheaper way: one head looks at
+# every column separately, so it can make one sigmoid per column. Can the whole calculator run with a single head?
 
 # %%
 import math
@@ -49,20 +46,56 @@ widest = 16  # the largest d, from 8 to 20
 require(least=(least, 0.15, 0.5), most=(most, 3.0, 20.0), widest=(widest, 8, 20))
 
 # %% [markdown]
-# ## The sums by themselves
+# ## The paper states
 # <!-- claim looped-transformers/remark-2 -->
 # <blockquote>
 #
 # **Remark 2 (Dimension in place of heads)** *Appendix M, Remark 2*
 #
-# With the single head of Corollary 2 (in its corrected form) the error of the reciprocal and the root falls as the
-# dimension grows.
+# **The paper states.** In the proof of this theorem, we use Lemma 11 to approximate the square root and the inversion
+# function. That lemma provides error guarantees in terms of the number of heads $m$. We prove Corollary 2 which
+# provides equivalent error guarantees, but where the error decreases with the dimension $d$ of the transformer.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Corollary 2 is used in its corrected form, with a column of zeros.
 #
 # </blockquote>
 # <!-- /claim -->
-# In Corollary 2 every column holds a copy of $x$ and makes one sigmoid of it. All of them come out of the same head:
-# $m$ columns in place of $m$ heads. The printed form has no column of zeros, without which every weight is 1; then the
-# block returns the sum of all heights, whatever $x$ is.
+#
+# <!-- claim looped-transformers/remark-2-calculator -->
+# <blockquote>
+#
+# **Remark 2 inside the calculator (A calculator with one head)** *Appendix M, Remark 2; Corollary 2*
+#
+# **The paper states.** Depending on the design choices of the transformer, either of the results can be used, and the
+# calculator's error guarantee will also change accordingly.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The calculator of Theorem 4 runs with one head in each of its 11 layers if its sums of sigmoids
+# have a column for each term in place of a head. With the $\max(4d,d^2)$ columns of its scratchpad the reciprocal is
+# within $O(1/d^2)$ on a fixed interval, and so is the root; the rows of such a sum are $O(\log d)$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# In the FLEQ machine the columns already exist: its scratchpad has $\max(4d,d^2)$ of them. Column $i$ holds the slope
+# and the shift of step $i$ as fixed entries and uses them as a query. Only the first column, with the operand $x$, has
+# a key. Column $i$ therefore gives it the weight $\phi(\text{slope}_i\,x+\text{shift}_i)$, where $\phi$ is the sigmoid,
+# and needs no copy of $x$. A hidden unit multiplies the weight by the height of the step. In the second layer attention
+# averages over all columns, and this gives the sum.
+#
+# With $m=d^2$ columns, the root on $[0,C]$ has the error $\sqrt C/m$ (Lemma 20), and the reciprocal an error of order
+# $1/m$ on a fixed interval (Lemma 18).
+#
+# ## See it run
+# First we run the sums of Corollary 2 on their own, for three error goals.
 
 
 # %%
@@ -74,9 +107,6 @@ def one_head(function, x, form="correct"):
     head = OneHead(directions, function.heights, height=height, form=form)
     return head.sums(inputs)[:, 0], summarise(head.machine)
 
-
-# %% [markdown]
-# Three wanted errors, smaller and smaller, for both functions:
 
 # %%
 rows = []
@@ -94,37 +124,8 @@ show.table(["function", "sigmoids", "rows", "heads", "largest error", "ε"], row
 flat, _ = one_head(root_sigmoids(0.2, 6.0), x, form={"empty column": "printed"})
 
 # %% [markdown]
-# The error falls as the rows grow, with one head throughout.
-
-# %%
-claim = Claim("looped-transformers/remark-2")
-claim.at_most("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), 1.0)
-claim.equal("heads", max(row[3] for row in rows), 1)
-falls = all(rows[i + 2][4] < rows[i][4] and rows[i + 2][2] > rows[i][2] for i in range(4))
-claim.true("error falls as rows grow, both functions", falls)
-claim.control.close("without the empty column: largest error of the root", flat, x.sqrt(), atol=0.2)
-claim.verdict()
-
-# %% [markdown]
-# ## In the calculator
-# <!-- claim looped-transformers/remark-2-calculator -->
-# <blockquote>
-#
-# **Remark 2 inside the calculator (A calculator with one head)** *Appendix M, Remark 2; Corollary 2*
-#
-# The calculator of Theorem 4 runs with one head in each of its 11 layers if its sums of sigmoids have a column for each
-# term in place of a head. Its errors then fall with the dimension: with the $\max(4d,d^2)$ columns of its scratchpad
-# the reciprocal is within $O(1/d^2)$ on a fixed interval, and so is the root; the rows of such a sum are $O(\log d)$.
-#
-# </blockquote>
-# <!-- /claim -->
-# Inside the FLEQ machine the columns are there already: those of the scratchpad, $\max(4d,d^2)$ of them. Column $i$
-# holds the slope and the shift of term $i$ as fixed entries, and asks with them. Only the first column, where the
-# operand stands, has a key, so that column $i$ gives it the weight $\phi(\text{slope}_i\,x+\text{shift}_i)$ and needs
-# no copy of $x$. A hidden unit for each term, which knows its column by a code of $\log m$ bits, multiplies the weight
-# by its height. In the second layer all columns are attended to alike, and that is the sum. So a larger $d$ makes both
-# functions more exact: with $m=d^2$ columns the root on $[0,C]$ has the error $\sqrt C/m$ (Lemma 20), and the
-# reciprocal one of order $1/m$ on a fixed interval (Lemma 18).
+# The error falls as the rows grow, and one head is enough throughout. Next we build calculators of growing $d$, and for
+# comparison some that may use only half of their columns.
 
 
 # %%
@@ -148,9 +149,6 @@ def calculator(d, columns):
     return off, wanted, plainly, summarise(machine.transformer)
 
 
-# %% [markdown]
-# One machine for each $d$, and one more for each that may use half of its columns only:
-
 # %%
 sizes = sorted({d for d in (3, 4, 6, 8, 12) if d < widest} | {widest})
 found = {d: calculator(d, scratch_columns(d)) for d in sizes}
@@ -165,12 +163,31 @@ show.table(
         (d, scratch_columns(d), size.width, size.heads, off[0], wanted[0], off[1], wanted[1])
         for d, (off, wanted, _, size) in found.items()
     ],
-    caption="A calculator with one head a layer, for growing d.",
+    caption="A calculator with one head per layer, for growing d.",
+)
+
+# %%
+fig, axis = show.axes()
+columns = [scratch_columns(d) for d in sizes]
+for place, name in enumerate(("$1/x$", r"$\sqrt{x}$")):
+    axis.loglog(columns, [found[d][0][place] for d in sizes], "os"[place], color=f"C{place}", label=f"{name}, machine")
+    axis.loglog(columns, [found[d][1][place] for d in sizes], "-", color=f"C{place}", label=f"{name}, allowed")
+axis.loglog(columns, [1 / count for count in columns], "k--", label="$1/m$")
+axis.set(xlabel="columns of the scratchpad $m$", ylabel="largest error")
+axis.legend(fontsize=8)
+show.figure(
+    fig,
+    name="one-head-calculator",
+    caption="Largest errors of the calculator with one head per layer, against the number of its scratchpad's columns; "
+    "the lines are the errors that its sums are made for.",
+    alt="Log-log plot with two falling lines, parallel to a dashed one of slope minus one. Dots lie at or below "
+    "each line.",
 )
 
 # %% [markdown]
-# Algorithm 7 runs on the same machine, too. Its budgets are those of Theorem 4: what a reciprocal's error does under a
-# root is added to the root's own.
+# Both lines run parallel to $1/m$, and every dot is on or below its line.
+#
+# Algorithm 7 runs on the same machine.
 
 # %%
 numbers = (1.3, 2.1, 0.7, 0.9)
@@ -185,30 +202,6 @@ root_budget = wanted[1] + wanted[0] / (2 * math.sqrt(exact[3] - wanted[0]))
 budgets = [1e-5, 1e-5, 1e-5, wanted[0], root_budget, 0.01 * root_budget + 1e-5]
 over = [abs(ours - right) / budget for ours, right, budget in zip(trace, exact, budgets, strict=True)]
 
-# %% [markdown]
-# How the errors fall with the number of columns, beside $1/m$:
-
-# %%
-fig, axis = show.axes()
-columns = [scratch_columns(d) for d in sizes]
-for place, name in enumerate(("$1/x$", r"$\sqrt{x}$")):
-    axis.loglog(columns, [found[d][0][place] for d in sizes], "os"[place], color=f"C{place}", label=f"{name}, machine")
-    axis.loglog(columns, [found[d][1][place] for d in sizes], "-", color=f"C{place}", label=f"{name}, allowed")
-axis.loglog(columns, [1 / count for count in columns], "k--", label="$1/m$")
-axis.set(xlabel="columns of the scratchpad $m$", ylabel="largest error")
-axis.legend(fontsize=8)
-show.figure(
-    fig,
-    name="one-head-calculator",
-    caption="Largest errors of the calculator with one head a layer, against the number of its scratchpad's columns; "
-    "the lines are the errors that its sums are made for.",
-    alt="Log-log plot with two falling lines, parallel to a dashed one of slope minus one. Dots lie at or below "
-    "each line.",
-)
-
-# %% [markdown]
-# Controls: a block that counts ten columns too few, and half of the columns.
-
 # %%
 several = torch.zeros(20, 8, 8, dtype=torch.float64)
 several[:, 0, 0] = torch.linspace(least, 0.99 * most, 20, dtype=torch.float64)
@@ -220,8 +213,18 @@ rates = {f"d = {d}": max(one[0]) * scratch_columns(d) / (2 / least + math.sqrt(m
 of_half = min(halved[d][1] / found[d][1][1] for d in halved)
 
 # %% [markdown]
-# By Lemma 17 an error of $\epsilon$ takes about $2/\epsilon\delta$ sigmoids at most for the reciprocal, and by Lemma 20
-# $\sqrt C/\epsilon$ for the root. So the errors times $m$ should not exceed $2/\delta+\sqrt C$.
+# ## How we checked
+# Each error must be within what its sum of sigmoids allows. With half of the columns, or with ten columns not counted,
+# the calculator must fail.
+
+# %%
+claim = Claim("looped-transformers/remark-2")
+claim.at_most("largest error over ε, all sizes", max(row[4] / row[5] for row in rows), 1.0)
+claim.equal("heads", max(row[3] for row in rows), 1)
+falls = all(rows[i + 2][4] < rows[i][4] and rows[i + 2][2] > rows[i][2] for i in range(4))
+claim.true("error falls as rows grow, both functions", falls)
+claim.control.close("without the empty column: largest error of the root", flat, x.sqrt(), atol=0.2)
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/remark-2-calculator")
@@ -241,11 +244,33 @@ claim.control.at_most("10 columns not counted: root less its sum evaluated plain
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Heads can be traded for columns. With its sums spread over the columns of the scratchpad the whole calculator has one
-# head in each of its eleven layers, and its errors fall in proportion to the number of columns, which grows like $d^2$.
-# Each sum takes a few rows and the bits of a column's code.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `widest = 20`: one more point at 400 columns, on the same lines.
-# - Set `least = 0.4`: half as many sigmoids do for the same reciprocal, and its line moves down by a factor near two.
+# By Lemma 17 an error of $\epsilon$ takes about $2/\epsilon\delta$ sigmoids at most for the reciprocal, and by Lemma 20
+# $\sqrt C/\epsilon$ for the root. The errors times $m$ should therefore not exceed $2/\delta+\sqrt C$. The budgets of
+# Algorithm 7 are those of Theorem 4: the effect of a reciprocal's error under a root is added to the root's error.
+#
+# </details>
+#
+# ## What to remember
+# - Heads can be traded for columns: the calculator has one head in each of its eleven layers.
+# - Its errors fall in proportion to the number of columns, which grows like $d^2$.
+#
+# ## Exercises
+#
+# 1. *By hand.* For the root on $[0,8]$, which error can we expect with $d=4$ and with $d=8$?
+#    <details><summary>Solution</summary>
+#
+#    There are 16 and 64 columns, and $\sqrt8\approx2.83$, so the errors are at most 0.18 and 0.044.
+#
+#    </details>
+# 2. *Predict, then run.* Set `least = 0.4` in place of 0.2. How does the line of the reciprocal move?
+#    <details><summary>Solution</summary>
+#
+#    A reciprocal down to $\delta$ takes about $1/\epsilon\delta$ steps. With $\delta$ doubled, the same number of
+#    columns reaches about half the error, and the line moves down by a factor near two.
+#
+#    </details>
+#
+# Next: [Lemma 11 inside FLEQ](remark_function_choice.ipynb), because sums of sigmoids can also be chosen by the
+# program.

@@ -10,13 +10,10 @@
 # # Lemma 11 inside FLEQ · A program chooses the function
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 11, Appendix J.1, with Theorem 2.*
 #
-# By Lemma 11 a few layers of attention compute a function that is written as a sum of sigmoids
-# ({doc}`lemma_11_sigmoids`), and one set of weights can hold $N$ such functions: a vector $e_j$ in the input, with a 1
-# in place $j$ and zeros elsewhere, says which of them is computed. The lemma's own page runs it by itself. But the
-# paper writes it "in a format that is consistent with the FLEQ design", the machine whose instructions call functions
-# of the memory ({doc}`theorem_2_fleq`), and there it says more. The selector $e_j$ is then an operand, a cell of the
-# memory, which a program can compute. One instruction becomes a table of functions, and which of them is meant can
-# depend on the data.
+# By [Lemma 11](lemma_11_sigmoids.ipynb), one set of weights can hold several functions, and a vector in the input
+# selects one of them. The paper writes the lemma "in a format that is consistent with the FLEQ design", the machine
+# whose instructions call functions. There the selector is an operand in memory. Can a program compute it, and so choose
+# its function from the data?
 
 # %%
 import torch
@@ -55,27 +52,34 @@ block = ChoiceBlock("choose", draw(functions, terms, d), draw(functions, terms),
 x = draw(inputs, d)
 
 # %% [markdown]
-# ## The block
+# ## The statement
+# The paper does not say this; the addition is ours.
+#
 # <!-- claim looped-transformers/remark-function-choice -->
 # <blockquote>
 #
 # **Lemma 11 inside FLEQ (A program chooses the function)** *Appendix J.1; Theorem 2*
 #
 # As a block of the FLEQ machine, $N\le d$ functions in three layers and $m$ heads take the instruction
-# $\mathrm{mem}[t]=f(\mathrm{mem}[x],\mathrm{mem}[e])$. If cell $e$ holds $e_j$ it computes $\sum_{i\le
-# m}c_{ji}\,\phi(a_{ji}\cdot x+b_{ji})$; a program can compute $e$, and so choose the function from its data. A selector
-# that is no $e_j$ and whose entries add up to 1 gives the function of the mixed parameters, not the mixture of the
-# functions.
+# $\mathrm{mem}[t]=f(\mathrm{mem}[x],\mathrm{mem}[e])$. If cell $e$ holds $e_j$, it computes $\sum_{i\le
+# m}c_{ji}\,\phi(a_{ji}\cdot x+b_{ji})$. A program can compute $e$, and so choose the function from its data.
+#
+# A selector that is no $e_j$ and whose entries add up to 1 gives the function of the mixed parameters, not the mixture
+# of the functions.
 #
 # </blockquote>
 # <!-- /claim -->
-# The first operand holds $x$ and the second $e_j$, each in its first column. Layer 1 moves $e_j$ to rows of its own, so
-# that its column becomes the only one with a key. In layer 2 head $i$ reads $a_{ji}$ and the bias out of it as a key
-# and $c_{ji}$ as a value, and the column of $x$ asks. Layer 3 copies the sum to where the result belongs. These are the
-# three layers of the lemma.
 #
-# Key and value are linear in the selector. Hence a selector half $e_1$ and half $e_2$ does not give the mean of two
-# functions: it gives the function whose $a$, $b$ and $c$ are the means. That is a control below.
+# ## Why it is true
+# The selector $e_j$ has a 1 in place $j$ and zeros elsewhere. Layer 1 moves it to separate rows, so that its column is
+# the only one with a key. In layer 2, head $i$ reads $a_{ji}$ and the bias from it as a key and $c_{ji}$ as a value,
+# and the column of $x$ asks. Layer 3 copies the sum to the place of the result.
+#
+# Key and value are linear in the selector. A selector half $e_1$ and half $e_2$ therefore gives neither function, nor
+# their mean, but a third function with the mean parameters.
+#
+# ## See it run
+# First we run the block alone.
 
 
 # %%
@@ -95,10 +99,6 @@ def result(selector, **options):
     return run_block(block, *operands(selector), **options).result[:, 0, 0]
 
 
-# %% [markdown]
-# Each function at all inputs, with 20 columns more than the block needs, all of them counted; then with columns that
-# are not counted; and with a selector between two functions.
-
 # %%
 unit = torch.eye(functions, dtype=torch.float64)
 alone = {f"function {j + 1}": (result(unit[j], spare=20) - by_hand(j)).abs().max().item() for j in range(functions)}
@@ -109,11 +109,9 @@ mean_a, mean_b, mean_c = (one[:2].mean(0) for one in (block.a, block.b, block.c)
 from_mixed = (halves - (x @ mean_a.mT + mean_b).sigmoid() @ mean_c).abs().max()
 
 # %% [markdown]
-# ## Two programs
-# The first computes all functions of the block, one after another, and adds them up: after each the selector is
-# multiplied by a matrix that takes $e_j$ to $e_{j+1}$. The second looks at its data. It takes $e_1$ if the first entry
-# of $x$ is above 0 and $e_2$ if not; for the flag, which must be a whole number, the sign of that entry is stored with
-# the data.
+# Then we write two programs. The first computes all functions in turn and adds them up; after each, it multiplies the
+# selector by a matrix that takes $e_j$ to $e_{j+1}$. The second takes $e_1$ if the first entry of $x$ is positive and
+# $e_2$ if not.
 
 # %%
 ALL = """
@@ -133,9 +131,6 @@ go:    t = choose(x, e)
        halt
 """
 
-# %% [markdown]
-# Both run on all inputs side by side, each on one machine, and beside the interpreter.
-
 
 # %%
 def program(text, vector):
@@ -146,10 +141,6 @@ def program(text, vector):
     variables = {"x": vector[:, None], "e": identity[:, :1], "first": identity[:, :1], "second": identity[:, 1:2]}
     variables |= {"turn": turn, "sign": float(vector[0].sign()), "t": 0.0, "s": 0.0, "k": 1.0 - functions}
     return assemble(text, variables, d, functions=[*FUNCTIONS, "choose"])
-
-
-# %% [markdown]
-# A machine is made for the size of the program; the inputs are a batch.
 
 
 # %%
@@ -168,15 +159,9 @@ def run_all(text):
 added, added_off, added_wrong, size = run_all(ALL)
 chosen, chosen_off, chosen_wrong, _ = run_all(BY_SIGN)
 
-# %% [markdown]
-# From the definition, without a machine or an interpreter, the two programs compute these:
-
 # %%
 sum_of_all = sum(by_hand(j) for j in range(functions))
 by_sign = torch.where(x[:, 0] > 0, by_hand(0), by_hand(1))
-
-# %% [markdown]
-# The picture shows the second program: for every $x$ the machine returns one function or the other, as the sign says.
 
 # %%
 fig, axis = show.axes()
@@ -190,14 +175,18 @@ axis.legend()
 show.figure(
     fig,
     name="choice",
-    caption="What the machine returns for each input, beside both functions: function 1 right of the dashed line, "
+    caption="What the machine returns for each input, and both functions: function 1 right of the dashed line, "
     "function 2 left of it.",
     alt="Pairs of dashes, one pair above each input. A dot lies on the dash of one kind at the left of a dashed line, "
     "and on that of the other kind at the right of it.",
 )
 
 # %% [markdown]
-# One block, and the program says what it is.
+# Each dot is on a dash: the machine returns function 1 right of the dashed line and function 2 left of it.
+#
+# ## How we checked
+# We compare both programs with an interpreter and with the definition. With columns that are not counted, or a selector
+# between two functions, the block alone must fail.
 
 # %%
 claim = Claim("looped-transformers/remark-function-choice")
@@ -218,12 +207,24 @@ claim.number("rows of the machine", size.width)
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Lemma 11 works inside the machine as it is written: three layers, as many heads as one function has terms, and a row
-# for each function. Its selector is data like any other. So a program can step through functions or choose one by a
-# sign, with the interpreter's result up to the floor of the products. Only unit vectors choose, though: between two of
-# them lies a third function, not a mean.
+# ## What to remember
+# - A selector is data like any other, so a program can step through functions or choose one by a sign.
+# - Only unit vectors choose: between two of them is a third function, not a mean.
 #
-# ## To try
-# - Set `terms = 12`: the widest layer has twice as many heads, and the number of layers stays the same.
-# - Set `functions = 2`: the first program makes a round less, and heads and layers stay as they are.
+# ## Exercises
+#
+# 1. *By hand.* Two functions are $\phi(x)$ and $\phi(3x)$. What does the selector $(\frac12,\frac12)$ compute at $x=1$?
+#    <details><summary>Solution</summary>
+#
+#    The mean parameters are $a=2$ and $c=1$, so the result is $\phi(2)\approx0.88$. The mean of $\phi(1)\approx0.73$
+#    and $\phi(3)\approx0.95$ is 0.84.
+#
+#    </details>
+# 2. *Predict, then run.* Set `terms = 12`. Which of layers and heads change?
+#    <details><summary>Solution</summary>
+#
+#    The widest layer has 12 heads in place of 6, one per term. The number of layers stays 12.
+#
+#    </details>
+#
+# Next: [Lemma 23](lemma_23_sgd.ipynb), because gradient descent needs the derivative of a loss.

@@ -10,11 +10,9 @@
 # # Remark 5, Appendix O · Other losses, by sigmoids and by an inner loop
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix O, Remark 5, after Lemma 23.*
 #
-# Lemma 23 fits a linear model by the square loss, whose derivative is the residual itself. The paper adds that other
-# losses can be had, as long as a function block gives their derivative $f'$, and Remark 5 names two ways to it: a sum
-# of sigmoids, which takes more heads the more exact it is to be, and an inner loop of Newton's kind, which takes more
-# time. This page runs both. The logistic loss and Huber's loss are made of sigmoids; a smooth relative of Huber's loss
-# is made by a loop.
+# With the square loss, one bad label can pull a whole fit away. The paper says that its machine can descend on other
+# losses, as long as it can compute their derivatives. We try two ways: sums of sigmoids, which need more heads for more
+# accuracy, and an inner loop, which needs more time.
 
 # %%
 from dataclasses import replace
@@ -58,28 +56,66 @@ y[0] += 5.0  # an outlier
 w = torch.zeros(d, dtype=torch.float64)
 
 # %% [markdown]
-# ## Two losses by sigmoids
-# The loss of *logistic regression*, with labels $\pm1$ folded into the points, is $f(r)=\log(1+e^{-r})$ of $r=w\cdot
-# (yx)$. Its derivative $\phi(r)-1$ is a sigmoid and a constant, and a constant is a sigmoid of slope 0: two heads, no
-# error. *Huber's loss* is $r^2/2$ up to $|r|=\delta=1$ and linear beyond, so that one bad label does not carry the fit
-# away. Its derivative is $r$, cut off at $\pm\delta$: $m$ equal steps, each of them a sigmoid, and a constant.
-#
+# ## The paper states
 # <!-- claim looped-transformers/remark-losses -->
 # <blockquote>
 #
 # **App. O (Other losses)** *Appendix O*
 #
-# Let $f$ be convex with $f''\le L$ and $\eta L\|x_i\|^2\le2$, and let a function block give $f'$ up to $\epsilon$. Then
-# the machine's $w\leftarrow w-\eta f'(w\cdot x_i-y_i)x_i$ ends, after an update for each of $x_1,\dots,x_T$, within
-# $\eta\epsilon\sum_i\|x_i\|$ and the errors of the products of the exact descent. The logistic loss takes two sigmoids
-# and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has $\epsilon=O(\delta/m)$. The update by the
-# sum over all points runs as well. (The paper's $f$ is arbitrary. If $|f''|\le L$ is all that is known, the term of
-# $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two losses that are run are convex.)
+# **The paper states.** We can also implement arbitrary loss functions $f$ with updates of the form
+# $w_{t+1}=w_t-\eta\sum_{i=1}^{|\mathcal D|}f'(w^\top x_i-y_i)x_i$, as long as $f'$ can be well approximated using a
+# Transformer-based Function Block (see Theorem 3 and Lemma 11).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Let $f$ be convex with $f''\le L$ and $\eta L\|x_i\|^2\le2$, and let a function block give $f'$
+# up to $\epsilon$. Then the machine's $w\leftarrow w-\eta f'(w\cdot x_i-y_i)x_i$ ends, after an update for each of
+# $x_1,\dots,x_T$, within $\eta\epsilon\sum_i\|x_i\|$ and the errors of the products of the exact descent. The logistic
+# loss takes two sigmoids and has $\epsilon=0$; Huber's loss with corner $\delta$ takes $m+1$ and has
+# $\epsilon=O(\delta/m)$. The update by the sum over all points runs as well.
+#
+# If $|f''|\le L$ is all that is known, the term of $x_i$ has the factor $\prod_{j>i}(1+\eta L\|x_j\|^2)$; the two
+# losses that are run are convex.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# <details><summary>Proof of the bound</summary>
+# <!-- claim looped-transformers/remark-5-inner-loop -->
+# <blockquote>
+#
+# **Remark 5 (A derivative by an inner loop)** *Appendix O, Remark 5*
+#
+# **The paper states.** If we want to account for different activation functions or losses, another way to achieve low
+# error would be to run a Newton's algorithm style algorithm in an inner loop to compute the derivatives (similar to
+# Alg. 12), which will lead to arbitrarily low error without causing the transformer size to increase (at the cost of
+# some extra iterations).
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The remark names no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
+# $1/\sqrt{1+r^2}$ by Algorithm 11. Its error falls with the rounds of the loop to the floor of the products, and
+# neither layers nor heads nor rows grow. A sum of $m$ equal steps for the same derivative takes $m$ heads and has an
+# error near $1/m$. Slopes in a geometric sequence, as for Corollary 9, need far fewer.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# *Logistic loss.* For $f(r)=\log(1+e^{-r})$ the derivative is $\phi(r)-1$, a sigmoid and a constant. A constant is a
+# sigmoid of slope 0, so two heads compute it exactly.
+#
+# *Huber's loss.* It is $r^2/2$ up to $|r|=1$ and linear beyond. Its derivative is $r$, cut off at $\pm1$: $m$ small
+# steps, each a sigmoid, and a constant.
+#
+# *A smooth loss.* For $f(r)=\sqrt{1+r^2}-1$ the derivative $r/\sqrt{1+r^2}$ needs an inverse root. Algorithm 11 finds
+# one by products alone, if its argument is below 3. The program therefore divides $1+r^2$ by a constant $K^2$ first,
+# and by $K$ at the end.
+#
+# <details><summary>Proof of App. O: arbitrary losses, the bound</summary>
 #
 # *One step.* Let $w$ and $w'$ be two weights and $r$, $r'$ their residuals at a point $x$. As $f$ is convex with
 # $f''\le L$, $f'(r)-f'(r')=k(r-r')$ with some $0\le k\le L$. So a step turns the difference $w-w'$ into $(I-\eta
@@ -101,6 +137,9 @@ w = torch.zeros(d, dtype=torch.float64)
 # $s=2/h$ that is $\epsilon=h(\frac12+\frac12\log2)<1.7\,\delta/m$, for every $r$. $\square$
 #
 # </details>
+#
+# ## See it run
+# The listing is for one point; `slope` is the block of sigmoids.
 
 # %%
 logistic, huber = Loss.logistic(), Loss.huber(1.0, terms)
@@ -119,11 +158,6 @@ off = {
 }
 print(loss_listing(1))
 
-# %% [markdown]
-# That is the program for one point; each further one brings a copy of the lines in the loop. `slope` is the block of
-# sigmoids. For a step by the sum over all points, as the paper's formula has it, the products are added up in a cell
-# first.
-
 
 # %%
 def machine_descent(loss, points_x, labels, together=False):
@@ -139,11 +173,6 @@ def machine_descent(loss, points_x, labels, together=False):
 runs = {name: machine_descent(loss, points_x, labels, name[1]) for name, (loss, points_x, labels) in settings.items()}
 size = runs["Huber", False][2]
 names = {name: f"{name[0]}, a step by {'all points' if name[1] else 'a point'}" for name in settings}
-
-# %% [markdown]
-# Two bounds are set beside each run point by point: on the distance to the descent with the exact $f'$, and, for the
-# products alone, on the distance to the descent with the sum of sigmoids in the place of $f'$. The step by the sum over
-# all points has $1/n_d$ in its rate, so that it is an average of such steps and the same bounds hold.
 
 
 # %%
@@ -168,10 +197,6 @@ show.table(
     [(loss, "all points" if together else "a point", *row) for (loss, together), row in table.items()],
 )
 
-# %% [markdown]
-# What the losses do: the outlier pulls the square loss away from the weights that made the labels, and Huber's loss
-# much less. Left, the derivatives; right, the distance to those weights, cycle by cycle.
-
 # %%
 fig, axes = show.axes(1, 2, width=8.0)
 for loss in (logistic, huber):
@@ -195,57 +220,11 @@ show.figure(
 )
 
 # %% [markdown]
-# Controls: the machine with a single sigmoid in place of $m$ must end farther from the descent with $m$ sigmoids than
-# products can be blamed for. The descent for the square loss is another algorithm, and shows only that the bound is
-# narrow enough to tell losses apart.
-# Ball arithmetic proves the error of 16 sigmoids for Huber's derivative at every real $r$.
-
-# %%
-rough = machine_descent(Loss.huber(1.0, 1), x, y)[0][-1]
-with_sum = descent(w, x, y, rate, epochs, huber.sigmoids)[-1]
-wrong = [(one - with_sum).norm() / table["Huber", False][3] for one in (squares[-1], rough)]
-claim = Claim("looped-transformers/remark-losses")
-claim.equal("counter right in every cycle, of four runs", sum(run[1] for run in runs.values()), 4)
-claim.at_most("distance to the exact descent over its bound", {names[k]: v[0] / v[1] for k, v in table.items()}, 1)
-claim.at_most("with the sum for f', over its bound", {names[k]: v[2] / v[3] for k, v in table.items()}, 1)
-claim.at_most("logistic loss: largest error of its two sigmoids", off["logistic"], 1e-15)
-claim.at_most("Huber's loss: largest error of its sigmoids over the bound", off["Huber"] / huber.error, 1)
-claim.at_most("layers (13 claimed)", size.layers, 13)
-claim.equal("heads of the widest layer: the sigmoids", size.heads, huber.sigmoids.terms)
-claim.control.at_most("the square loss: distance over the bound for products", wrong[0], 1)
-claim.control.at_most("one sigmoid for Huber's: the same", wrong[1], 1)
-claim.number("Huber's loss, m times the largest error of its sigmoids", off["Huber"] * terms)
-claim.certified("Huber's derivative by 16 sigmoids, every real r", certify_huber())
-claim.verdict()
-
-# %% [markdown]
-# ## A derivative by an inner loop
-# <!-- claim looped-transformers/remark-5-inner-loop -->
-# <blockquote>
+# Left, we see the two derivatives as sums of sigmoids. Right, the bad label throws the square loss about, and Huber's
+# loss approaches the true weights.
 #
-# **Remark 5 (A derivative by an inner loop)** *Appendix O, Remark 5*
-#
-# **The paper states.** If we want to account for different activation functions or losses, another way to achieve low
-# error would be to run a Newton's algorithm style algorithm in an inner loop to compute the derivatives (similar to
-# Alg. 12), which will lead to arbitrarily low error without causing the transformer size to increase (at the cost of
-# some extra iterations).
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** The remark names no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
-# $1/\sqrt{1+r^2}$ by Algorithm 11. Its error falls with the rounds of the loop to the floor of the products, and
-# neither layers nor heads nor rows grow. A sum of $m$ equal steps for the same derivative takes $m$ heads and has an
-# error near $1/m$. (Slopes in geometric sequence, as for Corollary 9, would do with far fewer.)
-#
-# </blockquote>
-# <!-- /claim -->
-# The loss $f(r)=\sqrt{1+r^2}-1$ is a Huber loss without corners. Its derivative $r/\sqrt{1+r^2}$ needs an inverse root,
-# and Algorithm 11 finds one by products alone, from 1, for $0<S<3$. So the program divides $1+r^2$ by a constant $K^2$
-# such that $S=(1+r^2)/K^2$ is at most 2 for the residuals that can come, makes its rounds, and divides by $K$. The
-# machine has the layers and heads of Lemma 23; only the program is longer, with some columns and rows more for its
-# place in the memory, and the rounds take their time.
+# ### The inner loop
+# Two points and two passes, with more and more rounds.
 
 # %%
 smooth = Loss.smooth_huber()
@@ -266,10 +245,6 @@ def by_loop(count):
     return *weights, run.counters == reference.counters, (sizes.layers, sizes.heads, sizes.width), len(run.counters)
 
 
-# %% [markdown]
-# Two points and two passes, with more and more rounds; beside it, sums of more and more sigmoids for the same
-# derivative (equal steps, smoothed), with which the plain descent is run.
-
 # %%
 loops = {count: by_loop(count) for count in (3, rounds)}
 loop_off = {count: (one[0] - wanted).norm().item() for count, one in loops.items()}
@@ -282,9 +257,6 @@ sums = [smooth_huber_sigmoids(count) for count in heads]
 sum_off = [(descent(w, x[:2], y[:2], rate, 2, one)[-1] - wanted).norm().item() for one in sums]
 wide = torch.linspace(-largest, largest, 20_001, dtype=torch.float64)
 sum_error = [(one(wide) - smooth.derivative(wide)).abs().max().item() for one in sums]
-
-# %% [markdown]
-# On the left what rounds buy, on the right what heads buy:
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0)
@@ -306,9 +278,30 @@ show.figure(
 )
 
 # %% [markdown]
-# The same machine, in size, finds the derivative to the floor of its products. (Equal steps are the plainest sum, not
-# the best one: sigmoids whose slopes form a geometric sequence, as for Corollary 9, need far fewer heads for this
-# error.)
+# Rounds buy accuracy quickly, down to the floor of the products. Equal steps buy it slowly: the error is near $1/m$
+# with $m$ heads.
+#
+# ## How we checked
+# The weights must stay within the bound of the exact descent. The square loss, a single sigmoid, and three rounds of
+# the loop must fail. Ball arithmetic proves the error of 16 sigmoids for Huber's derivative at every real $r$.
+
+# %%
+rough = machine_descent(Loss.huber(1.0, 1), x, y)[0][-1]
+with_sum = descent(w, x, y, rate, epochs, huber.sigmoids)[-1]
+wrong = [(one - with_sum).norm() / table["Huber", False][3] for one in (squares[-1], rough)]
+claim = Claim("looped-transformers/remark-losses")
+claim.equal("counter right in every cycle, of four runs", sum(run[1] for run in runs.values()), 4)
+claim.at_most("distance to the exact descent over its bound", {names[k]: v[0] / v[1] for k, v in table.items()}, 1)
+claim.at_most("with the sum for f', over its bound", {names[k]: v[2] / v[3] for k, v in table.items()}, 1)
+claim.at_most("logistic loss: largest error of its two sigmoids", off["logistic"], 1e-15)
+claim.at_most("Huber's loss: largest error of its sigmoids over the bound", off["Huber"] / huber.error, 1)
+claim.at_most("layers (13 claimed)", size.layers, 13)
+claim.equal("heads of the widest layer: the sigmoids", size.heads, huber.sigmoids.terms)
+claim.control.at_most("the square loss: distance over the bound for products", wrong[0], 1)
+claim.control.at_most("one sigmoid for Huber's: the same", wrong[1], 1)
+claim.number("Huber's loss, m times the largest error of its sigmoids", off["Huber"] * terms)
+claim.certified("Huber's derivative by 16 sigmoids, every real r", certify_huber())
+claim.verdict()
 
 # %%
 whole = loops[rounds]
@@ -330,13 +323,36 @@ claim.stand_in("one derivative, by Algorithm 11, for those of other activations 
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# A loss enters the machine by its derivative. If that is made of sigmoids, the weights stay within $\eta\epsilon\sum
-# \|x_i\|$ of the exact descent, and a step does not enlarge what earlier steps have lost; for the logistic loss nothing
-# is lost. If it is made by an inner loop, rounds take the place of heads: the machine stays as it is and the error
-# falls to the floor of the products.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `terms = 160`: the corners of Huber's derivative are four times as sharp, and the bound is four times lower.
-# - Set `rounds = 28`: the curve of exact products is at its end well before, and the machine's error stays at the
-#   floor.
+# We compare each run with two bounds: with the exact $f'$, and, for the products alone, with the sum of sigmoids in the
+# place of $f'$. A step by the sum over all points has $1/n_d$ in its rate, so it is an average of single steps and the
+# same bounds hold. Equal steps are the plainest sum of sigmoids; slopes in a geometric sequence, as for Corollary 9,
+# need far fewer heads.
+#
+# </details>
+#
+# ## What to remember
+# - A loss enters the machine through its derivative, as a sum of sigmoids or by an inner loop.
+# - The errors of $f'$ add up over the steps and are not enlarged, if the learning rate is small enough.
+# - Rounds of a loop can take the place of heads: the machine stays the same.
+#
+# ## Exercises
+#
+# 1. *By hand.* The derivative of Huber's loss rises from $-1$ to 1. With $m=40$ equal steps, how high is a step, and
+#    how far is a staircase of hard steps from the derivative at most?
+#    <details><summary>Solution</summary>
+#
+#    A step is $2/40=0.05$ high. With steps at the middle of their intervals the distance is at most half of it, 0.025.
+#
+#    </details>
+# 2. *Predict, then run.* Set `terms = 160` in place of 40. How do the bound for Huber's loss and the number of heads
+#    change?
+#    <details><summary>Solution</summary>
+#
+#    The error of the sum is $O(1/m)$, so this part of the bound is four times lower. The widest layer has 161 heads,
+#    one of them for the constant.
+#
+#    </details>
+#
+# Next: [Lemma 9](lemma_9_backpropagation.ipynb), because a network with a hidden layer needs more than one derivative.

@@ -10,12 +10,9 @@
 # # Appendix B.3 · If at most zero, go to
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: equations (3) and (4), Appendices B.3 and F.3.*
 #
-# A computer is more than a calculator because it can branch: go on here or there, by what has been computed. In the
-# machines of this chapter an instruction ends with "if the result is at most zero, go to instruction $c$, else to the
-# next one". A *counter* holds the address of the current instruction. A branch has three parts: a flag that is 1 if a
-# number is at most zero, the counter plus one, and a choice between that and the target. Each part is one ReLU network.
-# The adder of Lemma 2 gives the second; the first and third are here, tried on every number, every counter and every
-# target.
+# A computer is more than a calculator because it can branch: what it does next may depend on what it has just computed.
+# In this chapter's machines, an instruction ends with "if the result is at most zero, go to instruction $c$, else to
+# the next one". How can layers that only add, multiply by fixed weights and cut off at zero make this choice?
 
 # %%
 import torch
@@ -32,6 +29,41 @@ from attention_theory.looped_transformers.machine.layers import Layer, LoopedTra
 from attention_theory.rows import Rows
 from attention_theory.validation import Each, Form, require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# The machine is at instruction 4 and the target is 6. We write numbers with three bits in two's complement, with $-1$
+# for 0. The flag should be 1 if the number is at most zero. The rule is: add 1 if the top bit is $+1$, and add
+# $\max(0,-2-\text{sum of the bits})$.
+#
+# | number | bits | top bit | $-2-\text{sum}$ | flag | next instruction |
+# | --- | --- | --- | --- | --- | --- |
+# | –2 | + + – | adds 1 | –3 | 1 | 6 |
+# | 0 | – – – | adds 0 | 1 | 1 | 6 |
+# | 1 | – – + | adds 0 | –1 | 0 | 5 |
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.8)
+for left, number, flag in ((0.2, "–2", 1), (7.4, "1", 0)):
+    ((x, _),) = schematic.tokens(axis, [number], (left, 1.3), step=1.3)
+    ((y, _),) = schematic.tokens(axis, [f"flag {flag}"], (left + 1.8, 1.3), step=1.7)
+    schematic.arrow(axis, (x + 0.5, 1.75), (y - 0.7, 1.75), colour=schematic.QUIET)
+    for chosen, words, height in ((1, "target 6", 2.3), (0, "next 5", 0.3)):
+        lit = [0] if chosen == flag else []
+        ((z, _),) = schematic.tokens(axis, [words], (left + 4.3, height), lit=lit, step=2.1)
+        if lit:
+            schematic.arrow(axis, (y + 0.7, 1.75), (z - 0.95, height + 0.45))
+show.figure(
+    fig,
+    name="tiny",
+    caption="One branch for two numbers. The flag chooses between the target and the next instruction.",
+    alt="Left: the number -2 leads to flag 1 and on to the target 6. Right: the number 1 leads to flag 0 and on to "
+    "the next instruction, 5.",
+)
+
+# %% [markdown]
+# Both candidates are always present, and the flag lets one of them through.
 
 # %% tags=["parameters"]
 lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each from 2 to 14
@@ -41,19 +73,68 @@ address_bits = 4  # L: all pairs of counter and target, from 2 to 7
 require(lengths=(Each(lengths), 2, 14), address_bits=(address_bits, 2, 7))
 
 # %% [markdown]
-# ## The flag
+# ## The paper states
 # <!-- claim looped-transformers/equation-3-flag -->
 # <blockquote>
 #
 # **Branch flag for integers (Is an integer at most zero?)** *Appendices B.3 and F.3*
 #
-# For an integer $x$, $1 - \sigma(x) + \sigma(x-1)$ is 1 if $x \le 0$ and 0 otherwise.
+# **The paper states.** Since we assume that for such conditional branching command $\text{mem}[a]$ contains an integer,
+# the following ReLU network can be used to compute the flag:
+# $\text{flag}=1-\sigma(\text{mem}[a])+\sigma(\text{mem}[a]-1)$ (3).
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# For an integer $x$ in a single row this is one minus a ramp from 0 to 1. Integers alone are meant: between 0 and 1 the
-# flag is neither.
+# <!-- claim looped-transformers/equation-4-flag -->
+# <blockquote>
+#
+# **Branch flag for two's complement vectors (Is a vector of bits at most zero?)** *Appendix F.3*
+#
+# **The paper states.** The flag is 1 if $b_N=+1$ or if all the bits are $-1$ (which is the case when $\text{mem}[a]$
+# represents the integer 0): $\text{flag}=\sigma(b_N)+\sigma(1+N-\sum_{i=1}^Nb_i)$ (4).
+#
+# **What is true.** $\text{flag}=\sigma(b_N)+\sigma(1-N-\sum_{i=1}^Nb_i)$.
+#
+# **What changed.** $1-N$ in place of $1+N$. With $1+N$ the flag is wrong for every number of every length.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/branch-select -->
+# <blockquote>
+#
+# **Program counter selection (The next program counter)** *Appendices B.3 and F.3*
+#
+# **The paper states.** If flag is 1, we want the program counter to become $p_i$, else it will be set to be $p_{PC+1}$:
+# $p_\text{next}=2\sigma(p_{PC+1}-\mathbf 1\,\text{flag})+2\sigma(p_i-\mathbf 1(1-\text{flag}))-1$. Hence, this entire
+# operation requires 3 feed forward layers of Equation (1b), and hence 2 transformer layers.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - For vectors of bits, the construction uses the flag of equation (4), which needs $1-N$.
+# - Three networks one after the other are three transformer layers, as Appendix G counts them, because a layer has one
+#   network. Two layers suffice because one network computes both the flag and the increment.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# *One number.* For integers, $\sigma(x)-\sigma(x-1)$ is a ramp that is 0 up to $x=0$ and 1 from $x=1$ on. One minus
+# this ramp is the flag.
+#
+# *Bits.* Suppose that $k$ of the $N$ bits are $+1$. Their sum is $2k-N$, so $\sigma(1-N-\sum b)=\sigma(1-2k)$, which is
+# 1 for $k=0$ and 0 for all other $k$. This term detects zero, and $\sigma(b_N)$ detects negative numbers.
+#
+# *The choice.* Subtracting 1 from a vector of $\pm1$ pushes every entry to 0 or below, and the ReLU removes it. The
+# flag $f$ is subtracted from one candidate and $1-f$ from the other, so exactly one candidate survives.
+#
+# One layer computes both the flag and the incremented counter, because neither needs the other. A second layer chooses.
+#
+# ## See it run
+# We evaluate both flags on every integer in range.
 
 
 # %%
@@ -73,41 +154,6 @@ undecided = (integer_flags(quarters) != (quarters <= 0)).sum()
 formula = 1 - torch.relu(longest) + torch.relu(longest - 1)
 unlike = (integer_flags(longest) != formula).sum()
 
-# %% [markdown]
-# Every integer of the longest range must get the right flag. Multiples of 1/4 are the control.
-# A solver settles every integer: the flag of the layer's own units is asked of z3 with $x$ as a variable.
-
-# %%
-claim = Claim("looped-transformers/equation-3-flag")
-claim.equal("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), 0)
-claim.equal("integers where the layer, as printed, is not the formula", unlike, 0, of="proof")
-claim.control.equal("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, 0)
-claim.certified("every integer", certify_integer_flag(), whole=True)
-claim.verdict()
-
-# %% [markdown]
-# All integers are decided rightly.
-#
-# <!-- claim looped-transformers/equation-4-flag -->
-# <blockquote>
-#
-# **Branch flag for two's complement vectors (Is a vector of bits at most zero?)** *Appendix F.3*
-#
-# **As printed.** $\sigma(b_N) + \sigma(1 + N - \sum_i b_i)$.
-#
-# **Corrected.** For $b \in \{\pm1\}^N$ in two's complement, $\sigma(b_N) + \sigma(1 - N - \sum_i b_i)$ is 1 if the
-# number is at most zero and 0 otherwise.
-#
-# $1 - N$ in place of $1 + N$. As printed the flag is wrong for every number.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# For $N$ bits in two's complement $\sigma(b_N)$ sees the sign, and the second term is to fire on zero alone, where all
-# bits are $-1$ and $-\sum b = N$. It must be $\sigma(1 - N - \sum b)$: with $k$ bits $+1$ this is $\sigma(1-2k)$, 1 for
-# $k=0$ and 0 for all others. With the printed $1 + N - \sum b$ it is $1+2(N-k)\ge1$: it never is 0, for no number at
-# all, and it is 1 where all bits are $+1$, which is $-1$ and has the sign's 1 besides.
-
 
 # %%
 def bit_flags(values: torch.Tensor, length: int, form: Form = "correct") -> torch.Tensor:
@@ -124,16 +170,13 @@ def bit_flags(values: torch.Tensor, length: int, form: Form = "correct") -> torc
 shortest = min(lengths)
 sign_alone = (torch.relu(to_bits(longest.long(), max(lengths))[:, -1]) != (longest <= 0)).sum()
 
-# %% [markdown]
-# Both flags against the number, equation (3) at the left, (4) at the right.
-
 # %%
 fig, axes = show.axes(1, 2, width=9, height=3)
 fine, short = torch.linspace(-3, 4, 141, dtype=torch.float64), every[shortest]
 axes[0].plot(fine, integer_flags(fine), label="equation (3)")
 axes[0].plot(range(-3, 5), [float(x <= 0) for x in range(-3, 5)], "o", color="black", label="wanted")
 axes[1].plot(short, bit_flags(short, shortest), label="$1 - N$")
-axes[1].plot(short, bit_flags(short, shortest, "printed"), "--", label="as printed, $1 + N$")
+axes[1].plot(short, bit_flags(short, shortest, "printed"), "--", label="the paper's $1 + N$")
 axes[1].plot(short, (short <= 0).double(), ".", color="black", label="wanted")
 for axis, title in zip(axes, ("an integer in one row", f"{shortest} bits in two's complement"), strict=True):
     axis.set(title=title, xlabel="number", ylabel="flag")
@@ -143,73 +186,15 @@ show.figure(
     fig,
     name="flags",
     caption="Both flags against the number. Equation (3) decides integers only; between 0 and 1 it is a ramp. "
-    "Equation (4) with $1-N$ is right everywhere, and as printed nowhere.",
+    "Equation (4) with $1-N$ is right everywhere, and with $1+N$ nowhere.",
     alt="Left: a curve at 1 up to 0 that falls to 0 at 1. Right: a step that is right at every number, and a jagged "
     "dashed curve of values from 2 up which is never 0 or 1.",
 )
 
 # %% [markdown]
-# The flag is judged on all numbers of each length, and so is its second term by itself. A flag of the sign alone is the
-# control: it misses zero.
-
-
-# %%
-def wrong_terms(length: int, sign: int) -> int:
-    """For how many numbers relu(1 + sign N - sum) is not 1 at zero alone."""
-    term = torch.relu(1 + sign * length - to_bits(every[length], length).sum(dim=1))
-    return int((term != (every[length] == 0)).sum())
-
-
-def wrong_flags(length: int, form: Form = "correct") -> int:
-    """For how many numbers the flag is not 1 where they are at most 0, and 0 elsewhere."""
-    return int((bit_flags(every[length], length, form) != (every[length] <= 0)).sum())
-
-
-# %% [markdown]
-# As printed, not one number may come out right.
-# A solver settles all numbers of every length: the units depend on $N$, the last bit and the sum of the bits alone.
-
-# %%
-claim = Claim("looped-transformers/equation-4-flag")
-for length in lengths:
-    claim.equal(f"numbers of {length} bits with a wrong flag", wrong_flags(length), 0)
-    claim.misprint.equal(f"numbers of {length} bits with a wrong flag as printed", wrong_flags(length, "printed"), 0)
-    label = f"numbers of {length} bits for which the second term is not 1 at zero alone"
-    claim.equal(f"{label}, 1 - N", wrong_terms(length, -1), 0, of="proof")
-    claim.misprint.equal(f"{label}, 1 + N", wrong_terms(length, 1), 0, of="proof")
-claim.control.equal("numbers with a wrong flag if the sign alone is looked at", sign_alone, 0)
-share = wrong_flags(shortest, "printed") / len(every[shortest])
-claim.number("as printed, share of wrong numbers of the shortest length", share)
-claim.certified("numbers of every length", certify_bits_flag())
-claim.verdict()
-
-# %% [markdown]
-# With $1-N$ every number is decided rightly; with $1+N$ not one is.
+# The corrected flag goes through all the dots on the right; the dashed curve with $1+N$ goes through none.
 #
-# ## The choice
-# <!-- claim looped-transformers/branch-select -->
-# <blockquote>
-#
-# **Program counter selection (The next program counter)** *Appendices B.3 and F.3*
-#
-# $p_\text{next} = 2\sigma(p_{PC+1} - f\,1) + 2\sigma(p_i - (1-f)1) - 1$ is the target $p_i$ if the flag $f$ is 1 and
-# $p_{PC+1}$ if it is 0. The whole branch takes two layers: flag and increment side by side, then the choice.
-#
-# **In the paper's construction.** For vectors of bits the flag is that of (4), as printed there. The construction is
-# counted as "3 feed forward layers of Equation (1b), and hence 2 transformer layers".
-#
-# **Corrected.** (4) with $1-N$. Three networks one after the other are three layers, as Appendix G has it, since a
-# layer has one; two layers are enough because the flag and the increment can stand side by side.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# With the flag at 0 the first term of $2\sigma(p_{PC+1} - f) + 2\sigma(p_i - (1-f)) - 1$ gives the bits of the next
-# counter and the second vanishes; with the flag at 1 it is the other way round. A flag of 1/2 gives neither.
-#
-# The text counts "3 feed forward layers, and hence 2 transformer layers". Equation (1b) has one ReLU network in a
-# layer, so three in a row are three layers, as Appendix G has it. Two layers are enough all the same, for another
-# reason: the flag and the incremented counter do not need each other and can stand side by side.
+# Next we build the whole branch and run it on every number, counter and target.
 
 
 # %%
@@ -231,9 +216,6 @@ def branch(layers: int, form: Form = "correct", abreast: bool = True) -> LoopedT
 codes = position_codes(2**address_bits)
 following = codes.roll(-1, dims=0)[:, None].expand(-1, len(codes), -1)
 targets = codes.expand(len(codes), -1, -1)
-
-# %% [markdown]
-# The branch is run on all pairs of counter and target at once, for each number in turn.
 
 
 # %%
@@ -259,10 +241,44 @@ def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
 
 
 # %% [markdown]
-# Three layers and two must be right in all cases. As the text has it, with the printed flag, or with three networks in
-# a row in two layers, they must fail. So must all in one layer; and a flag of 1/2 may give a code only where the next
-# counter and the target are the same.
-# A solver settles the choice itself, for all counters and targets and whatever the counter held before.
+# ## How we checked
+# z3 settles the flags for every integer and every length, and the choice for all counters and targets. As controls, a
+# flag that looks at the sign alone misses zero, and a branch in a single layer fails.
+
+# %%
+claim = Claim("looped-transformers/equation-3-flag")
+claim.equal("integers with a wrong flag", (integer_flags(longest) != (longest <= 0)).sum(), 0)
+claim.equal("integers where the layer, as printed, is not the formula", unlike, 0, of="proof")
+claim.control.equal("multiples of 1/4 from -2 to 2 with a wrong flag", undecided, 0)
+claim.certified("every integer", certify_integer_flag(), whole=True)
+claim.verdict()
+
+
+# %%
+def wrong_terms(length: int, sign: int) -> int:
+    """For how many numbers relu(1 + sign N - sum) is not 1 at zero alone."""
+    term = torch.relu(1 + sign * length - to_bits(every[length], length).sum(dim=1))
+    return int((term != (every[length] == 0)).sum())
+
+
+def wrong_flags(length: int, form: Form = "correct") -> int:
+    """For how many numbers the flag is not 1 where they are at most 0, and 0 elsewhere."""
+    return int((bit_flags(every[length], length, form) != (every[length] <= 0)).sum())
+
+
+# %%
+claim = Claim("looped-transformers/equation-4-flag")
+for length in lengths:
+    claim.equal(f"numbers of {length} bits with a wrong flag", wrong_flags(length), 0)
+    claim.misprint.equal(f"numbers of {length} bits with a wrong flag as printed", wrong_flags(length, "printed"), 0)
+    label = f"numbers of {length} bits for which the second term is not 1 at zero alone"
+    claim.equal(f"{label}, 1 - N", wrong_terms(length, -1), 0, of="proof")
+    claim.misprint.equal(f"{label}, 1 + N", wrong_terms(length, 1), 0, of="proof")
+claim.control.equal("numbers with a wrong flag if the sign alone is looked at", sign_alone, 0)
+share = wrong_flags(shortest, "printed") / len(every[shortest])
+claim.number("as printed, share of wrong numbers of the shortest length", share)
+claim.certified("numbers of every length", certify_bits_flag())
+claim.verdict()
 
 # %%
 cases = len(every[shortest]) * 4**address_bits
@@ -283,14 +299,31 @@ claim.certified("the choice, any counters", certify_selection())
 claim.verdict()
 
 # %% [markdown]
-# The branch works in three layers, and in two, with the flag put right.
+# ## Where the paper differs
+# The sign in equation (4) matters, because with $1+N$ every flag is wrong. The paper's two layers are right, but not as
+# half of three networks: each layer has only one.
 #
-# ## What was learned
-# Three small ReLU networks are a conditional jump. Of the two flags the one for a single integer is right as printed;
-# the one for vectors of bits has a sign wrong, $1+N$ in place of $1-N$, and decides no number rightly until it is
-# mended. The whole takes two layers, as the text says, though not for the reason that it gives.
+# ## What to remember
+# - A comparison with zero takes two ReLUs, and the choice between two addresses takes two per bit.
+# - The correct flag for bits has $1-N$ where the paper has $1+N$.
+# - The branch takes two layers, because the flag and the next counter are computed side by side.
 #
-# ## To try
-# - Set `lengths = [3, 12]`: the picture has eight numbers, and the printed flag is wrong for each of the 4096 others,
-#   too.
-# - Set `address_bits = 6`: sixteen times as many cases, and still none is wrong.
+# ## Exercises
+#
+# 1. *By hand.* Compute the flag of $-8$ and of 0 in four bits, with $1-N$ and with $1+N$.
+#    <details><summary>Solution</summary>
+#
+#    The bits of $-8$ are $+---$, with sum $-2$: the flag is $1+\sigma(-1)=1$. The bits of 0 have the sum $-4$: the flag
+#    is $0+\sigma(1)=1$. With $1+N=5$ we get $1+7=8$ and $0+9=9$.
+#
+#    </details>
+# 2. *Predict, then run.* Set `lengths = [3, 12]`. For how many of the 8 and of the 4096 numbers is the flag with $1+N$
+#    wrong?
+#    <details><summary>Solution</summary>
+#
+#    For all of them. If $k$ bits are $+1$, the second term is $1+2(N-k)$. It is 1 only for $k=N$, the number $-1$,
+#    whose sign bit adds another 1. Every flag is therefore at least 2.
+#
+#    </details>
+#
+# Next: [Lemma 1](lemma_1_subleq.ipynb), because reading, adding and branching are all that a SUBLEQ computer needs.

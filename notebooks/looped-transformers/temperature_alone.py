@@ -186,6 +186,21 @@ show.figure(
 #
 # </details>
 #
+# <details><summary>Proof of App. M, after Lemma 15: the error of the softmax, as corrected</summary>
+#
+# *Linear operations.* Addition, subtraction and percentage read their operands by heads in which, for each query
+# column, the scores of the columns that are meant are equal, and exceed all others by at least a gap $\gamma>0$ that
+# does not depend on the operands. With $n$ columns the weights that belong elsewhere have a sum of at most
+# $n\,e^{-\gamma\lambda}$. So what is read is affine in the operands up to $n\,e^{-\gamma\lambda}$ times their size,
+# and ReLUs keep this order of the error. It vanishes as $\lambda$ grows.
+#
+# *The others.* A product is real-analytic and affine on no open set: on the line $a=b=t$ it is $t^2$. A sum of sigmoids
+# $\sum_ic_i/(1+e^{-a_ix-b_i})$ is real-analytic as well. If it were affine on an open interval, then also on the whole
+# line, and being bounded it would be constant. By the first theorem of this page the outputs of a transformer with
+# fixed weights tend to such a function for a null set of operands only. $\square$
+#
+# </details>
+#
 # <details><summary>Proof of What passes can do, and the temperature cannot</summary>
 #
 # Let the rows be $s,m,h,k,p$, at first $1,\frac{x+y}2,x,y,\frac{x+y}2$. A pass makes $s'=s/4$, then
