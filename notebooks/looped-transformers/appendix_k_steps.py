@@ -7,18 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Appendix K · The seven steps of a FLEQ cycle
+# # Appendix K · One cycle in seven steps
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Appendix K.*
 #
-# The FLEQ machine ({doc}`theorem_2_fleq`) is a transformer that computes with matrices: an instruction names a function
-# and the memory cells $a$, $b$ and $c$ of its two operands and its result, and then says where to go on. Everything
-# lies in the columns of one input, side by side: a scratchpad to work in, the memory and the program. One pass through
-# the layers is a *cycle*, and it executes one instruction in seven steps.
-#
-# This page stops the machine after each layer and looks at what the step was to do: the pointers and masks that every
-# scratchpad column makes for itself, the operands, the block of layers that gets them, the result, the write, and the
-# next instruction's address. (Step 4, the blocks themselves, has pages of its own.) The machine is the plain reading of
-# Theorem 2, with heads of its own for each block.
+# One pass through the FLEQ machine ([Theorem 2](theorem_2_fleq.ipynb)) executes one instruction on matrices. The paper
+# describes this cycle in seven steps. What is in the machine after each of them, and do the formulas in the paper put
+# it there?
 
 # %%
 import torch
@@ -34,6 +28,151 @@ from attention_theory.looped_transformers.programs.newton import newton_program
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1 and
+# 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. So column $i$ reads from $5+i-1$
+# if $i\le2$, and from $9+i-1-2$ after that. A matrix with one column fills columns 1 and 3 only: the *masks* delete the
+# others.
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.5)
+tops = schematic.tokens(axis, ["5", "6", "9", "10"], (2.0, 0.5), [0, 2], 2.6)
+for number, (x, y) in enumerate(tops, start=1):
+    schematic.text(axis, (x, y + 0.8), f"column {number}")
+    mask = "mask 1" if number in (1, 3) else "mask 0"
+    schematic.text(axis, (x, y + 0.3), mask, schematic.BLUE if number in (1, 3) else schematic.QUIET, 9)
+show.figure(
+    fig,
+    name="tiny",
+    caption="The addresses that four scratchpad columns read from, and the masks for operands with one column.",
+    alt="Four boxes with 5, 6, 9 and 10, headed column 1 to column 4. Columns 1 and 3 have mask 1, the others mask 0.",
+)
+
+# %% [markdown]
+# We see that every column computes its own address from the same instruction.
+#
+# ## The paper states
+# <!-- claim looped-transformers/fleq-step-1 -->
+# <blockquote>
+#
+# **App. K step 1 (Pointers and masks)** *Appendix K.1*
+#
+# **The paper states.** One attention head copies the instruction $c_t$ into the scratchpad. Apply Lemma 10 to construct
+# feedforward layers that convert $c_t$ to $c_t^i$, with $p_{a_t+i}$, $p_{b_t+i-d}$, $p_{c_t+i-2d}$ and the masks
+# $1_{(i\le d_w)}$, $1_{(i>d)}+1_{(i\le d+d_w)}-1$, $1_{(i>2d)}+1_{(i\le2d+d_w)}-1$. The first can be created using
+# $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$.
+#
+# **What is true.** Column $i$, counted from 1, gets the addresses $a+i-1$, $b+i-1-d$, $c+i-1-2d$ (mod $2^L$) and the
+# masks $1_{(i\le d_w)}$, $1_{(d<i\le d+d_w)}$, $1_{(2d<i\le2d+d_w)}$. The first mask is
+# $\sigma(d_w-i+1)-\sigma(d_w-i)$.
+#
+# **What changed.** The paper's addresses begin one column too far, and its formula for the first mask reaches $2d$
+# columns too far. No program survives either.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - The $s$ columns end as $c_t^0,\dots,c_t^s$. They are $c_t^1,\dots,c_t^s$.
+# - The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next. Any one order will do.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/fleq-steps-2-5 -->
+# <blockquote>
+#
+# **App. K steps 2 to 5 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
+#
+# **The paper states.** The operands at $a$, $b$, $c$ are read. With the masks and a large positive constant $C$ a
+# feedforward ReLU layer moves the data to the correct function blocks, in rows $[1:d_h]$, and a similar one moves the
+# data from the function block back into the scratchpad memory, in rows $[1:d_h]$.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - $d_h$ is a field of the instruction, and fixed weights cannot take rows $[1:d_h]$ for a $d_h$ that is data; there
+#   are masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which are to be zero by Remark 1. Masks of
+#   rows, $\sigma(d_h-r+1)-\sigma(d_h-r)$ for row $r$, in the gates repair both. The FLEQ machine of this book moves all
+#   $d$ rows and does not read $d_h$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/fleq-step-6 -->
+# <blockquote>
+#
+# **App. K step 6 (Writing the result)** *Appendix K.6*
+#
+# **The paper states.** We set the Key and Query matrices as $K=Q=\begin{bmatrix}0\\0\\I\\I\end{bmatrix}$. Finally, we
+# use the feedforward layers similar to the proof of Lemma 4 to write back to the correct rows.
+#
+# **What is true.** With $K=Q=[0\ 0\ I\ I]$ on the masked address of $c$ and the addresses of memory, each cell of $c$
+# meets the column of its result and fetches half their sum. A ReLU layer turns this into the result, and changes no
+# other cell.
+#
+# **What changed.** $K=Q$ is a row of blocks, and the second ReLU of Lemma 4 is subtracted. A column of blocks cannot be
+# multiplied with the state.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/fleq-step-7 -->
+# <blockquote>
+#
+# **App. K step 7 (Branch)** *Appendix K.7; Appendix B.3*
+#
+# **The paper states.** This step is identical to Appendix B.3: if the flag, an integer, is at most 0 the next
+# instruction is $p$, else the next in order.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. So the copy of the
+#   instruction has to be cleared in this step. (Appendix B.3 also counts its three networks as two layers.)
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# The same instruction is copied into all scratchpad columns, and each column adds its own number to the addresses
+# ([Lemma 2](lemma_2_adder.ipynb)). Reads and writes are those of [Lemmas 3 and 4](lemma_3_4_read_write.ipynb). A large
+# constant $C$ closes every block except the one that the instruction names, so that all others contain exactly 0. At
+# the end, the flag decides between $p$ and the next instruction, and the copy of the instruction is cleared.
+#
+# <details><summary>Proof of App. K steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
+#
+# For integers $d_h$ and $r$ the number $\mu_r=\sigma(d_h-r+1)-\sigma(d_h-r)$ is 1 if $r\le d_h$ and 0 otherwise. So
+# $2d$ more units in the layer of step 1 put $\mu_1,\dots,\mu_d$ into $d$ rows. Let $g_k$ be the gate that is printed, 0
+# in the columns and for the block that are meant and at least 1 elsewhere, and let $C$ exceed all data. Step 3 becomes
+# $f_r=\sigma(z_r-C(g_k+1-\mu_r))-\sigma(-z_r-C(g_k+1-\mu_r))$, which is $z_r$ where $g_k=0$ and $r\le d_h$, and 0
+# elsewhere. In step 5 the old content goes by the gate of the columns, and the result comes by that and the mask:
+#
+# $$z_r+\sum_k\big(\sigma(f_{k,r}-C(g_k+1-\mu_r))-\sigma(-f_{k,r}-C(g_k+1-\mu_r))-\sigma(z_r-Cg_k)
+# +\sigma(-z_r-Cg_k)\big).$$
+#
+# In the columns of $c$ one block has $g_k=0$, and this is $f_{k,r}$ for $r\le d_h$ and 0 for $r>d_h$, as Remark 1 asks.
+# Everywhere else all terms are 0 but $z_r$. The layers stay as many, the rows $O(Md+\log n)$. $\square$
+#
+# </details>
+#
+# <details><summary>Proof of App. K step 7: branch</summary>
+#
+# The three networks of Appendix B.3 read the flag and the fields of the copied instruction, and write the next counter.
+# In the last of them every row $z$ of the copy also gets the units $-\sigma(z)+\sigma(-z)=-z$, so that it ends at 0,
+# whatever it held. Step 1 of the next cycle adds the instruction at the new counter to 0, and the copy is that
+# instruction. Without these units it would be the sum of both. No layer is added. $\square$
+#
+# </details>
+#
+# ## See it run
+# We stop the machine after each layer. Our program adds two matrices, and two more instructions give the machine other
+# blocks.
 
 # %% tags=["parameters"]
 d = 4  # largest matrix held, from 3 to 8
@@ -44,11 +183,6 @@ seed = 0  # of the matrices, at least 0
 require(d=(d, 3, 8), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
 source = generator(seed)
 a, b = torch.randn(2, d, d, generator=source, dtype=torch.float64)
-
-# %% [markdown]
-# ## A machine that is watched
-# The program for most of the page adds two matrices; two more instructions are there so that the machine has other
-# blocks too. It is short enough to be printed:
 
 
 # %%
@@ -72,28 +206,9 @@ def watch(program, **options):
 print(listing(d))
 
 # %% [markdown]
-# ## Step 1: pointers and masks
-# <!-- claim looped-transformers/fleq-step-1 -->
-# <blockquote>
-#
-# **App. K step 1 (Pointers and masks)** *Appendix K.1*
-#
-# **As printed.** Addresses $a+i$, $b+i-d$, $c+i-2d$; first mask $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$; the $s$ columns
-# end as $c_t^0,\dots,c_t^s$. The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next.
-#
-# **Corrected.** One attention head copies the instruction into every scratchpad column; the feed-forward layer gives
-# column $i$, counted from 1, the addresses $a+i-1$, $b+i-1-d$, $c+i-1-2d$ (mod $2^L$) and the masks $1[i\le d_w]$,
-# $1[d<i\le d+d_w]$, $1[2d<i\le 2d+d_w]$.
-#
-# One less in every address; first mask $\sigma(d_w-i+1)-\sigma(d_w-i)$; $c_t^1,\dots,c_t^s$. One order, any.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Column $i$ of the scratchpad is to hold the addresses $a+i-1$, $b+i-1-d$ and $c+i-1-2d$ (columns counted from 1), and
-# three masks that say whether the column belongs to A, to B or to the result. For $i=1$ the first is $a$, where the
-# variable begins. With the printed $a+i$ its first column is never read; and the printed first mask is 1 for all
-# $i\le2d+d_w$.
+# ### Step 1: pointers and masks
+# The paper's addresses $a+i$ begin one column too far, and its first mask is 1 for all $i\le2d+d_w$. We test both
+# formulas in a single step, and then in the program for Newton's iteration.
 
 
 # %%
@@ -115,9 +230,6 @@ errors = {f"width {width}": step_1_errors(sum_program(width)) for width in range
 printed_offset = step_1_errors(sum_program(2), {"pointers": "printed"})
 printed_mask = step_1_errors(sum_program(2), {"first mask": "printed"})
 
-# %% [markdown]
-# What the slips do to a program is seen in Newton's iteration, whose counters are set beside the interpreter's.
-
 # %%
 newton = newton_program(a @ a.mT / 4 + torch.eye(d), 2)
 newton_reference = interpret(newton)
@@ -131,51 +243,7 @@ def in_program(**options):
 agrees = {place: in_program(form={place: "printed"}) for place in ("pointers", "first mask")}
 
 # %% [markdown]
-# All columns and all widths must be right; each printed formula must fail where it stands, and in the program.
-# On a machine for $d=2$ a solver settles pointers and masks for all addresses, columns and widths.
-
-# %%
-claim = Claim("looped-transformers/fleq-step-1")
-claim.at_most("addresses, all columns and widths, largest error", {k: one[0] for k, one in errors.items()}, 1e-9)
-claim.at_most("masks, all columns and widths, largest error", {k: one[1] for k, one in errors.items()}, 1e-9)
-claim.misprint.at_most("addresses with a+i, largest error", printed_offset[0], 1e-9)
-claim.misprint.at_most("first mask with 2d + width, largest error", printed_mask[1], 1e-9)
-claim.true("in a program: its counters are right", in_program(), of="proof")
-claim.misprint.true("a+i in a program: its counters are right", agrees["pointers"], of="proof")
-claim.misprint.true("2d + width in a program: its counters are right", agrees["first mask"], of="proof")
-claim.certified(
-    "d = 2, 5 bits: all addresses, columns and widths",
-    certify_pointers(small_machine(), small_machine({"first mask": "printed"})),
-)
-claim.verdict()
-
-# %% [markdown]
-# Both slips are of one kind: columns are counted from 1, and the formulas count from 0, or from the wrong block.
-#
-# ## Steps 2, 3 and 5: the operands, their block, the result
-# <!-- claim looped-transformers/fleq-steps-2-5 -->
-# <blockquote>
-#
-# **App. K steps 2 to 5 (Operands to their block and back)** *Appendices K.2, K.3, K.5; Eqs. (12), (13)*
-#
-# **The paper states.** The operands at $a$, $b$, $c$ are read. With the masks and a large positive constant $C$ a
-# feedforward ReLU layer moves the data to the correct function blocks, in rows $[1:d_h]$, and a similar one moves the
-# data from the function block back into the scratchpad memory, in rows $[1:d_h]$.
-#
-# <details><summary>Slips (1)</summary>
-#
-# - $d_h$ is a field of the instruction, and fixed weights cannot take rows $[1:d_h]$ for a $d_h$ that is data; there
-#   are masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which are to be zero by Remark 1. Masks of
-#   rows, $\sigma(d_h-r+1)-\sigma(d_h-r)$ for row $r$, in the gates repair both. The FLEQ machine of this book moves all
-#   $d$ rows and does not read $d_h$.
-#
-# </details>
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Three heads fetch the operands; the masks leave A in the first $d$ columns, B in the next, the old content of c in
-# those after. A large constant $C$ then closes every block but the one whose number the instruction carries.
+# ### Steps 2, 3 and 5: operands and result
 
 # %%
 program = sum_program(d)
@@ -188,19 +256,12 @@ c_codes = torch.zeros_like(masked)
 c_codes[2 * d : 3 * d] = layout.codes[layout.scratch + program.addresses["c"] + torch.arange(d)]
 operands = torch.cat([a.mT, b.mT, torch.ones(d, d, dtype=torch.float64)])
 
-# %% [markdown]
-# Two runs are controls. In one the instruction carries the number of another function; in the other the constant that
-# closes the blocks is half of the largest entry.
-
 # %%
 second = assemble("c = transpose(a)\nc = add(a, b)\nc = sub(a, b)\nhalt", {"a": a, "b": b, "c": 0.0}, d)
 other_layout, other_moments = watch(second)
 other = other_layout.rows.of(other_moments["3"], "add")
 leaky_layout, leaky = watch(program, gate=a.abs().max().item() / 2)
 leak = leaky_layout.rows.of(leaky["3"], "transpose")
-
-# %% [markdown]
-# The three pictures show the scratchpad's columns after step 2, and the rows of two blocks after step 3.
 
 # %%
 fig, axes = show.axes(1, 3, width=8.0, height=2.6)
@@ -219,27 +280,10 @@ show.figure(
 )
 
 # %% [markdown]
-# In print steps 3 and 5 act on rows $[1:d_h]$, where $d_h$ is a number that the instruction brings. The machine here
-# moves all $d$ rows instead: for operands that are padded with zeros that is the same. How could fixed weights do what
-# is printed? Step 1 can make a mask of every row beside those of the columns.
+# We see $A$ and $B$ arrive at `add`. The block of `transpose` is empty.
 #
-# <details><summary>Proof of App. K steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
-#
-# For integers $d_h$ and $r$ the number $\mu_r=\sigma(d_h-r+1)-\sigma(d_h-r)$ is 1 if $r\le d_h$ and 0 otherwise. So
-# $2d$ more units in the layer of step 1 put $\mu_1,\dots,\mu_d$ into $d$ rows. Let $g_k$ be the gate that is printed, 0
-# in the columns and for the block that are meant and at least 1 elsewhere, and let $C$ exceed all data. Step 3 becomes
-# $f_r=\sigma(z_r-C(g_k+1-\mu_r))-\sigma(-z_r-C(g_k+1-\mu_r))$, which is $z_r$ where $g_k=0$ and $r\le d_h$, and 0
-# elsewhere. In step 5 the old content goes by the gate of the columns, and the result comes by that and the mask:
-#
-# $$z_r+\sum_k\big(\sigma(f_{k,r}-C(g_k+1-\mu_r))-\sigma(-f_{k,r}-C(g_k+1-\mu_r))-\sigma(z_r-Cg_k)
-# +\sigma(-z_r-Cg_k)\big).$$
-#
-# In the columns of $c$ one block has $g_k=0$, and this is $f_{k,r}$ for $r\le d_h$ and 0 for $r>d_h$, as Remark 1 asks.
-# Everywhere else all terms are 0 but $z_r$. The layers stay as many, the rows $O(Md+\log n)$. $\square$
-#
-# </details>
-#
-# Step 5 by itself, for every $d_h$, with the masks and on all rows:
+# The paper moves rows $[1:d_h]$ only, where $d_h$ is a number in the instruction. Fixed weights need masks of rows for
+# this. We run step 5 with such masks, and on all rows as our machine does.
 
 # %%
 relu = torch.nn.functional.relu
@@ -259,50 +303,9 @@ by_masks = max((step_5(mask) - rows).abs().max() for mask, rows in zip(masks, du
 on_all_rows = max((step_5(torch.ones(d)) - rows).abs().max() for rows in due_rows)
 
 # %% [markdown]
-# The other block's rows must be zero exactly, not nearly: what is not zero there would be worked on.
-# On a machine for $d=2$ a solver settles the way to the block and back for all data up to half the gate.
-
-# %%
-claim = Claim("looped-transformers/fleq-steps-2-5")
-in_block = (in_add[: 2 * d] - operands[: 2 * d]).abs().max()
-claim.close("operands in the scratchpad, largest error", data[: 3 * d], operands, atol=1e-12)
-claim.at_most("operands in the block, largest error", in_block, 1e-12)
-claim.equal("entries in the other block that are not 0", in_transpose.count_nonzero(), 0)
-claim.close("Eq. (13) as printed: masked addresses of c, largest error", masked, c_codes, atol=1e-12, of="proof")
-claim.close("result in c's columns, largest error", returned, a + b, atol=1e-11)
-claim.at_most("masks of rows, step 5 for every d_h: largest error", by_masks, 1e-12, of="proof")
-claim.printed.at_most("rows fixed in the weights, every d_h: the same", on_all_rows, 1e-12, of="proof")
-claim.control.unequal("another function's number: entries that reach add", other.count_nonzero(), 0)
-claim.control.equal("gate of half the largest entry: entries in the other block", leak.count_nonzero(), 0)
-claim.certified("d = 2: all data up to half the gate", certify_routes(small_machine()))
-claim.verdict()
-
-# %% [markdown]
-# Operands reach their block and no other, and the result comes back.
-#
-# ## Step 6: the write
-# <!-- claim looped-transformers/fleq-step-6 -->
-# <blockquote>
-#
-# **App. K step 6 (Writing the result)** *Appendix K.6*
-#
-# **As printed.** $K=Q$ as a column of blocks; ReLUs as in the proof of Lemma 4, where the second is added.
-#
-# **Corrected.** With $K=Q=[0\ 0\ I\ I]$ on the masked address of $c$ and the addresses of memory, each cell of $c$
-# meets the column of its result and half their sum is fetched; a ReLU layer turns it into the result, and changes no
-# other cell.
-#
-# $K=Q$ as a row of blocks; the second ReLU is subtracted.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The key and query must be the row $[0\ 0\ I\ I]$; they are printed as a column, which cannot be multiplied with the
-# state. (Its matrices also reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$.) The
-# feed-forward part is that of Lemma 4, whose second ReLU is printed with the wrong sign. The printed step also adds the
-# fetched mean into the rows that hold the result in place of rows of their own. That does no harm: these rows are zero
-# in memory columns. What costs digits is a gate of the form $C(b-1)$, with a $C$ that is larger than all data by far:
-# the data is added to $C$ and taken off again.
+# ### Step 6: the write
+# We compare four writes. A gate of the form $C(b-1)$ with a large $C$ costs digits, because the data are added to $C$
+# and subtracted again.
 
 
 # %%
@@ -320,9 +323,6 @@ def write_errors(memory):
     return (memory[start : start + d].mT - (a + b)).abs().max().item(), elsewhere
 
 
-# %% [markdown]
-# Four writes, of which the second and the last are as printed:
-
 # %%
 writes = {
     "correct": write_errors(after_write()),
@@ -333,8 +333,8 @@ writes = {
 show.table(["write", "error in c", "error elsewhere"], [[name, *found] for name, found in writes.items()])
 
 # %% [markdown]
-# Last the key itself, taken from the machine's own matrices. It must be the row of blocks, and as printed, with the
-# blocks one below the other, it must be of no use to any column of the state.
+# The key and query matrices have to be the row $[0\ 0\ I\ I]$. The paper shows a column, which cannot be multiplied
+# with the state.
 
 # %%
 machine = FleqMachine(program, inverse_temperature=inverse_temperature, heads="several")
@@ -351,8 +351,52 @@ except RuntimeError:
     keys_as_printed = 0
 
 # %% [markdown]
-# So the row of blocks has to give the right write, and the column of blocks no keys. On a machine for $d=2$ a solver
-# settles the write for all real data up to $10^8$, and exhaustion its scores for all addresses.
+# ### Step 7: the branch
+
+# %%
+programs = {flag: sum_program(d, flag) for flag in (-2.0, -1.0, 0.0, 1.0, 2.0)}
+stepper = FleqMachine(programs[0.0], inverse_temperature=inverse_temperature, heads="several")
+cases = {flag: stepper.run(one, 1).counters[0] for flag, one in programs.items()}
+show.table(["flag", "next instruction"], cases.items(), caption="The target is instruction 3.")
+due = {f"flag {flag:g}": 3 if flag <= 0 else 1 for flag in cases}
+found = {f"flag {flag:g}": number for flag, number in cases.items()}
+uncleared = in_program(cleared=False)
+
+# %% [markdown]
+# ## How we checked
+# We compare pointers, masks, operands and results with their exact values, for every column and width. On a machine for
+# $d=2$, solvers settle each step for all addresses and data. The controls are the number of another function, a gate
+# below the data, and the gate $C(b-1)$.
+
+# %%
+claim = Claim("looped-transformers/fleq-step-1")
+claim.at_most("addresses, all columns and widths, largest error", {k: one[0] for k, one in errors.items()}, 1e-9)
+claim.at_most("masks, all columns and widths, largest error", {k: one[1] for k, one in errors.items()}, 1e-9)
+claim.misprint.at_most("addresses with a+i, largest error", printed_offset[0], 1e-9)
+claim.misprint.at_most("first mask with 2d + width, largest error", printed_mask[1], 1e-9)
+claim.true("in a program: its counters are right", in_program(), of="proof")
+claim.misprint.true("a+i in a program: its counters are right", agrees["pointers"], of="proof")
+claim.misprint.true("2d + width in a program: its counters are right", agrees["first mask"], of="proof")
+claim.certified(
+    "d = 2, 5 bits: all addresses, columns and widths",
+    certify_pointers(small_machine(), small_machine({"first mask": "printed"})),
+)
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/fleq-steps-2-5")
+in_block = (in_add[: 2 * d] - operands[: 2 * d]).abs().max()
+claim.close("operands in the scratchpad, largest error", data[: 3 * d], operands, atol=1e-12)
+claim.at_most("operands in the block, largest error", in_block, 1e-12)
+claim.equal("entries in the other block that are not 0", in_transpose.count_nonzero(), 0)
+claim.close("Eq. (13) as printed: masked addresses of c, largest error", masked, c_codes, atol=1e-12, of="proof")
+claim.close("result in c's columns, largest error", returned, a + b, atol=1e-11)
+claim.at_most("masks of rows, step 5 for every d_h: largest error", by_masks, 1e-12, of="proof")
+claim.printed.at_most("rows fixed in the weights, every d_h: the same", on_all_rows, 1e-12, of="proof")
+claim.control.unequal("another function's number: entries that reach add", other.count_nonzero(), 0)
+claim.control.equal("gate of half the largest entry: entries in the other block", leak.count_nonzero(), 0)
+claim.certified("d = 2: all data up to half the gate", certify_routes(small_machine()))
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/fleq-step-6")
@@ -373,54 +417,6 @@ claim.certified(
 )
 claim.verdict()
 
-# %% [markdown]
-# The write is exact up to rounding, once the sign of Lemma 4 is put right.
-#
-# ## Step 7: the branch
-# <!-- claim looped-transformers/fleq-step-7 -->
-# <blockquote>
-#
-# **App. K step 7 (Branch)** *Appendix K.7; Appendix B.3*
-#
-# **The paper states.** This step is identical to Appendix B.3: if the flag, an integer, is at most 0 the next
-# instruction is $p$, else the next in order.
-#
-# <details><summary>Slips (1)</summary>
-#
-# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. So the copy of the
-#   instruction has to be cleared in this step. (Appendix B.3 also counts its three networks as two layers.)
-#
-# </details>
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Four layers: fetch the flag, turn it into a bit, add 1 to the counter, choose. At the end the copy of the instruction
-# is cleared: the next one is added on top. The target of the program above is instruction 3, the halt.
-#
-# <details><summary>Proof of App. K step 7: branch</summary>
-#
-# The three networks of Appendix B.3 read the flag and the fields of the copied instruction, and write the next counter.
-# In the last of them every row $z$ of the copy also gets the units $-\sigma(z)+\sigma(-z)=-z$, so that it ends at 0,
-# whatever it held. Step 1 of the next cycle adds the instruction at the new counter to 0, and the copy is that
-# instruction. Without these units it would be the sum of both. No layer is added. $\square$
-#
-# </details>
-
-# %%
-programs = {flag: sum_program(d, flag) for flag in (-2.0, -1.0, 0.0, 1.0, 2.0)}
-stepper = FleqMachine(programs[0.0], inverse_temperature=inverse_temperature, heads="several")
-cases = {flag: stepper.run(one, 1).counters[0] for flag, one in programs.items()}
-show.table(["flag", "next instruction"], cases.items(), caption="The target is instruction 3.")
-due = {f"flag {flag:g}": 3 if flag <= 0 else 1 for flag in cases}
-found = {f"flag {flag:g}": number for flag, number in cases.items()}
-uncleared = in_program(cleared=False)
-
-# %% [markdown]
-# The flags on both sides of 0 must lead where they should, and a machine that does not clear its instruction must lose
-# its way.
-# On a machine with addresses of 5 bits a solver settles all counters, targets and flags after the read.
-
 # %%
 claim = Claim("looped-transformers/fleq-step-7")
 wrong = sum(found[case] != due[case] for case in due)
@@ -433,14 +429,36 @@ claim.certified("5 bits: all counters, targets and integers", certify_branch(sma
 claim.verdict()
 
 # %% [markdown]
-# The branch of Appendix B.3 is right for every sign of the flag, once the instruction is cleared after it.
+# <details><summary>Method notes</summary>
 #
-# ## What was learned
-# The seven steps do what they are meant to. Each scratchpad column computes what it is to read, and a closed gate keeps
-# every block but one empty, exactly. In print the pointers begin one column too far and the first mask reaches too far,
-# which a program does not survive; the write has a sign and the shape of a matrix wrong. The branch forgets to clear
-# the instruction, and the height $d_h$ of the operands needs masks that are not there.
+# The machine of this page is the plain reading of Theorem 2, with separate heads for each block. The matrices of step 6
+# reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$. The paper also adds the fetched mean into
+# the rows that hold the result. This does no harm, because these rows are zero in memory columns.
 #
-# ## To try
-# - Set `d = 8`: the picture of the operands is twice as wide, and all errors stay at rounding.
-# - Set `inverse_temperature = 20.0`: operands and result are as exact as before.
+# </details>
+#
+# ## Where the paper differs
+# A program does not survive the addresses and the first mask of step 1, the sign in step 6, or an instruction that is
+# not cleared in step 7. All four are easy to repair.
+#
+# ## What to remember
+# - Each scratchpad column computes its own address and mask.
+# - A closed gate keeps all blocks except one exactly empty.
+# - The instruction has to be cleared at the end of a cycle.
+#
+# ## Exercises
+#
+# 1. *By hand.* In the tiny example, which addresses do the four columns read with the paper's $a+i$ and $b+i-d$?
+#    <details><summary>Solution</summary>
+#
+#    6, 7, 10 and 11. The first column of each operand is never read.
+#
+#    </details>
+# 2. *Predict, then run.* For which of the flags $-2$ to 2 does the table show instruction 3?
+#    <details><summary>Solution</summary>
+#
+#    For $-2$, $-1$ and 0. The others lead to instruction 1, the next one.
+#
+#    </details>
+#
+# Back: [Theorem 2](theorem_2_fleq.ipynb), because these steps are its proof.

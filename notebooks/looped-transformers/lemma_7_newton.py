@@ -7,17 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Lemma 7 · Inverting a matrix by Newton's iteration
+# # Lemma 7 · Inverting a matrix with products and differences
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 7 (= 21), Algorithms 3 and 9, Appendix N.*
 #
-# To invert a matrix $A$ one need not solve equations. Newton's iteration takes any first guess $X$ of the inverse and
-# improves it by products and differences alone: $X\leftarrow X(2I-AX)$, where $I$ is the unit matrix. If $X$ were the
-# inverse, the residual $I-AX$ would be 0; each step squares it, so that the number of right digits doubles, if it is
-# small enough to begin with. Products and differences are what a looped transformer has, and so it can invert matrices.
-#
-# The page runs the iteration, then the paper's program for it in an exact interpreter, then the program inside the
-# transformer, the FLEQ machine of {doc}`theorem_2_fleq`: on many random matrices, since the error is that of the
-# products times what the matrix makes of it.
+# To invert a matrix we do not have to solve equations. Newton's iteration takes a first guess and improves it with
+# products and differences alone, and these are functions that a looped transformer has. Where must the guess begin, and
+# how exact can the result be?
 
 # %%
 import math
@@ -39,160 +34,68 @@ from attention_theory.looped_transformers.programs.newton import (
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
-
-# %% tags=["parameters"]
-d = 4  # size of the matrix in the machine, from 3 to 8
-rounds = 12  # T of the program: it makes T + 1 iterations, at least 4
-draws = 50  # random matrices in the machine, from 2 to 200
-matrices = 500  # matrices on which the plain iteration is tried, at least 50
-seed = 0  # of the matrices, at least 0
-
-# %%
-require(d=(d, 3, 8), rounds=(rounds, 4, None), draws=(draws, 2, 200), matrices=(matrices, 50, None))
-require(seed=(seed, 0, None))
+from bookpress.claims import schematic
 
 # %% [markdown]
-# ## Where to begin
+# ## A tiny example
+# A number shows the idea. We invert $a=2$ with $x\leftarrow x(2-ax)$ and begin at $x=0.25$. The next values are
+# $0.25\cdot1.5=0.375$ and $0.375\cdot1.25=0.46875$. The residual $1-ax$ is 0.5, then 0.25, then 0.0625: each step
+# squares it.
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.3)
+tops = schematic.tokens(axis, ["x = 0.25", "x = 0.375", "x = 0.46875"], (0.3, 0.5), step=4.5)
+for (x, y), residual_there in zip(tops, ("0.5", "0.25", "0.0625"), strict=True):
+    schematic.text(axis, (x, y + 0.4), f"1 − 2x = {residual_there}", schematic.BLUE, 9)
+for x in (4.5, 9.0):
+    schematic.arrow(axis, (x, 0.95), (x + 0.3, 0.95))
+show.figure(
+    fig,
+    name="tiny",
+    caption="Newton's iteration for the inverse of 2. Above each value is its residual.",
+    alt="Three boxes joined by arrows: x = 0.25, 0.375 and 0.46875, with residuals 0.5, 0.25 and 0.0625.",
+)
+
+# %% [markdown]
+# We see that the number of right digits doubles once the residual is small.
+#
+# ## The paper states
 # <!-- claim looped-transformers/algorithm-3 -->
 # <blockquote>
 #
 # **Algorithm 3 (Newton's iteration for the inverse)** *Appendix D; Appendix N; also Algorithm 8*
 #
-# **As printed.** It begins at $\epsilon A$, and $\epsilon$ is left open.
+# **The paper states.** Pseudocode for running Newton's algorithm for matrix inversion for $T$ iterations.
+# $X_{-T}=\epsilon A$; for $i=-T,\dots,0$: $X_{i+1}=X_i(2I-AX_i)$.
 #
-# **Corrected.** $X\leftarrow X(2I-AX)$ from $\epsilon A^\top$ with $\epsilon=1/\|A\|^2$ converges quadratically to
-# $A^{-1}$ for every invertible $A$.
+# **What is true.** From $X_{-T}=\epsilon A^\top$ with $\epsilon=1/\|A\|^2$ the iteration $X\leftarrow X(2I-AX)$
+# converges quadratically to $A^{-1}$ for every invertible $A$.
 #
-# It begins at $\epsilon A^\top$; from $\epsilon A$ a rotation by a right angle runs away for every $\epsilon>0$, and
-# for a rotation beside a 1, $\mathrm{diag}(R,1)$, no real $\epsilon$ leads to the inverse.
+# **What changed.** The start is $\epsilon A^\top$, and $\epsilon$ is chosen. From $\epsilon A$ a rotation by a right
+# angle diverges for every $\epsilon>0$. For a rotation together with a 1, $\mathrm{diag}(R,1)$, no real $\epsilon$
+# leads to the inverse.
 #
 # </blockquote>
 # <!-- /claim -->
-# The first residual is $I-\epsilon A^2$ if one begins at $\epsilon A$, as printed. For a rotation by a right angle that
-# is $I+\epsilon I$, which is too large for every $\epsilon>0$: the iteration runs away. The paper leaves $\epsilon$
-# open, and a negative one would do for the rotation alone. But if the matrix has a 1 beside the rotation, a negative
-# $\epsilon$ makes the residual too large there. From $\epsilon A^\top$ the first residual is $I-\epsilon AA^\top$,
-# whose norm is below 1 for every invertible $A$ if $0<\epsilon\le1/\|A\|^2$.
 #
-# <details><summary>Proof of Algorithm 3, as corrected</summary>
-#
-# Let $R_k=I-AX_k$. Since $AX_{k+1}=AX_k(2I-AX_k)=(I-R_k)(I+R_k)=I-R_k^2$,
-#
-# $$R_{k+1}=R_k^2,\qquad R_k=R_0^{2^k}.$$
-#
-# *From $\epsilon A^\top$.* $R_0=I-AA^\top/\|A\|^2$ is symmetric, and its eigenvalues are $1-\sigma_i^2/\sigma_1^2$ with
-# the singular values $\sigma_1\ge\dots\ge\sigma_d>0$ of $A$. With the condition number $\kappa=\sigma_1/\sigma_d$ this
-# gives $\|R_k\|=(1-\kappa^{-2})^{2^k}\to0$ for every invertible $A$, and each step squares $\|R_k\|$. Since
-# $X_k-A^{-1}=-A^{-1}R_k$, the error is at most $\|A^{-1}\|\,\|R_k\|$: it falls as fast.
-#
-# *From $\epsilon A$.* Let $A$ be a rotation by a right angle in a plane and 1 along a third axis. Then $A^2$ is $-1$ in
-# the plane and 1 along the axis, and $R_0=I-\epsilon A^2$ is $1+\epsilon$ there and $1-\epsilon$ here. For every real
-# $\epsilon$ one of the two is at least 1, and so is its power in $R_k=R_0^{2^k}$: no $\epsilon$ leads to the inverse.
-# (For the rotation alone $R_k=(1+\epsilon)^{2^k}I$, which runs away for every $\epsilon>0$.) $\square$
-#
-# </details>
-#
-# Two matrices go through this page, a symmetric one and another; and many Gaussian ones.
-
-# %%
-source = generator(seed)
-many = torch.randn(matrices, 4, 4, generator=source, dtype=torch.float64)
-factor = torch.randn(d, d, generator=source, dtype=torch.float64)
-identity = torch.eye(d, dtype=torch.float64)
-symmetric = factor @ factor.mT / 4 + identity / 2
-skewed = identity + 0.8 / d**0.5 * torch.randn(d, d, generator=source, dtype=torch.float64)
-steps = 60
-converged = {form: int((newton_residuals(many, steps, form)[-1] < 1e-6).sum()) for form in ("correct", "printed")}
-turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
-both = torch.block_diag(turn, torch.ones(1, 1, dtype=torch.float64))
-scales = [sign * 10.0**k for sign in (-1, 1) for k in range(-3, 2)] + [0.0, 0.5, -0.5, 2.0, -2.0]
-of_scale = [newton_residuals(both, 60, "printed", scale)[-1].nan_to_num(torch.inf).item() for scale in scales]
-history = newton_residuals(torch.stack([symmetric, skewed]), 14)
-square_law = [
-    (history[k + 1, i] / history[k, i] ** 2).item() for i in (0, 1) for k in range(14) if 1e-6 < history[k, i] < 0.5
-]
-
-# %% [markdown]
-# From $\epsilon A^\top$ all of them converge, and a step squares the residual; from $\epsilon A$ most do not.
-# For all matrices of side 2 a computer algebra system proves that a step squares the residual.
-
-# %%
-claim = Claim("looped-transformers/algorithm-3")
-claim.equal("Gaussian matrices that converge, from A^T", converged["correct"], matrices)
-claim.at_most("residual after a step over its square", max(square_law), 1.01)
-claim.at_most("rotation by a right angle, from A^T: residual", newton_residuals(turn, 8)[-1], 1e-12)
-claim.printed.equal("Gaussian matrices that converge, from A", converged["printed"], matrices)
-claim.printed.at_most(
-    "rotation, from A: residual", newton_residuals(turn, 8, "printed")[-1].nan_to_num(torch.inf), 1e-12
-)
-claim.at_most("rotation beside a 1, from A^T: residual", newton_residuals(both, 8)[-1], 1e-12)
-at_best = min(of_scale)
-claim.printed.below(f"the same from ε A, {len(scales)} values of ε of either sign: least residual", at_best, 1.0)
-claim.number("share that converges from A", converged["printed"] / matrices)
-claim.certified("2 by 2, all matrices", certify_newton())
-claim.verdict()
-
-# %% [markdown]
-# ## The program
 # <!-- claim looped-transformers/algorithm-9 -->
 # <blockquote>
 #
 # **Algorithm 9 (Newton's iteration as a program)** *Appendix N*
 #
-# **As printed.** Line 1 $f_{\mathrm{mul}}(x,a)$; line 5 transposes $y$; line 6 then gives $(YX)^\top$.
+# **The paper states.** Require $\mathrm{mem}[x]=\epsilon I$. Line 1: $x=f_{\mathrm{mul}}(x,a)$ initializes the result,
+# $X_{-T}:=\epsilon A$. Line 5: $y=f_{\mathrm{transp}}(y,q)$, transpose of $Y$. Line 6: $x=f_{\mathrm{mul}}(x,y)$,
+# updating the result, $X_{i+1}:=X_iY$.
 #
-# **Corrected.** With $f_{\mathrm{mul}}(A,B)=A^\top B$ the program starts from $x=A^\top(\epsilon I)$ and transposes $x$
-# before the update $x\leftarrow f_{\mathrm{mul}}(x,y)$, with $y=2I-AX$.
+# **What is true.** With $f_{\mathrm{mul}}(A,B)=A^\top B$ the program starts from $x=A^\top(\epsilon I)$, by
+# $f_{\mathrm{mul}}(a,x)$ in line 1. Line 5 transposes $x$, so that line 6 makes $XY$ with $Y=2I-AX$.
 #
-# Line 1 $f_{\mathrm{mul}}(a,x)$; line 5 transposes $x$; line 6 gives $XY$.
+# **What changed.** As the paper has them, lines 5 and 6 make $(YX)^\top$, which differs from $XY$ if $A$ is not
+# symmetric.
 #
 # </blockquote>
 # <!-- /claim -->
-# `mul(a, b)` is $A^\top B$, and line 6 of the print makes $X^\top Y^\top=(YX)^\top$ of the transposed $Y$. For a
-# symmetric matrix that is $XY$ all the same. Turning $X$ in place of $Y$ is right for every matrix. (Even for symmetric
-# matrices the printed lines let rounding errors that are not symmetric grow from step to step. They are given 14 steps
-# here.)
 #
-# <details><summary>Proof of Algorithm 9, as corrected</summary>
-#
-# *Before the loop.* Memory holds $a=A$, $p=2I$, $x=\epsilon I$, $q=-1$, $t=-T$. Line 1 makes $x=A^\top(\epsilon
-# I)=\epsilon A^\top=X_0$, line 2 makes $a=A^\top$. Let $X_{k+1}=X_k(2I-AX_k)$, as in Algorithm 3.
-#
-# *Invariant.* At the head of the loop in round $k=0,1,\dots$ we have $x=X_k$ and $t=k-T$, and $a=A^\top$, $p$ and $q$
-# stay as they are. The round makes $y=(A^\top)^\top X_k=AX_k$, then $y=2I-AX_k$, then $x=X_k^\top$, then
-# $x=(X_k^\top)^\top y=X_k(2I-AX_k)=X_{k+1}$, and $t=k+1-T$. That is the invariant for $k+1$.
-#
-# *The end.* The jump back is taken as long as $k+1\le T$. So there are $T+1$ rounds, $k=0,\dots,T$, and the program
-# ends with $x=X_{T+1}$, which converges to $A^{-1}$ by Algorithm 3.
-#
-# *As printed.* Line 1 makes $(\epsilon I)^\top A=\epsilon A$, the wrong start. Lines 5 and 6 make $X^\top
-# Y^\top=(YX)^\top$ with $Y=2I-AX$. At $X=A^{-1}$ this is $(A^{-1})^\top$: for a matrix that is not symmetric the
-# inverse is not even a fixed point, and the printed lines cannot converge to it. For a symmetric one $X$ and $Y$ are
-# polynomials in $A$, which are symmetric and commute, so that $(YX)^\top=XY$. $\square$
-#
-# </details>
-#
-# The listing as printed, and beside it as repaired, with an equals sign for the same line:
-
-# %%
-print(side_by_side(listing_beside()))
-
-
-def ideal(matrix, form="correct", count=20):
-    program = newton_program(matrix, count, form)
-    x = program.variable(interpret(program).memory, "x")
-    return torch.linalg.matrix_norm(matrix @ x - identity).nan_to_num(torch.inf).item()
-
-
-claim = Claim("looped-transformers/algorithm-9")
-claim.at_most("symmetric matrix: ||AX - I|| / d", ideal(symmetric) / d, 1e-14)
-claim.at_most("other matrix: ||AX - I|| / d", ideal(skewed) / d, 1e-14)
-claim.at_most("printed lines, symmetric matrix: ||AX - I||", ideal(symmetric, "printed", 14), 1e-9)
-claim.printed.at_most("printed lines, other matrix: ||AX - I||", ideal(skewed, "printed", 14), 1e-9)
-claim.verdict()
-
-# %% [markdown]
-# ## In the transformer
 # <!-- claim looped-transformers/lemma-7 -->
 # <blockquote>
 #
@@ -220,15 +123,53 @@ claim.verdict()
 #
 # </blockquote>
 # <!-- /claim -->
-# *One head.* In each layer of the machine all function blocks share one head; step 3 opens it for the block whose
-# instruction it is. (With a head for each block, the plain reading of Theorem 2, the widest layer has six.)
 #
-# *How far off may it be?* Every product is off by a little: with the constant $c$ of its block an entry $z$ by at most
-# $cz^2/2+\rho/c$, where $\rho$ is what rounding adds in 53 bits. In directions where $A$ is small, errors of $X$ double
-# from step to step, together with $X$, which has to grow from $\sigma/\|A\|^2$ to $1/\sigma$. In all they grow by the
-# square of the condition number at most. Once $I-AX$ is small they are forgotten, but for those of the last step. The
-# bound below is the recursion of the proof, run on the singular values; it is the floor of the products times the
-# condition of the problem.
+# ## Why it is true
+# With $R=I-AX$, one step gives $I-AX(2I-AX)=R^2$. So the iteration converges if the first residual is small enough.
+# From $\epsilon A^\top$ it is $I-\epsilon AA^\top$, whose norm is below 1 for every invertible $A$ if
+# $0<\epsilon\le1/\|A\|^2$. From $\epsilon A$ it is $I-\epsilon A^2$. For a rotation by a right angle this is
+# $(1+\epsilon)I$, and the iteration diverges.
+#
+# In the machine every product has a small error. Where $A$ is small, $X$ has to grow, and the errors grow with it, in
+# all by at most the square of the condition number of $A$. Then the quadratic convergence forgets them, except those of
+# the last step.
+#
+# <details><summary>Proof of Algorithm 3, as corrected</summary>
+#
+# Let $R_k=I-AX_k$. Since $AX_{k+1}=AX_k(2I-AX_k)=(I-R_k)(I+R_k)=I-R_k^2$,
+#
+# $$R_{k+1}=R_k^2,\qquad R_k=R_0^{2^k}.$$
+#
+# *From $\epsilon A^\top$.* $R_0=I-AA^\top/\|A\|^2$ is symmetric, and its eigenvalues are $1-\sigma_i^2/\sigma_1^2$ with
+# the singular values $\sigma_1\ge\dots\ge\sigma_d>0$ of $A$. With the condition number $\kappa=\sigma_1/\sigma_d$ this
+# gives $\|R_k\|=(1-\kappa^{-2})^{2^k}\to0$ for every invertible $A$, and each step squares $\|R_k\|$. Since
+# $X_k-A^{-1}=-A^{-1}R_k$, the error is at most $\|A^{-1}\|\,\|R_k\|$: it falls as fast.
+#
+# *From $\epsilon A$.* Let $A$ be a rotation by a right angle in a plane and 1 along a third axis. Then $A^2$ is $-1$ in
+# the plane and 1 along the axis, and $R_0=I-\epsilon A^2$ is $1+\epsilon$ there and $1-\epsilon$ here. For every real
+# $\epsilon$ one of the two is at least 1, and so is its power in $R_k=R_0^{2^k}$: no $\epsilon$ leads to the inverse.
+# (For the rotation alone $R_k=(1+\epsilon)^{2^k}I$, which runs away for every $\epsilon>0$.) $\square$
+#
+# </details>
+#
+# <details><summary>Proof of Algorithm 9, as corrected</summary>
+#
+# *Before the loop.* Memory holds $a=A$, $p=2I$, $x=\epsilon I$, $q=-1$, $t=-T$. Line 1 makes $x=A^\top(\epsilon
+# I)=\epsilon A^\top=X_0$, line 2 makes $a=A^\top$. Let $X_{k+1}=X_k(2I-AX_k)$, as in Algorithm 3.
+#
+# *Invariant.* At the head of the loop in round $k=0,1,\dots$ we have $x=X_k$ and $t=k-T$, and $a=A^\top$, $p$ and $q$
+# stay as they are. The round makes $y=(A^\top)^\top X_k=AX_k$, then $y=2I-AX_k$, then $x=X_k^\top$, then
+# $x=(X_k^\top)^\top y=X_k(2I-AX_k)=X_{k+1}$, and $t=k+1-T$. That is the invariant for $k+1$.
+#
+# *The end.* The jump back is taken as long as $k+1\le T$. So there are $T+1$ rounds, $k=0,\dots,T$, and the program
+# ends with $x=X_{T+1}$, which converges to $A^{-1}$ by Algorithm 3.
+#
+# *As printed.* Line 1 makes $(\epsilon I)^\top A=\epsilon A$, the wrong start. Lines 5 and 6 make $X^\top
+# Y^\top=(YX)^\top$ with $Y=2I-AX$. At $X=A^{-1}$ this is $(A^{-1})^\top$: for a matrix that is not symmetric the
+# inverse is not even a fixed point, and the printed lines cannot converge to it. For a symmetric one $X$ and $Y$ are
+# polynomials in $A$, which are symmetric and commute, so that $(YX)^\top=XY$. $\square$
+#
+# </details>
 #
 # <details><summary>Proof of Lemma 7, as corrected</summary>
 #
@@ -262,6 +203,48 @@ claim.verdict()
 # most $\kappa^2$. To first order in the errors $\|\delta_{T+1}\|\le\kappa^2\big(\|\delta_0\|+\sum_ke_k\big)$. $\square$
 #
 # </details>
+#
+# ## See it run
+# First we run the plain iteration on many Gaussian matrices, and on rotations.
+
+# %% tags=["parameters"]
+d = 4  # size of the matrix in the machine, from 3 to 8
+rounds = 12  # T of the program: it makes T + 1 iterations, at least 4
+draws = 50  # random matrices in the machine, from 2 to 200
+matrices = 500  # matrices on which the plain iteration is tried, at least 50
+seed = 0  # of the matrices, at least 0
+
+# %%
+require(d=(d, 3, 8), rounds=(rounds, 4, None), draws=(draws, 2, 200), matrices=(matrices, 50, None))
+require(seed=(seed, 0, None))
+
+# %%
+source = generator(seed)
+many = torch.randn(matrices, 4, 4, generator=source, dtype=torch.float64)
+factor = torch.randn(d, d, generator=source, dtype=torch.float64)
+identity = torch.eye(d, dtype=torch.float64)
+symmetric = factor @ factor.mT / 4 + identity / 2
+skewed = identity + 0.8 / d**0.5 * torch.randn(d, d, generator=source, dtype=torch.float64)
+steps = 60
+converged = {form: int((newton_residuals(many, steps, form)[-1] < 1e-6).sum()) for form in ("correct", "printed")}
+turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+both = torch.block_diag(turn, torch.ones(1, 1, dtype=torch.float64))
+scales = [sign * 10.0**k for sign in (-1, 1) for k in range(-3, 2)] + [0.0, 0.5, -0.5, 2.0, -2.0]
+of_scale = [newton_residuals(both, 60, "printed", scale)[-1].nan_to_num(torch.inf).item() for scale in scales]
+history = newton_residuals(torch.stack([symmetric, skewed]), 14)
+square_law = [
+    (history[k + 1, i] / history[k, i] ** 2).item() for i in (0, 1) for k in range(14) if 1e-6 < history[k, i] < 0.5
+]
+
+# %% [markdown]
+# The paper's program computes `mul(a, b)` as $A^\top B$. Its line 6 uses a transposed $Y$, which is right for symmetric
+# matrices only. We print it on the left and our repair on the right.
+
+# %%
+print(side_by_side(listing_beside()))
+
+# %% [markdown]
+# Now the machine inverts a symmetric matrix, another one, and random ones. The bound is the recursion of the proof.
 
 # %%
 batch = torch.cat([symmetric[None], skewed[None], torch.randn(draws, d, d, generator=source, dtype=torch.float64)])
@@ -272,10 +255,6 @@ gate = max(
 )  # what is closed is closed by this much: more than any entry
 machine = FleqMachine(programs[0], gate=gate)
 runs = machine.run_many(programs, 10 * rounds)
-
-
-# %% [markdown]
-# The residual $\|AX-I\|$ after each update of $X$ is read out of the memories; the errors are set beside their bounds.
 
 
 # %%
@@ -295,11 +274,6 @@ bounds = newton_error_bound(batch, rounds + 1, slope=1e-7)
 kept = torch.isfinite(bounds)
 wrong = torch.tensor([ours.counters != theirs.counters for ours, theirs in zip(runs, references, strict=True)])
 wrong_counters = wrong[kept].sum()
-
-# %% [markdown]
-# Left, the residual after each update, for the first two matrices: it falls quadratically until it meets the floor.
-# Right, the error of $X$ for all matrices, beside the bound of each.
-
 
 # %%
 condition = torch.linalg.cond(batch)
@@ -324,17 +298,11 @@ show.figure(
 )
 
 # %% [markdown]
-# ## What sets the floor
-# Three more runs. The constant $c$: where rounding is small the error is proportional to it, and in 53 bits something
-# near $10^{-6}$ or $10^{-7}$ is best. The temperature: the lemma says that it drives the error to zero. In the paper's
-# softmax it multiplies all scores $s$, also those of the product, where $e^s$ has to be small beside a constant $e^C$
-# and nearly $1+s$. With the weights as they are, a product's entry $z$ becomes $(e^{\lambda cz-(\lambda-1)C}-1)/c$ at
-# $\lambda$ times the temperature, which tends to $-1/c$: the error grows at once. No other block
-# with fixed weights does better: {doc}`temperature_alone` proves it for all. (A machine that is built for a temperature
-# divides the keys of its product by it, so that it does not matter there.) What drives the error to zero is
-# $c$ along with $C$, the "free parameter" that Lemmas 9 and 23 name, and the temperature only for reads and writes. And
-# where must it fail? $X$ begins at $\sigma/\|A\|^2$ in the direction where $A$ is least. If that is less than what the
-# first product adds, its sign is left to chance, and with the wrong one Newton's iteration runs away.
+# On the left we see the residuals fall quadratically until they meet the error of the products. On the right, every
+# error is below its bound and grows with the condition number.
+#
+# ### What limits the error
+# We change the constant $c$ of the product block, and then the temperature with the weights as they are.
 
 # %%
 short = newton_program(symmetric, 4)
@@ -358,7 +326,12 @@ show.table(["c", "deviation from the exact program"], list(floors.items()), capt
 hotter = {factor: first_product(factor) / first_product() for factor in (1.01, 1.1, 2.0)}
 
 # %% [markdown]
-# The matrix where it must fail has the condition $10^8$.
+# The error is proportional to $c$ until rounding dominates. A higher temperature makes a product worse: its entry $z$
+# becomes $(e^{\lambda cz-(\lambda-1)C}-1)/c$ at $\lambda$ times the temperature, which tends to $-1/c$. [What
+# temperature alone can do](temperature_alone.ipynb) proves that no fixed weights avoid this.
+#
+# The method fails for a matrix of condition $10^8$. In the direction where $A$ is smallest, $X$ begins below the error
+# of the first product.
 
 # %%
 left, right = (torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.float64))[0] for _ in range(2))
@@ -367,9 +340,6 @@ hard_program = newton_program(hard, 60)
 hard_exact = interpret(hard_program)
 hard_gate = 2 * hard_exact.largest_entry
 hard_run = FleqMachine(hard_program, gate=hard_gate).run(hard_program, len(hard_exact.counters))
-
-# %% [markdown]
-# Last the number of rows, for larger and larger matrices, and the printed program.
 
 # %%
 printed_program = newton_program(skewed, rounds, "printed")
@@ -388,7 +358,41 @@ def residual(x):
 found, exact = hard_program.variable(hard_run.memory, "x"), hard_program.variable(hard_exact.memory, "x")
 
 # %% [markdown]
-# The verdict is on all matrices at once. A bound is needed only where it promises anything, that is where it is finite.
+# ## How we checked
+# The counter has to be that of the interpreter in every cycle, and the error of $X$ below its bound for every matrix. A
+# computer algebra system proves for all matrices of side 2 that a step squares the residual. The control is the matrix
+# of condition $10^8$.
+
+# %%
+claim = Claim("looped-transformers/algorithm-3")
+claim.equal("Gaussian matrices that converge, from A^T", converged["correct"], matrices)
+claim.at_most("residual after a step over its square", max(square_law), 1.01)
+claim.at_most("rotation by a right angle, from A^T: residual", newton_residuals(turn, 8)[-1], 1e-12)
+claim.printed.equal("Gaussian matrices that converge, from A", converged["printed"], matrices)
+claim.printed.at_most(
+    "rotation, from A: residual", newton_residuals(turn, 8, "printed")[-1].nan_to_num(torch.inf), 1e-12
+)
+claim.at_most("rotation beside a 1, from A^T: residual", newton_residuals(both, 8)[-1], 1e-12)
+at_best = min(of_scale)
+claim.printed.below(f"the same from ε A, {len(scales)} values of ε of either sign: least residual", at_best, 1.0)
+claim.number("share that converges from A", converged["printed"] / matrices)
+claim.certified("2 by 2, all matrices", certify_newton())
+claim.verdict()
+
+
+# %%
+def ideal(matrix, form="correct", count=20):
+    program = newton_program(matrix, count, form)
+    x = program.variable(interpret(program).memory, "x")
+    return torch.linalg.matrix_norm(matrix @ x - identity).nan_to_num(torch.inf).item()
+
+
+claim = Claim("looped-transformers/algorithm-9")
+claim.at_most("symmetric matrix: ||AX - I|| / d", ideal(symmetric) / d, 1e-14)
+claim.at_most("other matrix: ||AX - I|| / d", ideal(skewed) / d, 1e-14)
+claim.at_most("printed lines, symmetric matrix: ||AX - I||", ideal(symmetric, "printed", 14), 1e-9)
+claim.printed.at_most("printed lines, other matrix: ||AX - I||", ideal(skewed, "printed", 14), 1e-9)
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/lemma-7")
@@ -412,14 +416,39 @@ claim.number("error of X over its bound, median", (off / bounds)[kept].median())
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One head in each of 12 layers runs the iteration; the counter is right in every cycle, if the gate of the machine
-# exceeds every entry of $A$, $X$ and the first $\epsilon I$, whatever the condition of the matrix. The error is the
-# floor of the products times what the matrix makes of it, at most about the square of its condition number, and stays
-# below a bound that can be computed beforehand. The temperature alone does not drive it to zero: the constant of the
-# product block has to go along, and 53 bits set it a limit. Of the listing three lines had to be repaired.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `seed = 3`: other matrices, some of them worse conditioned; the dots move along the cloud and stay under it.
-# - Set `rounds = 6`: half as many iterations leave the residual of the symmetric matrix well above the floor, where the
-#   other one's is already. The error against the exact program is small all the same.
+# The gate of the machine exceeds twice every entry that occurs. A bound is compared only where it is finite. The
+# printed program is run for 14 steps, because its rounding errors, which are not symmetric, grow from step to step even
+# for symmetric matrices. With the constant $c$ an entry $z$ of a product is off by at most $cz^2/2+\rho/c$, where
+# $\rho$ is what rounding adds in 53 bits, and $c$ near $10^{-6}$ or $10^{-7}$ is best. A machine that is built for a
+# temperature divides the keys of its product by it, so that the temperature does not matter there. With separate heads
+# for each block, the plain reading of Theorem 2, the widest layer has six heads.
+#
+# </details>
+#
+# ## What to remember
+# - Each step squares the residual, so a few products invert a matrix.
+# - The first guess must be $\epsilon A^\top$.
+# - The error is that of the products times at most the square of the condition number, and the constant $c$ controls
+#   it.
+#
+# ## Exercises
+#
+# 1. *By hand.* For a rotation by a right angle, what is the residual after three steps from $\epsilon A$ with
+#    $\epsilon=1$?
+#    <details><summary>Solution</summary>
+#
+#    The first residual is $2I$. Three squares give $4I$, $16I$ and $256I$.
+#
+#    </details>
+# 2. *Predict, then run.* The exact residual of a matrix is $\|R_0\|^{2^k}$ after $k$ steps. If $\|R_0\|=0.99$, how many
+#    steps bring it below $10^{-7}$?
+#    <details><summary>Solution</summary>
+#
+#    Eleven: $2^k\ge7\ln10/0.01005\approx1604$, and $2^{10}=1024$ is too small.
+#
+#    </details>
+#
+# Next: [Lemma 8](lemma_8_power_iteration.ipynb), because the same iteration computes the root that power iteration
+# needs.

@@ -7,15 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Lemma 8 · The largest eigenvector by power iteration
+# # Lemma 8 · The direction that a matrix stretches most
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 8 (= 22), Algorithms 4, 11, 12, Appendix N.*
 #
-# Which direction does a matrix $A$ stretch most? If one multiplies a vector $b$ by $A$ again and again, its part along
-# the eigenvector of the largest eigenvalue (in modulus) grows faster than all others, and in the end only that
-# direction is left. Then the vector is divided by its norm. That is power iteration, and a looped transformer can run
-# it, but for the division: what the program may use are products and differences. So the inverse of the norm,
-# $1/\sqrt S$ with $S=\|b\|^2$, is found by another iteration, which needs no more than these. First come the two
-# iterations by themselves, then the programs made of them.
+# Multiply a vector by the same matrix again and again, and only one direction survives: the one that the matrix
+# stretches most. A looped transformer can do the products. But the result has to be divided by its norm, and the
+# machine has neither roots nor quotients that are exact. How does it divide?
 
 # %%
 import math
@@ -42,18 +39,32 @@ from attention_theory.looped_transformers.programs.power_iteration import (
 from attention_theory.randomness import generator
 from attention_theory.validation import require
 from bookpress import Claim, show
-
-# %% tags=["parameters"]
-d = 4  # size of the matrix, from 4 to 8
-steps = 6  # T in the machine, from 4 to 40
-draws = 50  # random matrices of each of two sizes, from 2 to 200
-seed = 0  # of the matrices, at least 0
-
-# %%
-require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0, None))
+from bookpress.claims import schematic
 
 # %% [markdown]
-# ## The iteration
+# ## A tiny example
+# The matrix $\begin{pmatrix}2&1\\1&2\end{pmatrix}$ has the eigenvalues 3 and 1. We begin with $(1,0)$ and multiply.
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.3)
+tops = schematic.tokens(axis, ["(1, 0)", "(2, 1)", "(5, 4)", "(14, 13)"], (0.3, 0.5), step=3.4)
+for (x, y), ratio in zip(tops, ("0", "0.5", "0.8", "0.93"), strict=True):
+    schematic.text(axis, (x, y + 0.4), f"second over first: {ratio}", schematic.BLUE, 9)
+for k in (1, 2, 3):
+    schematic.arrow(axis, (3.4 * k, 0.95), (0.3 + 3.4 * k, 0.95))
+show.figure(
+    fig,
+    name="tiny",
+    caption="Three products. The ratio of the two entries tends to 1, so the direction tends to that of (1, 1).",
+    alt="Four boxes joined by arrows: (1, 0), (2, 1), (5, 4) and (14, 13), with the ratios 0, 0.5, 0.8 and 0.93.",
+)
+
+# %% [markdown]
+# We see the direction approach $(1,1)$, the eigenvector of 3. The start matters: from $(1,1)$, the matrix
+# $\begin{pmatrix}2&-1\\-1&2\end{pmatrix}$ gives $(1,1)$ for ever, and that is the eigenvector of its *smaller*
+# eigenvalue.
+#
+# ## The paper states
 # <!-- claim looped-transformers/algorithm-4 -->
 # <blockquote>
 #
@@ -74,13 +85,97 @@ require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0,
 #
 # </blockquote>
 # <!-- /claim -->
-# The part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ in each step relative to the first.
-# With two eigenvalues of the same modulus nothing shrinks. And there must be a part along the first to begin with. For
-# a matrix that is not symmetric this part is measured by the *left* eigenvector. The start of the paper, ones, need not
-# have such a part: for a positive definite matrix of two rows, below, it is the other eigenvector, and the Laplacian of
-# a graph takes it to 0. The entries of $b$ grow or vanish like $|\lambda_1|^T$,
-# which its direction does not see: a norm of $10^4$ does no harm in 50 steps. (It does to the program below, whose
-# inverse root wants $\|b\|^2<3$.)
+#
+# <!-- claim looped-transformers/algorithm-11 -->
+# <blockquote>
+#
+# **Algorithm 11 (Inverse square root)** *Appendix N*
+#
+# **The paper states.** Newton's algorithm to compute inverse square root: $1/\sqrt S$. Initialize $x_0=1$; for
+# $k=0,\dots,T$: $x_{k+1}=x_k\big(\frac32-\frac S2x_k^2\big)$.
+#
+# **What is true.** From $x_0=1$ the iteration converges to $1/\sqrt S$ for $0<S<3$. For $S<1$ it is within $10^{-12}$
+# after at most about $\log_{1.5}(1/\sqrt S)+6$ steps. It takes ever more steps as $S$ nears 3, where $x_1=(3-S)/2$
+# tends to 0.
+#
+# **What changed.** The paper gives no range of $S$. At 3 the limit is 0, and above it $-1/\sqrt S$ up to
+# $S\approx4.613$, where $(S-3)/2=\sqrt{3/S}$. From there to 5 it is either root, or 0 for a sequence of $S$ that tends
+# to 5. At 5 there is none, and beyond 5 the iteration diverges.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/algorithm-12 -->
+# <blockquote>
+#
+# **Algorithm 12 (Power iteration as a program)** *Appendix N*
+#
+# **The paper states.** Require $b=1$, $t_1=t_2=-T+1$. Line 2: $b=f_{\mathrm{mul}}(a,b)$. Line 3:
+# $t=f_{\mathrm{add}}(t_1,q)$. Line 4: if $t_1\le0$ goto line 2, else calculate $\|b_T\|^2$. Lines 6 to 12: Algorithm
+# 11, back while $t_2\le0$. Line 13: $b=f_{\mathrm{mul}}(b,\mathrm{inv\_norm})$.
+#
+# **What is true.** The first loop has $T$ rounds, of $A/\|A\|$ from $b_0=1/\sqrt d$ in each entry, and gives $b_T$. The
+# second has a separate count: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a relative error $\epsilon$,
+# with $S=\|b_T\|^2$. With the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$,
+# $T\log_{1.5}(\|A\|/|\lambda_1|)$ and $\log_{1.5}(1/|w\cdot b_0|)$ in place of the first term are enough. For symmetric
+# $A$ that does not grow with $T$.
+#
+# **What changed.** $A$ as it is, or ones as the start, can leave the range of Algorithm 11. From ones, $A=11^\top/d$,
+# of norm 1, has $S=d$. And $T$ rounds of the second loop can be too few at any $T$. They never arrive for large $T$ if
+# $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
+#
+# <details><summary>Slips (3)</summary>
+#
+# - Line 3 stores $t_1+1$ in $t$, and not in $t_1$.
+# - Line 13 has to transpose $b$ first.
+# - Algorithm 11 makes $T+1$ rounds where the program makes $T$, and Lemma 22 speaks of $b_{T+1}$.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim looped-transformers/lemma-8 -->
+# <blockquote>
+#
+# **Lemma 8 (Power iteration in the transformer)** *Appendix D; also Lemma 22*
+#
+# **The paper states.** Consider a matrix $A\in\mathbb R^{d\times d}$, then for any $\epsilon>0$ there exists a
+# transformer with 13 layers, 1 head and dimensionality $r=O(d)$ that emulates Alg. 4 for $T=O(\log1/\epsilon)$
+# iterations with output within $\epsilon$ of $b_{T+1}$. This error $\epsilon$ arises due to softmax, and can be driven
+# arbitrarily close to 0 by increasing the temperature.
+#
+# **What is true.** For every $T$, every $\epsilon\le\frac12$ and every $A$ with $\lambda_1\ne0$ there is a looped
+# transformer of 12 layers, with one head in each and $O(d)$ rows, that ends within $\epsilon$ of Algorithm 4's
+# $b_T/\|b_T\|$, if the start has a part along the top eigenvector. It is given $A/\|A\|$ and the start $b_0=1/\sqrt d$
+# in each entry, and a second loop of $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
+# b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first
+# term is 0 for symmetric $A$) and $w\cdot b_0\ne0$. The error is driven to 0 by the temperature together with the
+# constants $c$ and $C$ of the product block. It is that of the products, magnified about $S^{-3/2}$ times in the
+# inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
+#
+# **What changed.** The temperature alone cannot do it. Whatever the weights and the number of passes, if they are
+# fixed, the output tends to $b_T/\|b_T\|$ as $\lambda$ grows for a null set of matrices $A$ only ($d\ge2$). And the
+# start needs a part along the top eigenvector, which ones need not have.
+#
+# <details><summary>Slips (1)</summary>
+#
+# - The proof's program takes $A$ as it is and begins with ones, and so leaves the range of Algorithm 11. $A/\|A\|$ and
+#   a start of length 1 change no direction. Its second loop has $T$ rounds and needs a count of its own.
+#
+# </details>
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# In each step the part of $b$ along the second eigenvector shrinks by $|\lambda_2/\lambda_1|$ relative to the first.
+# The start needs a part along the first. For a matrix that is not symmetric, the *left* eigenvector measures this part.
+#
+# The inverse of the norm is $1/\sqrt S$ with $S=\|b\|^2$. Newton's iteration $x\leftarrow x(3-Sx^2)/2$ finds it with
+# products and differences. From $x=1$ it needs $S<3$, so the program gets $A/\|A\|$ and a start of length 1. For small
+# $S$ it first grows by at most $\frac32$ per round, and therefore needs about $\log_{1.5}(1/\sqrt S)$ rounds before it
+# converges quadratically. This number is not $T$: the second loop needs a separate count.
 #
 # <details><summary>Proof of Algorithm 4, as corrected</summary>
 #
@@ -100,151 +195,6 @@ require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0,
 # $|w\cdot r_1|/\|w\|>0$. $\square$
 #
 # </details>
-#
-# For symmetric $A$ more can be said, at every step. Let $c_i$ be the coordinates of the start along the eigenvectors,
-# and $\theta_T$ the angle to the first after $T$ steps. Then
-# $\tan^2\theta_T=\sum_{i\ge2}(c_i/c_1)^2|\lambda_i/\lambda_1|^{2T}$ is at most
-# $\tan^2\theta_0\,|\lambda_2/\lambda_1|^{2T}$, and at least its term with $i=2$. The distance is
-# $2\sin\frac{\theta_T}2$, which lies between $\sin\theta_T=\tan\theta_T\cos\theta_T$ and $\tan\theta_T$. So with
-# $u_T=\tan\theta_0\,|\lambda_2/\lambda_1|^T$ it is at most $u_T$, and at least
-# $|c_2/c_1|\,|\lambda_2/\lambda_1|^T/\sqrt{1+u_T^2}$, where the root tends to 1. Both are looked at in every step, for
-# one matrix of known eigenvalues and for random ones of two sizes, the same
-# that the transformer is given below.
-
-# %%
-source = generator(seed)
-basis = torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.float64))[0]
-values = torch.zeros(d, dtype=torch.float64)
-values[:4] = torch.tensor([1.0, 0.33, -0.17, 0.07])
-matrix = basis @ torch.diag(values) @ basis.mT
-top, second = basis[:, 0], basis[:, 1]
-start = torch.full((d,), 1 / math.sqrt(d), dtype=torch.float64)
-long = 40
-iterates = power_iterates(matrix, start, long)
-distances = sign_free_distance(iterates, top)
-ratio = abs(start @ second) / abs(start @ top)
-predicted = ratio * 0.33 ** torch.arange(long + 1)
-inside = [k for k in range(4, long + 1) if predicted[k] > 1e-13]
-fit = [(distances[k] / predicted[k]).item() for k in inside]
-even = values.clone()
-even[1] = -1.0
-tied = sign_free_distance(power_iterates(basis @ torch.diag(even) @ basis.mT, start, long)[-1], top)
-raw = power_iterates(1e4 * matrix, torch.ones(d, dtype=torch.float64), 50)[-1]
-
-
-# %% [markdown]
-# The random matrices:
-
-
-# %%
-def symmetric(size, generator_of_size):
-    one = torch.randn(draws, size, size, generator=generator_of_size, dtype=torch.float64)
-    return one + one.mT
-
-
-batches = {d: torch.cat([matrix[None], symmetric(d, source)]), d + 2: symmetric(d + 2, generator(seed + 1))}
-
-
-def beside_bounds(one, count=400):
-    """The distance over its upper bound, largest, and over its lower one, smallest, in all steps above rounding."""
-    top_of = torch.linalg.eigh(one / torch.linalg.matrix_norm(one, 2))
-    vector = top_of.eigenvectors[:, top_of.eigenvalues.abs().argmax()]
-    begin = one.new_full((len(one),), len(one) ** -0.5)
-    away = sign_free_distance(power_iterates(one / torch.linalg.matrix_norm(one, 2), begin, count), vector)
-    lower, upper = distance_bounds(one, count)
-    seen = away > 1e-11
-    return (away / upper)[seen].max().item(), (away / lower)[seen].min().item()
-
-
-laws = {f"d = {size}": [beside_bounds(one) for one in batch] for size, batch in batches.items()}
-
-# %% [markdown]
-# Then matrices that are not symmetric, with any basis of eigenvectors, beside the bound of the proof.
-
-
-# %%
-def share_of_bound(bases, count=60):
-    """The distance over the bound of the proof, from ones, for a matrix with eigenvalues 1, .6, -.4 and so on."""
-    vectors = torch.randn(d, d, generator=bases, dtype=torch.float64)
-    vectors = vectors / vectors.norm(dim=0)
-    eigenvalues = torch.tensor([1.0, *(0.6 * (-2 / 3) ** k for k in range(d - 1))], dtype=torch.float64)
-    one = vectors @ torch.diag(eigenvalues) @ torch.linalg.inv(vectors)
-    ones = torch.ones(d, dtype=torch.float64)
-    along = torch.linalg.solve(vectors, ones).abs()
-    bound = 2 * along[1:].sum() / along[0] * 0.6 ** torch.arange(count + 1)
-    away = sign_free_distance(power_iterates(one, ones, count), vectors[:, 0])
-    return (away / bound)[bound > 1e-9].max().item()
-
-
-bases = generator(seed + 4)
-of_general = max(share_of_bound(bases) for _ in range(draws))
-
-# %% [markdown]
-# And matrices of two rows, whose start decides: from ones, or with a part along the left or the right eigenvector only.
-
-
-# %%
-def two_by_two(matrix_rows, begin):
-    """The distance to the top eigenvector after 50 steps; infinite where the iteration ends at 0."""
-    one = torch.tensor(matrix_rows, dtype=torch.float64)
-    top_of = torch.linalg.eig(one)
-    vector = top_of.eigenvectors[:, top_of.eigenvalues.abs().argmax()].real
-    last = power_iterates(one, torch.tensor(begin, dtype=torch.float64), 50)[-1]
-    return sign_free_distance(last, vector).nan_to_num(torch.inf).item()
-
-
-from_ones = {
-    "positive definite, eigenvalues 1 and 3": two_by_two([[2, -1], [-1, 2]], [1, 1]),
-    "Laplacian of an edge": two_by_two([[1, -1], [-1, 1]], [1, 1]),
-}
-right_part_only = two_by_two([[1, -0.5], [0, 0.5]], [1, 1])  # the left eigenvector is (1, -1), the right one (1, 0)
-left_part_only = two_by_two([[1, 0.5], [0, 0.5]], [0, 1])  # the left eigenvector is (1, 1), the right one (1, 0)
-
-# %% [markdown]
-# The distance follows its law down to rounding, from any start that is not orthogonal to the left eigenvector. From
-# ones, as printed, two small matrices never arrive.
-
-# %%
-claim = Claim("looped-transformers/algorithm-4")
-claim.at_most("distance over |λ2/λ1|^T and its constant, largest", max(fit), 3.0)
-claim.at_least("the same, smallest", min(fit), 1 / 3)
-uppers = {name: max(upper for upper, _ in pairs) for name, pairs in laws.items()}
-lowers = {name: min(lower for _, lower in pairs) for name, pairs in laws.items()}
-claim.at_most(f"{draws} random matrices a size: distance over its upper bound, largest", uppers, 1 + 1e-3)
-claim.at_least(f"{draws} random matrices a size: distance over its lower bound, smallest", lowers, 1 - 1e-3)
-claim.control.at_most("λ2 = -λ1: distance after 40 steps", tied, 1e-3)
-of_raw = sign_free_distance(raw / raw.abs().max(), top)  # the squares of b itself, of size 1e400, are beyond float64
-claim.at_most("A of norm 1e4, 50 steps from ones, as printed: distance", of_raw, 1e-12)
-claim.at_most(f"{draws} matrices that are not symmetric: distance over the bound of the proof", of_general, 1)
-claim.at_most("a part along the left eigenvector alone: distance after 50 steps", left_part_only, 1e-12)
-claim.control.at_most("a part along the right eigenvector alone: distance", right_part_only, 1e-3)
-for name, distance in from_ones.items():
-    claim.printed.at_most(f"from ones, {name}: distance", distance, 1e-3)
-claim.verdict()
-
-# %% [markdown]
-# ## The inverse root
-# <!-- claim looped-transformers/algorithm-11 -->
-# <blockquote>
-#
-# **Algorithm 11 (Inverse square root)** *Appendix N*
-#
-# **As printed.** No range of $S$ is given.
-#
-# **Corrected.** $x\leftarrow x(3-Sx^2)/2$ from $x_0=1$ converges to $1/\sqrt S$ for $0<S<3$: for $S<1$ in at most about
-# $\log_{1.5}(1/\sqrt S)+6$ steps within $10^{-12}$, and in ever more as $S$ nears 3, where $x_1=(3-S)/2$ tends to 0.
-#
-# $0<S<3$: at 3 the limit is 0; above it is $-1/\sqrt S$ up to $S\approx4.613$, where $(S-3)/2=\sqrt{3/S}$; from there
-# to 5 it is either root, or 0 for a sequence of $S$ that tends to 5; at 5 there is none; beyond the iteration diverges.
-#
-# </blockquote>
-# <!-- /claim -->
-# From $x_0=1$ the first step goes to $x_1=(3-S)/2$. Below $S=3$ the limit is $1/\sqrt S$, and at 3 it is 0. Above 3 the
-# iterate is negative, and stays so as long as $|x_1|<\sqrt{3/S}$: up to $S\approx4.613$ the limit is $-1/\sqrt S$. From
-# there to 5 the sign may change again, and either root is found: the positive one at 4.9, the negative one at 4.95.
-# (Where one of them gives way to the other, at a sequence of $S$ that tends to 5, the iteration meets 0.) At 5 the
-# iteration jumps between 1 and $-1$, and beyond it runs away. For small $S$ it grows by 3/2 a step at first, so that
-# about $\log_{1.5}(1/\sqrt S)$ steps pass before the quadratic phase.
 #
 # <details><summary>Proof of Algorithm 11, as corrected</summary>
 #
@@ -284,101 +234,6 @@ claim.verdict()
 # $(u^2-3)/2>1$, which grows with $|u|$: the iteration diverges. $\square$
 #
 # </details>
-
-# %%
-small = torch.logspace(-6, math.log10(2.9), 60, dtype=torch.float64)
-roots = inverse_root_iterates(small, 60)
-close = (roots * small.sqrt() - 1).abs() <= 1e-12
-needed = close.to(torch.int64).argmax(0)
-allowed = torch.log(small.rsqrt().clamp(min=1.0)) / math.log(1.5) + 6
-above = (3.0, 4.0, 4.6, 4.7, 4.9, 4.95, 5.0, 5.5)
-special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 200)[-1].item() for s in above}
-show.table(
-    ["S", "x after 200 steps", "1/√S"],
-    [(s, value, s**-0.5) for s, value in special.items()],
-    caption="From x = 1. At S = 5 it jumps between 1 and -1.",
-)
-negative = torch.linspace(3.01, 4.61, 400, dtype=torch.float64)
-other_root = (inverse_root_iterates(negative, 400)[-1] * negative.sqrt() + 1).abs().max()
-mixed = torch.linspace(4.62, 4.99, 400, dtype=torch.float64)
-either = (inverse_root_iterates(mixed, 3000)[-1] * mixed.sqrt()).sign()
-print(f"S from 4.62 to 4.99: {int((either > 0).sum())} of {len(mixed)} limits are positive")
-
-# %% [markdown]
-# Below 1, the smaller $S$, the longer the plateau on which $x$ only grows. At $S=2.5$ there is a plateau too: the first
-# step goes to $(3-S)/2$, which is small.
-
-# %%
-fig, axis = show.axes()
-for s in (1e-4, 1e-2, 0.5, 2.5):
-    path = inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 30)
-    axis.semilogy((path * s**0.5 - 1).abs().clamp(min=1e-17), "o-", label=f"$S={s:g}$", markersize=3)
-axis.set(xlabel="step", ylabel=r"$|x\sqrt{S}-1|$")
-axis.legend()
-show.figure(
-    fig,
-    name="inverse-root",
-    caption="Relative error of the inverse root: a plateau while $x$ grows by 3/2 a step, then quadratic convergence.",
-    alt="Four curves that stay near one for a while, longest for the smallest S, and then drop steeply to ten to the "
-    "minus sixteen; that for 2.5 drops after that for 0.5.",
-)
-
-# %% [markdown]
-# Below 3 the root is found, and above 3 one or the other or none.
-# A solver settles that the iteration converges for every $S$ between 0 and 3: with $u=\sqrt S\,x$ each step after the
-# first brings $u$ nearer to 1.
-
-# %%
-claim = Claim("looped-transformers/algorithm-11")
-claim.close("S from 1e-6 to 2.9: largest relative error", roots[-1] * small.sqrt(), 1, atol=1e-12)
-claim.at_most("S < 1: steps beyond 6 + ln(1/√S) / ln 1.5, largest", (needed - allowed)[small < 1].max(), 0)
-near_three = inverse_root_iterates(torch.tensor(2.99, dtype=torch.float64), 60) * 2.99**0.5
-claim.control.at_most("S = 2.99: steps needed", ((near_three - 1).abs() <= 1e-12).int().argmax(), 6)
-claim.at_most("S from 3.01 to 4.61: largest relative distance to -1/√S", other_root, 1e-12)
-claim.close("S = 4.9: distance to 1/√S", special[4.9], 4.9**-0.5, atol=1e-12)
-claim.at_most("S = 4.95: distance to -1/√S", abs(special[4.95] + 4.95**-0.5), 1e-12)
-claim.control.close("S = 3: distance to 1/√S", special[3.0], 3**-0.5, atol=1e-12)
-claim.printed.close("S = 4: distance to 1/√S", special[4.0], 0.5, atol=1e-12)
-claim.printed.close("S = 5: distance to 1/√S", special[5.0], 5**-0.5, atol=1e-12)
-claim.control.true("S = 5.5: limit is finite", math.isfinite(special[5.5]))
-claim.certified("convergence for every S from 0 to 3", certify_inverse_root())
-claim.verdict()
-
-# %% [markdown]
-# ## The program
-# <!-- claim looped-transformers/algorithm-12 -->
-# <blockquote>
-#
-# **Algorithm 12 (Power iteration as a program)** *Appendix N*
-#
-# **As printed.** Line 3 stores $t_1+1$ in $t$; line 13 is $f_{\mathrm{mul}}(b,s)$. $A$ is taken as it is, and the start
-# is 1 in each entry. Both loops have $T$ rounds, for any diagonalizable $A$. Algorithm 11 makes $T+1$ rounds where the
-# program makes $T$, and Lemma 22 speaks of $b_{T+1}$.
-#
-# **Corrected.** Two loops, one for $b\leftarrow Ab$ and one for the inverse root of $\|b\|^2$, then $b$ times it.
-#
-# Line 3 stores it in $t_1$; line 13 transposes $b$ first. $T$ rounds, and $b_T$, of $A/\|A\|$ from $b_0=1/\sqrt d$ in
-# each entry: from ones $A=11^\top/d$, of norm 1, has $S=\|b_T\|^2=d$, out of the range. The second loop needs a count
-# of its own: $\log_{1.5}(1/\sqrt S)+2+\log_2\ln(1/\epsilon)$ rounds for a relative error $\epsilon$. With the unit left
-# eigenvector $w$ of the top eigenvalue $\lambda_1$, $T\log_{1.5}(\|A\|/|\lambda_1|)$ and $\log_{1.5}(1/|w\cdot b_0|)$
-# in place of the first term are enough; for symmetric $A$ that does not grow with $T$. $T$ rounds can be too few at any
-# $T$, and never arrive for large $T$ if $A$ is diagonalizable and $|\lambda_1|\le\frac23\|A\|$.
-#
-# </blockquote>
-# <!-- /claim -->
-# Line 3 adds to $t_1$ but stores the sum in $t$, which nothing reads: a slip of the pen. Line 13 multiplies
-# $f_{\mathrm{mul}}(b,s)=b^\top s$, a number; the vector has to be transposed first.
-#
-# The program begins with ones and takes $A$ as it is. Its inverse root needs $S=\|b_T\|^2<3$, and $A$ divided by its
-# norm is not enough for that: the matrix $11^\top/d$ has the norm 1 and leaves the ones as they are, so that $S=d$. The
-# start has to be divided by its norm, too.
-#
-# Both loops have $T$ rounds. But how many the second one needs depends on $S$: its iterate begins at 1, grows by 3/2 a
-# round at most, and has to come to $1/\sqrt S$. For small $T$ that is often too few. If the top eigenvalue is less than
-# two thirds of the norm, as it may be for a matrix that is not symmetric, $S$ falls faster with $T$ than the loop can
-# follow, and it never arrives, however large $T$ is, if the matrix is diagonalizable. So it needs a count of its own.
-# How small can $S$ be? The part of $b$ along the left eigenvector $w$ of the top eigenvalue is multiplied by
-# $\lambda_1/\|A\|$ in every step, neither more nor less, and $\|b_T\|$ is at least this part.
 #
 # <details><summary>Proof of Algorithm 12, as corrected</summary>
 #
@@ -428,129 +283,6 @@ claim.verdict()
 #
 # </details>
 #
-# The listing as printed, and beside it as repaired, with an equals sign for the same line:
-
-# %%
-print(side_by_side(listing_beside()))
-skew = torch.diag(torch.tensor([0.5, 0.1, 0.05, 0.02], dtype=torch.float64))
-skew[0, 1] = 2.0  # the top eigenvector is e_1, the top eigenvalue a quarter of the norm
-
-# %% [markdown]
-# Each program is run in the exact interpreter, with the repairs and with one place as printed.
-
-# %%
-
-
-def length_off(form="correct", a=matrix, eigenvector=top, t=30):
-    """The exact program's result: its distance to the eigenvector, up to the sign, and whether the program ends."""
-    program = power_program(a, t, form=form)
-    run = interpret(program, 5_000)
-    b = program.variable(run.memory, "b")[:, 0].nan_to_num(torch.inf)
-    return torch.minimum((b - eigenvector).norm(), (b + eigenvector).norm()).item(), run.halted
-
-
-flat = torch.full((6, 6), 1 / 6, dtype=torch.float64)  # of norm 1; its top eigenvector is the start itself
-ones = torch.full((6,), 6**-0.5, dtype=torch.float64)
-of_ones = length_off({"start": "printed"}, flat, ones)[0]
-first = torch.eye(4, dtype=torch.float64)[0]
-of_skew, of_skew_in_t = (length_off(form, skew, first)[0] for form in ("correct", {"rounds": "printed"}))
-ends = length_off({"line 3": "printed"})[1]
-
-# %% [markdown]
-# The counts, on 2000 random matrices of each kind: what the second loop misses after the rounds that are known to be
-# enough before the run, and after $T$ of them.
-
-# %%
-crowd = torch.randn(2000, d, d, generator=generator(seed + 2), dtype=torch.float64)
-missed, missed_by_t, lengths = {}, {}, {}
-for kind, many in (("symmetric", crowd + crowd.mT), ("not symmetric", crowd)):
-    last = torch.full((2000, d, 1), d**-0.5, dtype=torch.float64)
-    for _ in range(steps):
-        last = many @ last / torch.linalg.matrix_norm(many, 2)[:, None, None]
-    squares, known = (last**2).sum((1, 2)), least_length(many, steps)
-    path = (inverse_root_iterates(squares, root_rounds(known.min() ** 2)) * squares.sqrt() - 1).abs()
-    counts = torch.tensor([root_rounds(value**2) for value in known])
-    missed[kind] = path.gather(0, counts[None])[0].max()
-    missed_by_t[kind] = path[steps].max()
-    lengths[kind] = (squares.sqrt() / known).min()
-    print(f"{kind}: rounds {int(counts.min())} to {int(counts.max())}; after {steps} rounds ", end="")
-    print(f"{100 * (path[steps] > 1e-6).double().mean():.1f} % are off by more than 1e-6")
-
-# %% [markdown]
-# The repaired listing finds the eigenvector to the last digits, and each printed line alone spoils it.
-
-# %%
-claim = Claim("looped-transformers/algorithm-12")
-distance, reached = length_off()
-claim.at_most("T = 30: distance to the eigenvector", distance, 1e-12)
-claim.true("T = 30: reaches its end", reached)
-claim.at_most("top eigenvalue a quarter of the norm, T = 30: distance", of_skew, 1e-12)
-claim.at_least("||b_T|| over what is known of it before the run, smallest", lengths, 1 - 1e-9)
-claim.at_most("second loop with the rounds of the count: length less 1, largest", missed, 1e-12)
-claim.printed.at_most("second loop with T rounds: length less 1, largest", missed_by_t["symmetric"], 1e-6)
-claim.printed.at_most("quarter of the norm, both loops of T = 30: distance", of_skew_in_t, 1e-12)
-claim.at_most("A = 11ᵀ/6 from 1/√6: distance to the eigenvector", length_off(a=flat, eigenvector=ones)[0], 1e-12)
-claim.printed.at_most("A = 11ᵀ/6 from ones, as printed: the same", of_ones, 1e-12)
-claim.misprint.true("line 3 as printed: reaches its end in 5000 instructions", ends)
-claim.printed.at_most("line 13 as printed: distance to the eigenvector", length_off({"line 13": "printed"})[0], 1e-12)
-claim.verdict()
-
-# %% [markdown]
-# ## In the transformer
-# <!-- claim looped-transformers/lemma-8 -->
-# <blockquote>
-#
-# **Lemma 8 (Power iteration in the transformer)** *Appendix D; also Lemma 22*
-#
-# **The paper states.** Consider a matrix $A\in\mathbb R^{d\times d}$, then for any $\epsilon>0$ there exists a
-# transformer with 13 layers, 1 head and dimensionality $r=O(d)$ that emulates Alg. 4 for $T=O(\log1/\epsilon)$
-# iterations with output within $\epsilon$ of $b_{T+1}$. This error $\epsilon$ arises due to softmax, and can be driven
-# arbitrarily close to 0 by increasing the temperature.
-#
-# **What is true.** For every $T$, every $\epsilon\le\frac12$ and every $A$ with $\lambda_1\ne0$ there is a looped
-# transformer of 12 layers, with one head in each and $O(d)$ rows, that ends within $\epsilon$ of Algorithm 4's
-# $b_T/\|b_T\|$, if the start has a part along the top eigenvector. It is given $A/\|A\|$ and the start $b_0=1/\sqrt d$
-# in each entry, and a second loop of $N\ge T\log_{1.5}(\|A\|/|\lambda_1|)+\log_{1.5}(1/|w\cdot
-# b_0|)+2+\log_2\ln(2/\epsilon)$ rounds, with the unit left eigenvector $w$ of the top eigenvalue $\lambda_1$ (the first
-# term is 0 for symmetric $A$) and $w\cdot b_0\ne0$. The error is driven to 0 by the temperature together with the
-# constants $c$ and $C$ of the product block. It is that of the products, magnified about $S^{-3/2}$ times in the
-# inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
-#
-# **What changed.** The temperature alone cannot do it. Whatever the weights and the number of passes, if they are
-# fixed, the output tends to $b_T/\|b_T\|$ as $\lambda$ grows for a null set of matrices $A$ only ($d\ge2$). And the
-# start needs a part along the top eigenvector, which ones need not have.
-#
-# <details><summary>Slips (1)</summary>
-#
-# - The proof's program takes $A$ as it is and begins with ones, and so leaves the range of Algorithm 11. $A/\|A\|$ and
-#   a start of length 1 change no direction. Its second loop has $T$ rounds and needs a count of its own.
-#
-# </details>
-#
-# </blockquote>
-# <!-- /claim -->
-# *One head.* The blocks share one head in each layer, as in Lemma 7.
-#
-# *The range.* For a matrix whose norm is not 1 the printed program leaves the range of its inverse root. Divided by its
-# norm it has the same eigenvectors, and with a start of length 1, $b_0=1/\sqrt d$ in each entry, it stays within the
-# range.
-#
-# *What it is measured by.* The lemma promises the vector of Algorithm 4, $b_T/\|b_T\|$ from ones, and not only what the
-# program would make of exact products. So the second loop has a count of its own (Algorithm 12).
-#
-# *How far off may it be?* A product's entry $z$ is off by at most $cz^2/2+\rho/c$, as in Lemma 7, as long as the
-# entries of its operands are not too large: they meet themselves in the softmax, too, and entries up to $g$ add
-# $e^{cg^2-C}/c$. (In the product of $S$ and $x^2$, $g=x^2$; with $c=10^{-7}$ and $C=40$ that is felt below
-# $S\approx10^{-4}$.) Multiplying by a matrix of norm 1 lets no error grow. The inverse root magnifies: in $x$, which
-# ends near $S^{-1/2}$, an error of $S$ and of the products becomes about $S^{-3/2}$ times as large. (The result is $x$
-# times $b$, whose length is $S^{1/2}$.) The less the start has in common with the top eigenvector, the smaller is $S$.
-# The bound below is the recursion of the proof, with its terms of second order, run on the exact iterates.
-#
-# *The gate.* Closed parts of the machine are closed by a constant, the gate, that has to exceed every entry of memory
-# ({doc}`/notebooks/looped-transformers/appendix_k_steps`). The program holds $x^2$, which comes near $1/S$. So the gate
-# is taken to be twice the largest entry of the exact program, and at least 1000; below $1/S$ the machine would go
-# wrong, whatever the bound says.
-#
 # <details><summary>Proof of Lemma 8, as corrected</summary>
 #
 # *Program and machine.* The repaired program of Algorithm 12 runs on $B=A/\|A\|$ and the unit vector $b_0$ in the
@@ -596,19 +328,197 @@ claim.verdict()
 # times. $\square$
 #
 # </details>
+#
+# ## See it run
+# ### The iteration
+# We run power iteration on a matrix with known eigenvalues, on random symmetric matrices, on others with any basis of
+# eigenvectors, and on small ones whose start decides.
+
+# %% tags=["parameters"]
+d = 4  # size of the matrix, from 4 to 8
+steps = 6  # T in the machine, from 4 to 40
+draws = 50  # random matrices of each of two sizes, from 2 to 200
+seed = 0  # of the matrices, at least 0
+
+# %%
+require(d=(d, 4, 8), steps=(steps, 4, 40), draws=(draws, 2, 200), seed=(seed, 0, None))
+
+# %%
+source = generator(seed)
+basis = torch.linalg.qr(torch.randn(d, d, generator=source, dtype=torch.float64))[0]
+values = torch.zeros(d, dtype=torch.float64)
+values[:4] = torch.tensor([1.0, 0.33, -0.17, 0.07])
+matrix = basis @ torch.diag(values) @ basis.mT
+top, second = basis[:, 0], basis[:, 1]
+start = torch.full((d,), 1 / math.sqrt(d), dtype=torch.float64)
+long = 40
+iterates = power_iterates(matrix, start, long)
+distances = sign_free_distance(iterates, top)
+ratio = abs(start @ second) / abs(start @ top)
+predicted = ratio * 0.33 ** torch.arange(long + 1)
+inside = [k for k in range(4, long + 1) if predicted[k] > 1e-13]
+fit = [(distances[k] / predicted[k]).item() for k in inside]
+even = values.clone()
+even[1] = -1.0
+tied = sign_free_distance(power_iterates(basis @ torch.diag(even) @ basis.mT, start, long)[-1], top)
+raw = power_iterates(1e4 * matrix, torch.ones(d, dtype=torch.float64), 50)[-1]
+
+
+# %%
+def symmetric(size, generator_of_size):
+    one = torch.randn(draws, size, size, generator=generator_of_size, dtype=torch.float64)
+    return one + one.mT
+
+
+batches = {d: torch.cat([matrix[None], symmetric(d, source)]), d + 2: symmetric(d + 2, generator(seed + 1))}
+
+
+def beside_bounds(one, count=400):
+    """The distance over its upper bound, largest, and over its lower one, smallest, in all steps above rounding."""
+    top_of = torch.linalg.eigh(one / torch.linalg.matrix_norm(one, 2))
+    vector = top_of.eigenvectors[:, top_of.eigenvalues.abs().argmax()]
+    begin = one.new_full((len(one),), len(one) ** -0.5)
+    away = sign_free_distance(power_iterates(one / torch.linalg.matrix_norm(one, 2), begin, count), vector)
+    lower, upper = distance_bounds(one, count)
+    seen = away > 1e-11
+    return (away / upper)[seen].max().item(), (away / lower)[seen].min().item()
+
+
+laws = {f"d = {size}": [beside_bounds(one) for one in batch] for size, batch in batches.items()}
+
+
+# %%
+def share_of_bound(bases, count=60):
+    """The distance over the bound of the proof, from ones, for a matrix with eigenvalues 1, .6, -.4 and so on."""
+    vectors = torch.randn(d, d, generator=bases, dtype=torch.float64)
+    vectors = vectors / vectors.norm(dim=0)
+    eigenvalues = torch.tensor([1.0, *(0.6 * (-2 / 3) ** k for k in range(d - 1))], dtype=torch.float64)
+    one = vectors @ torch.diag(eigenvalues) @ torch.linalg.inv(vectors)
+    ones = torch.ones(d, dtype=torch.float64)
+    along = torch.linalg.solve(vectors, ones).abs()
+    bound = 2 * along[1:].sum() / along[0] * 0.6 ** torch.arange(count + 1)
+    away = sign_free_distance(power_iterates(one, ones, count), vectors[:, 0])
+    return (away / bound)[bound > 1e-9].max().item()
+
+
+bases = generator(seed + 4)
+of_general = max(share_of_bound(bases) for _ in range(draws))
+
+
+# %%
+def two_by_two(matrix_rows, begin):
+    """The distance to the top eigenvector after 50 steps; infinite where the iteration ends at 0."""
+    one = torch.tensor(matrix_rows, dtype=torch.float64)
+    top_of = torch.linalg.eig(one)
+    vector = top_of.eigenvectors[:, top_of.eigenvalues.abs().argmax()].real
+    last = power_iterates(one, torch.tensor(begin, dtype=torch.float64), 50)[-1]
+    return sign_free_distance(last, vector).nan_to_num(torch.inf).item()
+
+
+from_ones = {
+    "positive definite, eigenvalues 1 and 3": two_by_two([[2, -1], [-1, 2]], [1, 1]),
+    "Laplacian of an edge": two_by_two([[1, -1], [-1, 1]], [1, 1]),
+}
+right_part_only = two_by_two([[1, -0.5], [0, 0.5]], [1, 1])  # the left eigenvector is (1, -1), the right one (1, 0)
+left_part_only = two_by_two([[1, 0.5], [0, 0.5]], [0, 1])  # the left eigenvector is (1, 1), the right one (1, 0)
+
+# %% [markdown]
+# ### The inverse root
+
+# %%
+small = torch.logspace(-6, math.log10(2.9), 60, dtype=torch.float64)
+roots = inverse_root_iterates(small, 60)
+close = (roots * small.sqrt() - 1).abs() <= 1e-12
+needed = close.to(torch.int64).argmax(0)
+allowed = torch.log(small.rsqrt().clamp(min=1.0)) / math.log(1.5) + 6
+above = (3.0, 4.0, 4.6, 4.7, 4.9, 4.95, 5.0, 5.5)
+special = {s: inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 200)[-1].item() for s in above}
+show.table(
+    ["S", "x after 200 steps", "1/√S"],
+    [(s, value, s**-0.5) for s, value in special.items()],
+    caption="From x = 1. At S = 5 it jumps between 1 and -1.",
+)
+negative = torch.linspace(3.01, 4.61, 400, dtype=torch.float64)
+other_root = (inverse_root_iterates(negative, 400)[-1] * negative.sqrt() + 1).abs().max()
+mixed = torch.linspace(4.62, 4.99, 400, dtype=torch.float64)
+either = (inverse_root_iterates(mixed, 3000)[-1] * mixed.sqrt()).sign()
+print(f"S from 4.62 to 4.99: {int((either > 0).sum())} of {len(mixed)} limits are positive")
+
+# %%
+fig, axis = show.axes()
+for s in (1e-4, 1e-2, 0.5, 2.5):
+    path = inverse_root_iterates(torch.tensor(s, dtype=torch.float64), 30)
+    axis.semilogy((path * s**0.5 - 1).abs().clamp(min=1e-17), "o-", label=f"$S={s:g}$", markersize=3)
+axis.set(xlabel="step", ylabel=r"$|x\sqrt{S}-1|$")
+axis.legend()
+show.figure(
+    fig,
+    name="inverse-root",
+    caption="Relative error of the inverse root: a plateau while $x$ grows by 3/2 a step, then quadratic convergence.",
+    alt="Four curves that stay near one for a while, longest for the smallest S, and then drop steeply to ten to the "
+    "minus sixteen; that for 2.5 drops after that for 0.5.",
+)
+
+# %% [markdown]
+# We see a plateau first, which is longer for smaller $S$, and then quadratic convergence. At $S=2.5$ there is also a
+# plateau, because the first step goes to $(3-S)/2$, which is small.
+#
+# ### The program
+# The paper's program is on the left and ours on the right, with an equals sign for the same line.
+
+# %%
+print(side_by_side(listing_beside()))
+skew = torch.diag(torch.tensor([0.5, 0.1, 0.05, 0.02], dtype=torch.float64))
+skew[0, 1] = 2.0  # the top eigenvector is e_1, the top eigenvalue a quarter of the norm
+
+# %% [markdown]
+# The interpreter runs it with all repairs, and with one place restored at a time. Then we count on 2000 random matrices
+# of each kind what the second loop misses after our number of rounds, and after $T$ rounds.
+
+# %%
+
+
+def length_off(form="correct", a=matrix, eigenvector=top, t=30):
+    """The exact program's result: its distance to the eigenvector, up to the sign, and whether the program ends."""
+    program = power_program(a, t, form=form)
+    run = interpret(program, 5_000)
+    b = program.variable(run.memory, "b")[:, 0].nan_to_num(torch.inf)
+    return torch.minimum((b - eigenvector).norm(), (b + eigenvector).norm()).item(), run.halted
+
+
+flat = torch.full((6, 6), 1 / 6, dtype=torch.float64)  # of norm 1; its top eigenvector is the start itself
+ones = torch.full((6,), 6**-0.5, dtype=torch.float64)
+of_ones = length_off({"start": "printed"}, flat, ones)[0]
+first = torch.eye(4, dtype=torch.float64)[0]
+of_skew, of_skew_in_t = (length_off(form, skew, first)[0] for form in ("correct", {"rounds": "printed"}))
+ends = length_off({"line 3": "printed"})[1]
+
+# %%
+crowd = torch.randn(2000, d, d, generator=generator(seed + 2), dtype=torch.float64)
+missed, missed_by_t, lengths = {}, {}, {}
+for kind, many in (("symmetric", crowd + crowd.mT), ("not symmetric", crowd)):
+    last = torch.full((2000, d, 1), d**-0.5, dtype=torch.float64)
+    for _ in range(steps):
+        last = many @ last / torch.linalg.matrix_norm(many, 2)[:, None, None]
+    squares, known = (last**2).sum((1, 2)), least_length(many, steps)
+    path = (inverse_root_iterates(squares, root_rounds(known.min() ** 2)) * squares.sqrt() - 1).abs()
+    counts = torch.tensor([root_rounds(value**2) for value in known])
+    missed[kind] = path.gather(0, counts[None])[0].max()
+    missed_by_t[kind] = path[steps].max()
+    lengths[kind] = (squares.sqrt() / known).min()
+    print(f"{kind}: rounds {int(counts.min())} to {int(counts.max())}; after {steps} rounds ", end="")
+    print(f"{100 * (path[steps] > 1e-6).double().mean():.1f} % are off by more than 1e-6")
+
+# %% [markdown]
+# ### In the transformer
+# All programs of a size run side by side in one machine. We compare the results with Algorithm 4 on $A$ itself, and
+# each error with a bound that we compute before the run.
 
 
 # %%
 def first_columns(name, programs, results):
     """The first column of a variable at the end of each run."""
     return torch.stack([one.variable(run.memory, name)[:, 0] for one, run in zip(programs, results, strict=True)])
-
-
-# %% [markdown]
-# Each matrix is a program, and all programs of a size run side by side in one machine: the symmetric ones that
-# Algorithm 4 was tried on, and for the first size ten that are not symmetric and for which the bound promises anything.
-# The second loop of each has as many rounds as its $S$ needs. The result is held against Algorithm 4 as it is printed,
-# from ones and with $A$ itself.
 
 
 # %%
@@ -621,10 +531,6 @@ def by_algorithm_4(one):
     """b_T / ||b_T|| by the plain iteration."""
     last = power_iterates(one, one.new_ones(len(one)), steps)[-1]
     return last / last.norm()
-
-
-# %% [markdown]
-# One run of the machine for each size; the bound of each matrix, computed from it beforehand, stands beside the error.
 
 
 # %%
@@ -653,9 +559,6 @@ found, wanted = first_columns("b", programs[dial:], runs[dial:])[0], by_algorith
 spectrum = torch.linalg.eig(turned)
 aim = spectrum.eigenvectors[:, spectrum.eigenvalues.abs().argmax()].real
 
-# %% [markdown]
-# Only where the bound is finite is anything promised.
-
 # %%
 squares, _, all_bounds, _ = (torch.cat(parts) for parts in zip(*(one[4] for one in of_size.values()), strict=True))
 kept = torch.isfinite(all_bounds)
@@ -665,10 +568,6 @@ for size, (*_, (_, off_here, bounds_here, wrong_here)) in of_size.items():
     finite = torch.isfinite(bounds_here)
     wrong_counters[f"d = {size}"] = wrong_here[finite].sum()
     shares[f"d = {size}"] = (off_here / bounds_here)[finite].max()
-
-# %% [markdown]
-# Left, the whole memory beside the exact program's, cycle by cycle, for the first matrix: off by the floor from the
-# first product on. Right, the error of the result for all matrices, beside the bound of each.
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0)
@@ -690,12 +589,12 @@ show.figure(
 )
 
 # %% [markdown]
-# Where must it fail? If the start has next to nothing of the top eigenvector, $S$ is less than the floor, and the
-# machine cannot tell it from 0: the inverse root runs away. The exact program takes the root without trouble. Two dials
-# are turned as in Lemma 7: $c$, and the temperature. The paper's softmax multiplies all scores by it, those of the
-# product too, whose size is what makes it linear. So with the weights as they are a higher temperature spoils the
-# product, and no other block with fixed weights does better ({doc}`temperature_alone`). (In a machine that is built for
-# a temperature the product's block divides its keys by it, which undoes it.)
+# On the left we see the memory differ from the exact program by the error of the products. On the right, the error
+# grows as $S$ falls, and stays below the bound of each matrix.
+#
+# The machine must fail if the start has almost no part along the top eigenvector: then $S$ is smaller than the error of
+# the products. It also fails with a large $c$, and with weights made for another temperature, because no fixed weights
+# make products exact ([What temperature alone can do](temperature_alone.ipynb)).
 
 # %%
 tilted = torch.cat([start[:, None], torch.randn(d, d - 1, generator=source, dtype=torch.float64)], dim=1)
@@ -708,10 +607,6 @@ hidden_exact = interpret(hidden_program)
 hidden_gate = 2 * hidden_exact.largest_entry
 hidden_run = FleqMachine(hidden_program, gate=hidden_gate).run(hidden_program, len(hidden_exact.counters))
 hidden_b, hidden_right = (hidden_program.variable(one.memory, "b")[:, 0] for one in (hidden_run, hidden_exact))
-
-
-# %% [markdown]
-# The two dials, the first on the first matrix whose bound is finite:
 
 
 # %%
@@ -730,9 +625,6 @@ def first_product(scores=1.0):
     return torch.linalg.matrix_norm(programs[0].variable(memories[0] - memories[1], "b")).item()
 
 
-# %% [markdown]
-# A matrix of norm 3 as it is, and the number of rows as $d$ grows.
-
 # %%
 raw_program = power_program(3 * matrix, steps, form={"norm": "printed", "start": "printed", "rounds": "printed"})
 raw_b = raw_program.variable(FleqMachine(raw_program).run(raw_program, 40 * steps).memory, "b")[:, 0]
@@ -748,10 +640,61 @@ by_square = inverse_root_iterates(squares, steps)[-1] * squares.sqrt()
 in_t_rounds = (by_square[: len(batches[d])] - 1).abs().max()  # the symmetric ones of the first size
 
 # %% [markdown]
-# With the printed count, $T$ rounds for both loops, the exact program itself is far from Algorithm 4's vector for some
-# of the matrices; no temperature mends that.
-#
-# The verdict, on all matrices at once:
+# ## How we checked
+# In every step the distance has to lie between two bounds, for random symmetric matrices of two sizes. A solver proves
+# that the inverse root converges for every $S$ between 0 and 3. In the machine, the counter has to be right in every
+# cycle, and the error below its bound. The controls are a start that is nearly orthogonal to the eigenvector, a matrix
+# of norm 3, and $T$ rounds for both loops.
+
+# %%
+claim = Claim("looped-transformers/algorithm-4")
+claim.at_most("distance over |λ2/λ1|^T and its constant, largest", max(fit), 3.0)
+claim.at_least("the same, smallest", min(fit), 1 / 3)
+uppers = {name: max(upper for upper, _ in pairs) for name, pairs in laws.items()}
+lowers = {name: min(lower for _, lower in pairs) for name, pairs in laws.items()}
+claim.at_most(f"{draws} random matrices a size: distance over its upper bound, largest", uppers, 1 + 1e-3)
+claim.at_least(f"{draws} random matrices a size: distance over its lower bound, smallest", lowers, 1 - 1e-3)
+claim.control.at_most("λ2 = -λ1: distance after 40 steps", tied, 1e-3)
+of_raw = sign_free_distance(raw / raw.abs().max(), top)  # the squares of b itself, of size 1e400, are beyond float64
+claim.at_most("A of norm 1e4, 50 steps from ones, as printed: distance", of_raw, 1e-12)
+claim.at_most(f"{draws} matrices that are not symmetric: distance over the bound of the proof", of_general, 1)
+claim.at_most("a part along the left eigenvector alone: distance after 50 steps", left_part_only, 1e-12)
+claim.control.at_most("a part along the right eigenvector alone: distance", right_part_only, 1e-3)
+for name, distance in from_ones.items():
+    claim.printed.at_most(f"from ones, {name}: distance", distance, 1e-3)
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/algorithm-11")
+claim.close("S from 1e-6 to 2.9: largest relative error", roots[-1] * small.sqrt(), 1, atol=1e-12)
+claim.at_most("S < 1: steps beyond 6 + ln(1/√S) / ln 1.5, largest", (needed - allowed)[small < 1].max(), 0)
+near_three = inverse_root_iterates(torch.tensor(2.99, dtype=torch.float64), 60) * 2.99**0.5
+claim.control.at_most("S = 2.99: steps needed", ((near_three - 1).abs() <= 1e-12).int().argmax(), 6)
+claim.at_most("S from 3.01 to 4.61: largest relative distance to -1/√S", other_root, 1e-12)
+claim.close("S = 4.9: distance to 1/√S", special[4.9], 4.9**-0.5, atol=1e-12)
+claim.at_most("S = 4.95: distance to -1/√S", abs(special[4.95] + 4.95**-0.5), 1e-12)
+claim.control.close("S = 3: distance to 1/√S", special[3.0], 3**-0.5, atol=1e-12)
+claim.printed.close("S = 4: distance to 1/√S", special[4.0], 0.5, atol=1e-12)
+claim.printed.close("S = 5: distance to 1/√S", special[5.0], 5**-0.5, atol=1e-12)
+claim.control.true("S = 5.5: limit is finite", math.isfinite(special[5.5]))
+claim.certified("convergence for every S from 0 to 3", certify_inverse_root())
+claim.verdict()
+
+# %%
+claim = Claim("looped-transformers/algorithm-12")
+distance, reached = length_off()
+claim.at_most("T = 30: distance to the eigenvector", distance, 1e-12)
+claim.true("T = 30: reaches its end", reached)
+claim.at_most("top eigenvalue a quarter of the norm, T = 30: distance", of_skew, 1e-12)
+claim.at_least("||b_T|| over what is known of it before the run, smallest", lengths, 1 - 1e-9)
+claim.at_most("second loop with the rounds of the count: length less 1, largest", missed, 1e-12)
+claim.printed.at_most("second loop with T rounds: length less 1, largest", missed_by_t["symmetric"], 1e-6)
+claim.printed.at_most("quarter of the norm, both loops of T = 30: distance", of_skew_in_t, 1e-12)
+claim.at_most("A = 11ᵀ/6 from 1/√6: distance to the eigenvector", length_off(a=flat, eigenvector=ones)[0], 1e-12)
+claim.printed.at_most("A = 11ᵀ/6 from ones, as printed: the same", of_ones, 1e-12)
+claim.misprint.true("line 3 as printed: reaches its end in 5000 instructions", ends)
+claim.printed.at_most("line 13 as printed: distance to the eigenvector", length_off({"line 13": "printed"})[0], 1e-12)
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/lemma-8")
@@ -776,15 +719,53 @@ claim.number("distance to the eigenvector", sign_free_distance(found, aim))
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# One head in each of 12 layers runs the program and ends at Algorithm 4's vector. If the gate of the machine exceeds
-# $1/S$, the counter is right in every cycle and the error below a bound that is known beforehand: the floor of the
-# products, magnified about $S^{-3/2}$ times in the inverse root and $1/S$ times in the result. What spoils the result
-# is a start that is nearly orthogonal to the eigenvector. The algorithm is right where its start is not orthogonal to
-# the left eigenvector, as ones can be. Its program needs two lines repaired, a matrix and a start of norm 1, and a
-# count of its own for the second loop, which for symmetric matrices depends on the start alone.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `seed = 8`: other matrices, other starting overlaps; the dots move along the dashes and stay under them.
-# - Set `steps = 12`: the first matrix's distance to the eigenvector falls several hundredfold, and the error of the
-#   result hardly changes.
+# *The bounds in every step.* For symmetric $A$ let $c_i$ be the coordinates of the start along the eigenvectors and
+# $\theta_T$ the angle to the first after $T$ steps. Then
+# $\tan^2\theta_T=\sum_{i\ge2}(c_i/c_1)^2|\lambda_i/\lambda_1|^{2T}$ is at most
+# $\tan^2\theta_0\,|\lambda_2/\lambda_1|^{2T}$, and at least its term with $i=2$. The distance is
+# $2\sin\frac{\theta_T}2$, which lies between $\sin\theta_T$ and $\tan\theta_T$. So with
+# $u_T=\tan\theta_0\,|\lambda_2/\lambda_1|^T$ it is at most $u_T$, and at least
+# $|c_2/c_1|\,|\lambda_2/\lambda_1|^T/\sqrt{1+u_T^2}$.
+#
+# *The error in the machine.* A product's entry $z$ is off by at most $cz^2/2+\rho/c$, as in Lemma 7, as long as the
+# entries of its operands are not too large: entries up to $g$ add $e^{cg^2-C}/c$. In the product of $S$ and $x^2$ this
+# matters below $S\approx10^{-4}$. An error of $S$ becomes about $S^{-3/2}$ times as large in $x$. A bound is compared
+# only where it is finite.
+#
+# *The gate.* The program holds $x^2$, which comes near $1/S$. The gate is twice the largest entry of the exact program,
+# and at least 1000. Below $1/S$ the machine would be wrong, whatever the bound is. A machine that is built for a
+# temperature divides the keys of its product by it.
+#
+# </details>
+#
+# ## Where the paper differs
+# Ones can be a start without a part along the eigenvector. The matrix has to be divided by its norm, the second loop
+# needs its own number of rounds, and two lines of the program are wrong. A higher temperature alone does not make the
+# error small.
+#
+# ## What to remember
+# - Repeated products leave only the direction of the largest eigenvalue.
+# - Newton's iteration divides by the norm with products and differences.
+# - The smaller $\|b_T\|$ is, the more the machine magnifies its errors.
+#
+# ## Exercises
+#
+# 1. *By hand.* Continue the tiny example by one step. What is the ratio now, and by what factor did its distance to 1
+#    fall?
+#    <details><summary>Solution</summary>
+#
+#    The next vector is $(41,40)$ with the ratio 0.976. The distance to 1 fell from $\frac1{14}$ to $\frac1{41}$, by a
+#    factor of 2.93. It tends to 3, the quotient of the eigenvalues.
+#
+#    </details>
+# 2. *Predict, then run.* Start the inverse root at $x=1$ with $S=4$. Which root do you expect after one step?
+#    <details><summary>Solution</summary>
+#
+#    The first step goes to $(3-4)/2=-\frac12$, which is the negative root of $\frac14$, and stays there. The table
+#    shows it.
+#
+#    </details>
+#
+# Back: [Lemma 7](lemma_7_newton.ipynb), because both programs are Newton iterations on the same machine.

@@ -7,36 +7,12 @@
 # ---
 
 # %% [markdown]
-# # Theorem 4 · A calculator
+# # Theorem 4 · A calculator from staircases
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Theorem 4 (Lemma 6 in the body), Algorithm 7, Appendix M.*
 #
-# A looped transformer, a network of fixed weights whose output is fed back as its next input, can be a pocket
-# calculator. The FLEQ machine ({doc}`theorem_2_fleq`) executes programs whose instructions call functions. Here it is
-# given six: sum, difference, product, percentage (a number divided by 100), reciprocal and root. The last two are no
-# sums or products of the input. They are approximated by a sum of sigmoids, $\sum_i c_i\,\phi(a_ix-b_i)$ with
-# $\phi(u)=1/(1+e^{-u})$, like a staircase with rounded steps, and attention computes a sigmoid in each head
-# ({doc}`lemma_11_sigmoids`). With $m$ heads there are $m$ steps. So the error falls as $m$ grows, but not everywhere: a
-# reciprocal is steep near 0, and a root is wanted on a long interval. The theorem says how far one can go with $m$
-# heads. ($\tilde\Omega$ hides logarithms of $m$.)
-#
-# <!-- claim looped-transformers/theorem-4 -->
-# <blockquote>
-#
-# **Theorem 4 (Calculator)** *Appendix D; Appendix M; also Lemma 6*
-#
-# A FLEQ machine of at most 12 layers with $m$ heads for the sums of sigmoids computes $+$, $-$, $\times$, percentages,
-# reciprocals up to $O(1/\sqrt m)$ for $|x|\in[\tilde\Omega(1/\sqrt m),e^{O(m)}]$, and roots up to $O(1/m)$ on
-# $[0,O(m^2)]$. Negative reciprocals take the mirror images of the sigmoids; roots on the long interval take the
-# sigmoids of Corollary 9.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The sums, differences, products and percentages were built before, and share the heads of the sigmoids, as all
-# function blocks of a machine can ({doc}`lemma_7_newton`). The sigmoids are placed so as to follow the reciprocal of
-# positive numbers; their mirror images do the same for negative ones. Corollary 9 ({doc}`lemma_17_reciprocal`) has
-# sigmoids whose slopes form a geometric sequence, so that few of them cover a long interval. One program is run, six
-# operations long.
+# A pocket calculator adds, multiplies, and takes reciprocals and roots. The first two are easy for a looped
+# transformer, but reciprocals and roots are neither sums nor products. How exact can they be if we have only so many
+# attention heads?
 
 # %%
 import math
@@ -64,27 +40,52 @@ from attention_theory.looped_transformers.programs.calculator import (
 )
 from attention_theory.validation import require
 from bookpress import Claim, show
-
-# %% tags=["parameters"]
-a = 1.3  # first number, from -50 to 50; ((a + b) - c) d has to lie from 0.2 to 5
-b = 2.1  # second number, from -50 to 50
-c = 0.7  # third number, from -50 to 50
-d = 0.9  # fourth number, from -50 to 50
-error = 0.05  # wanted of the reciprocal and of the root, from 0.02 to 0.2
-
-# %%
-require(a=(a, -50.0, 50.0), b=(b, -50.0, 50.0), c=(c, -50.0, 50.0), d=(d, -50.0, 50.0))
-inner = (a + b - c) * d
-require(error=(error, 0.02, 0.2), inner=(inner, 0.2, 5.0))
+from bookpress.claims import schematic
 
 # %% [markdown]
-# The program as text; the percentage is a product with 0.01:
+# ## A tiny example
+# The paper's program starts with four numbers. Here they are 3, 2, 1 and 1.
 
 # %%
-print(TEXT)
+fig, axis = schematic.canvas(7.0, 1.0)
+lines = ["3 + 2 = 5", "5 − 1 = 4", "4 · 1 = 4", "1/4 = 0.25", "√0.25 = 0.5", "% = 0.005"]
+schematic.tokens(axis, lines, (0.2, 0.55), [3, 4], 2.3)
+for k in range(1, 6):
+    schematic.arrow(axis, (0.2 + 2.3 * k - 0.3, 1.0), (0.2 + 2.3 * k, 1.0), colour=schematic.QUIET)
+show.figure(
+    fig,
+    name="tiny",
+    caption="Six instructions. Those in blue are approximated, the others are exact up to rounding and the product's "
+    "error.",
+    alt="Six boxes joined by arrows: 3 + 2 = 5, 5 - 1 = 4, 4 times 1 = 4, 1/4 = 0.25, root of 0.25 = 0.5, percent = "
+    "0.005.",
+)
 
 # %% [markdown]
-# ## Algorithm 7
+# We see that an error of the fourth instruction passes through a root and a percentage.
+#
+# ## The paper states
+# <!-- claim looped-transformers/theorem-4 -->
+# <blockquote>
+#
+# **Theorem 4 (Calculator)** *Appendix D; Appendix M; also Lemma 6*
+#
+# **The paper states.** There exists a transformer with 12 layers, $m$ heads and dimensionality $O(\log n)$ to implement
+# a calculator which can perform addition, subtraction, multiplication, and computing the inverse, square root and
+# percentage. For the inverse and square root, the operand needs to be in $[-e^{O(m)},-\tilde\Omega(\frac1{\sqrt
+# m})]\cup[\tilde\Omega(\frac1{\sqrt m}),e^{O(m)}]$ and $[0,O(m^2)]$, and the output is correct up to $O(1/\sqrt m)$ and
+# $O(1/m)$, respectively.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Eleven layers are enough. Negative reciprocals take the mirror images of the sigmoids, and roots
+# on the long interval take the sigmoids of Corollary 9. The symbol $\tilde\Omega$ hides logarithms of $m$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
 # <!-- claim looped-transformers/algorithm-7 -->
 # <blockquote>
 #
@@ -103,11 +104,32 @@ print(TEXT)
 #
 # </blockquote>
 # <!-- /claim -->
-# Line 4 takes the reciprocal of what line 3 has left, the whole product. So the parentheses are as in the exact
-# evaluation here, and not as in the caption.
 #
-# The budget of each step: rounding and the product's error for the first three; $\epsilon$ for the reciprocal $r$;
-# for the root $\epsilon$ and what an error of $\epsilon$ does under a root, $\epsilon/2\sqrt r$ to first order.
+# ## Why it is true
+# A sum of sigmoids $\sum_ic_i\,\phi(a_ix-b_i)$ is a staircase with rounded steps, and attention computes one sigmoid
+# per head ([Lemma 11](lemma_11_sigmoids.ipynb)). With $m$ heads we have $m$ steps. A reciprocal is steep near 0, so its
+# interval starts at about $1/\sqrt m$. Negative numbers use the mirror images of the steps. A root is wanted on a long
+# interval, where the slopes of the sigmoids form a geometric sequence, so that few of them are enough ([Corollary
+# 9](lemma_17_reciprocal.ipynb)).
+#
+# The machine is the FLEQ machine ([Theorem 2](theorem_2_fleq.ipynb)). All its blocks share the heads of the sigmoids.
+#
+# ## See it run
+
+# %% tags=["parameters"]
+a = 1.3  # first number, from -50 to 50; ((a + b) - c) d has to lie from 0.2 to 5
+b = 2.1  # second number, from -50 to 50
+c = 0.7  # third number, from -50 to 50
+d = 0.9  # fourth number, from -50 to 50
+error = 0.05  # wanted of the reciprocal and of the root, from 0.02 to 0.2
+
+# %%
+require(a=(a, -50.0, 50.0), b=(b, -50.0, 50.0), c=(c, -50.0, 50.0), d=(d, -50.0, 50.0))
+inner = (a + b - c) * d
+require(error=(error, 0.02, 0.2), inner=(inner, 0.2, 5.0))
+
+# %%
+print(TEXT)
 
 # %%
 sums = calculator_sums(error, 0.2, 8.0, 6.0)
@@ -119,9 +141,6 @@ by_sums = compare(run, interpret(program, functions=functions))
 trace, exact = first_entries(program, run.memories, "t"), exact_trace(a, b, c, d)
 root_budget = error + error / (2 * math.sqrt(exact[3] - error))
 budgets = [1e-5, 1e-5, 1e-5, error, root_budget, 0.01 * root_budget + 1e-5]
-
-# %% [markdown]
-# Step by step, beside the exact values:
 
 # %%
 names = ["a + b", "- c", "· d", "1/t", "√t", "/ 100"]
@@ -135,47 +154,9 @@ show.table(
 off = [abs(ours - right) / budget for ours, right, budget in zip(trace, exact, budgets, strict=True)]
 
 # %% [markdown]
-# The sigmoids are taken out of a softmax over all columns, so their blocks have to know how many there are. The root
-# block by itself is told the right number, and ten too few.
-
-# %%
-setting = machine.layout.setting
-several = torch.zeros(60, 2, 2, dtype=torch.float64)
-several[:, 0, 0] = torch.linspace(0.2, 5.0, 60, dtype=torch.float64)
-several[0, 0, 0] = trace[3]
-
-
-def root_with_columns(counted):
-    """The root block's results, at the reciprocal found and at others, told a number of columns."""
-    block, spare = SigmoidSumBlock("root", sums[1]), setting.columns - 8
-    return run_block(block, several, several, columns=counted, spare=spare).result[:, 0, 0]
-
-
-right_count, wrong_count = root_with_columns(setting.columns), root_with_columns(setting.columns - 10)
-
-# %% [markdown]
-# Every step stays within its budget.
-
-# %%
-claim = Claim("looped-transformers/algorithm-7")
-claim.at_most("largest difference to the exact trace, in budgets", max(off), 1.0)
-claim.equal("instructions executed until the halt", len(run.counters), 6)
-claim.at_most("machine against the same sums evaluated plainly", by_sums.deviation, 1e-5)
-claim.close("root block alone, columns counted: distance to the machine", right_count[0], trace[4], atol=1e-9)
-claim.control.close("10 columns not counted: largest change", wrong_count, right_count, atol=1e-3)
-as_captioned = math.sqrt(d / (a + b - c)) / 100
-claim.misprint.close("the caption by the usual precedence: distance to the exact result", as_captioned, exact[-1])
-claim.number("result", trace[-1])
-claim.number("exact result", exact[-1])
-claim.verdict()
-
-# %% [markdown]
-# ## The theorem
-# The block of Lemma 11 takes two layers here (copying the input aside is the machine's own doing), so that the
-# calculator has 11 layers where 12 are claimed. For negative numbers the reciprocal needs the mirror images of its
-# sigmoids, twice the heads. The six operations ran above, under Algorithm 7, where they are judged. Their root is for a
-# short range. For $[0,m^2]$ the sum of
-# Corollary 9 takes their place, with $m$ heads and slopes in geometric sequence.
+# ### All operations and ranges in one machine
+# The program above has a root on a short interval. Now one machine with 36 heads computes all six operations for 24
+# sets of numbers, on the full ranges of the theorem.
 
 # %%
 both_signs, root = calculator_sums(error, 0.2, 8.0, 6.0, both_signs=True)
@@ -187,20 +168,11 @@ one_sided = run_block(SigmoidSumBlock("inverse", sums[0]), operands, operands).r
 wanted = 1 / operands[:, 0, 0]
 counts = summarise(machine.transformer)
 
-# %% [markdown]
-# The paper's width is $O(\log n)$, for $n$ columns: with every doubling of $n$ the input may grow by a fixed number of
-# rows and no more.
-
 # %%
 instructions, around = len(program.code), machine.layout.scratch + len(program.code)
 widths = [FleqLayout(program.size, n - around, instructions, blocks, 40.0).rows.size for n in (64, 256, 1024, 4096)]
 growth = [(after - before) / 2 for before, after in pairwise(widths)]
 show.table(["columns n", "rows"], list(zip((64, 256, 1024, 4096), widths, strict=True)))
-
-# %% [markdown]
-# One machine has to do all of it: the six operations with $m=36$ heads, reciprocals of both signs from $1.5/\sqrt{m/2}$
-# to $e^{m/2}$, and roots from 0 to $m^2$. Its gate exceeds the largest number, about $10^8$. It runs 24 programs side
-# by side, each with all six operations.
 
 # %%
 heads = 36
@@ -226,7 +198,7 @@ wrong_counters = sum(done.counters != [1, 2, 3, 4, 5, 6] for _, done in answers)
 show.table(["+", "-", "×", "%", "1/x", "√y"], [apart.tolist()], caption="Largest error of each operation.")
 
 # %% [markdown]
-# The root on the long interval, in a machine, by $m$ sigmoids at many scales and by $m$ equal steps:
+# Next, roots on the long interval, by $m$ sigmoids at many scales and by $m$ equal steps:
 
 # %%
 ranges = []
@@ -248,8 +220,7 @@ near[:, 0, 0] = torch.linspace(0.8, 1.6, 400, dtype=torch.float64)
 staircase = run_block(SigmoidSumBlock("inverse", sums[0]), near, near).result[:, 0, 0]
 
 # %% [markdown]
-# The reciprocal with $m$ heads, half of them for each sign: the rate $1/\sqrt m$ on an interval that grows like
-# $e^{O(m)}$. The sum of sigmoids is tried up to $e^{m/2}$, and as a transformer up to $10^6$.
+# And reciprocals of both signs with more heads. We evaluate the sum up to $e^{m/2}$ and the transformer up to $10^6$.
 
 # %%
 rates = []
@@ -268,9 +239,6 @@ for m in (36, 100, 225):
         (m, many.terms, step, math.exp(m / 2), *(value * math.sqrt(m) for value in (plain_error, block_error)))
     )
 show.table(["m", "heads used", "from", "to", "error of the sum, times √m", "as a transformer"], rates)
-
-# %% [markdown]
-# What a sum of sigmoids looks like, and the error of the reciprocal on both sides of 0:
 
 # %%
 fig, axes = show.axes(1, 2, width=8.0)
@@ -293,7 +261,42 @@ show.figure(
 )
 
 # %% [markdown]
-# The verdict on the theorem:
+# On the left we see the staircase follow $1/x$. On the right its error stays within $\epsilon$ on both sides of 0.
+#
+# ## How we checked
+# We compare each step with its exact value. The budget is rounding and the product's error for the first three steps,
+# $\epsilon$ for the reciprocal $r$, and for the root $\epsilon$ plus what the reciprocal's error does under a root,
+# about $\epsilon/2\sqrt r$. For the theorem, the errors times $\sqrt m$ and $m$ have to stay below a constant, and the
+# rows grow by the same number for every doubling of the columns. The controls omit the mirror images, use equal steps,
+# or count ten columns too few.
+
+# %%
+setting = machine.layout.setting
+several = torch.zeros(60, 2, 2, dtype=torch.float64)
+several[:, 0, 0] = torch.linspace(0.2, 5.0, 60, dtype=torch.float64)
+several[0, 0, 0] = trace[3]
+
+
+def root_with_columns(counted):
+    """The root block's results, at the reciprocal found and at others, told a number of columns."""
+    block, spare = SigmoidSumBlock("root", sums[1]), setting.columns - 8
+    return run_block(block, several, several, columns=counted, spare=spare).result[:, 0, 0]
+
+
+right_count, wrong_count = root_with_columns(setting.columns), root_with_columns(setting.columns - 10)
+
+# %%
+claim = Claim("looped-transformers/algorithm-7")
+claim.at_most("largest difference to the exact trace, in budgets", max(off), 1.0)
+claim.equal("instructions executed until the halt", len(run.counters), 6)
+claim.at_most("machine against the same sums evaluated plainly", by_sums.deviation, 1e-5)
+claim.close("root block alone, columns counted: distance to the machine", right_count[0], trace[4], atol=1e-9)
+claim.control.close("10 columns not counted: largest change", wrong_count, right_count, atol=1e-3)
+as_captioned = math.sqrt(d / (a + b - c)) / 100
+claim.misprint.close("the caption by the usual precedence: distance to the exact result", as_captioned, exact[-1])
+claim.number("result", trace[-1])
+claim.number("exact result", exact[-1])
+claim.verdict()
 
 # %%
 claim = Claim("looped-transformers/theorem-4")
@@ -318,20 +321,27 @@ claim.number("rows for a doubling of the columns", growth[0])
 claim.verdict()
 
 # %% [markdown]
-# ## Division
+# ## Also on this page
+# ### Division
 # <!-- claim looped-transformers/remark-division -->
 # <blockquote>
 #
 # **App. M (Division)** *Appendix M*
 #
-# Division can be implemented as well: a reciprocal and a product, with an error of at most $|p|\epsilon$ for $p/q$
-# where the reciprocal's sum of sigmoids, made for $\delta\le|q|\le C$, has the error $\epsilon$.
+# **The paper states.** Note that using Corollary 6 (multiplication) and Corollary 8 (inversion), the operation of
+# division can be implemented as well.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The error of $p/q$ is at most $|p|\epsilon$ and that of the product, where the reciprocal's sum
+# of sigmoids, made for $\delta\le|q|\le C$, has the error $\epsilon$.
 #
 # </blockquote>
 # <!-- /claim -->
-# A quotient is a reciprocal and a product: two instructions. The reciprocal is off by at most $\epsilon$, so that the
-# quotient of $p$ and $q$ is off by at most $|p|\epsilon$ and the product's own error. The sum of sigmoids is made for
-# divisors of modulus 0.2 to 8, of either sign. Outside it returns what its last step says, and the error shows it.
+#
+# A quotient takes two instructions, a reciprocal and a product. Our sum is made for divisors of size 0.2 to 8.
 
 # %%
 divide = "t = inverse(q)\nt = mul(p, t)\nhalt"
@@ -343,9 +353,6 @@ divider = FleqMachine(quotients[0], calculator_blocks(both_signs, root))
 found = [one.variable(run.memory, "t")[0, 0] for one, run in zip(quotients, divider.run_many(quotients), strict=True)]
 errors = [abs(value - p / q) / (abs(p) * error + 1e-5) for value, (p, q) in zip(found, pairs + outside, strict=True)]
 
-# %% [markdown]
-# All quotients are run side by side on one machine.
-
 # %%
 claim = Claim("looped-transformers/remark-division")
 claim.at_most(f"{len(pairs)} quotients, error over |p| ε + 1e-5, largest", max(errors[: len(pairs)]), 1.0)
@@ -354,12 +361,24 @@ claim.number("layers", summarise(divider.transformer).layers)
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Six operations and division run in eleven layers; the heads are those of the longer sum of sigmoids. Sums and products
-# are right to the floor of the product block, reciprocals and roots to the error that their sums are made for, on the
-# range that they are made for and for both signs. With a column in place of a head for each sigmoid one head would do
-# (Remark 2, {doc}`remark_2_calculator`).
+# ## What to remember
+# - A head computes a sigmoid, and $m$ sigmoids make a staircase with $m$ steps.
+# - Reciprocals are right up to $O(1/\sqrt m)$ and roots up to $O(1/m)$.
+# - Eleven layers are enough for the whole calculator.
 #
-# ## To try
-# - Set `error = 0.1`: about half as many heads do, and the staircase has steps twice as high.
-# - Set `c = 2.9`: the result is the root of a larger reciprocal; the steps stay within their budgets.
+# ## Exercises
+#
+# 1. *By hand.* We want to halve the error. By how much must $m$ grow for reciprocals, and by how much for roots?
+#    <details><summary>Solution</summary>
+#
+#    By a factor of 4 for reciprocals, because the error is of order $1/\sqrt m$, and by a factor of 2 for roots.
+#
+#    </details>
+# 2. *Predict, then run.* Set `a = 2.0`, `b = 2.0`, `c = 2.0`, `d = 0.5`. Which exact values does the table show?
+#    <details><summary>Solution</summary>
+#
+#    4, 2, 1, 1, 1 and 0.01.
+#
+#    </details>
+#
+# Next: [Remark 2](remark_2_calculator.ipynb), because a column can take the place of a head for each sigmoid.
