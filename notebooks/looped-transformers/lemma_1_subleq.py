@@ -1,5 +1,11 @@
 # ---
 # jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -10,41 +16,9 @@
 # # Lemma 1 · A computer of ten layers
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemma 1 (Lemma 5), equation (5), Figure 4, Appendix G.*
 #
-# SUBLEQ is a computer with one instruction, (a, b, c): subtract `mem[a]` from `mem[b]`, and if the result is at most
-# zero go on at instruction c. Little as that is, every program can be written in it ({doc}`algorithm_1_programs`). So a
-# transformer that executes this one instruction, and is looped, is a computer; its $n$ input columns hold a place to
-# work in, the memory, whose cells are integers of $N$ bits, and the program. A cycle of the transformer executes one
-# instruction: read it, read both operands, subtract, write, take the flag, choose the next counter, and round. Below it
-# is built from its description in Appendix G, set beside an interpreter that knows nothing of transformers, and
-# compared after every step. Then the width that the lemma states, the number of rows of the input, is looked for, and
-# found, in a machine that stores an integer as one number.
-#
-# <!-- claim looped-transformers/lemma-1 -->
-# <blockquote>
-#
-# **Lemma 1 (SUBLEQ in ten layers)** *Section 3; Appendices C.1 and G; also Lemma 5*
-#
-# There is a looped transformer of at most ten layers and two heads, of width $O(\log n+\log N)$, that executes one
-# SUBLEQ instruction in each cycle, on $n$ columns and integers of $N$ bits.
-#
-# **In the paper's proof.** Integers are stored bit by bit, and yet their $N$ bits have $2\log N$ rows; the write of
-# Lemma 4 and the flag of (4) are as printed there; biases $b_1$ act in every column.
-#
-# **Corrected.** Bit by bit the ten layers take $8L+3N+\max(3L,2N)+1$ rows, $L=\lceil\log_2n\rceil$, which is $O(\log
-# n+N)$. The width of the statement, counted in rows of the input as in (5), is had with an integer in one real row: two
-# heads and $8L+6$ rows. Three layers execute the instruction, and the others round the memory by a staircase: one with
-# $2^{N+1}$ hidden units, which makes four layers, or seven with up to $2^{\lceil N/7\rceil+1}$ each, which makes ten;
-# weights are up to $2^{N+1}$ and $2^L$. It is right for every number of cycles at one temperature, from
-# $2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2$ on. (If hidden units are counted too, they are $O(\log n)$ in four layers with
-# a hard maximum, where nothing has to be rounded.) In the ten layers of the proof the write's second ReLU is
-# subtracted, the flag has $1-N$, and every constant of the flip and of the adders is multiplied by the indicator row.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The *flag* says whether the result is at most zero, the *flip* turns the bits of a number for the subtraction, and the
-# *indicator row* is 1 in the column where the machine works and 0 in all others ({doc}`section_b_3_branch`,
-# {doc}`lemma_2_adder`, {doc}`lemma_3_4_read_write`).
+# A computer with a single instruction can run every program: it subtracts one number from another, and jumps if the
+# result is at most zero. The instruction is called SUBLEQ. If a transformer can execute it once, and we feed its output
+# back as its input, the transformer is a computer. How many layers does one instruction take?
 
 # %%
 import itertools
@@ -64,262 +38,97 @@ from attention_theory.looped_transformers.subleq.language import interpret, prog
 from attention_theory.looped_transformers.subleq.machine import SubleqMachine
 from attention_theory.validation import require
 from bookpress import Claim, show
-
-# %% tags=["parameters"]
-batches = 16  # batches of random programs, each with its own N and n, at least 1
-batch_size = 125  # programs in a batch, at least 1
-steps = 40  # steps of each program at most, from 5 to 40
-layer_batches = 20  # batches of 500 random programs on the literal layers, at least 1
-literal = 100  # programs run on dense matrices, at least 20
-cycles = 3000  # of an endless loop, at least 500
-inverse_temperature = 30.0  # lambda, at least 20 for every N up to 16
-seed = 0  # seed of every draw, at least 0
-
-# %%
-require(batches=(batches, 1, None), batch_size=(batch_size, 1, None), steps=(steps, 5, 40))
-require(layer_batches=(layer_batches, 1, None), literal=(literal, 20, None))
-require(cycles=(cycles, 500, None), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
+from bookpress.claims import schematic
 
 # %% [markdown]
-# ## The machine of Appendix G
-# The text leaves a choice between ten and eleven layers; with the flag among the three layers of the branch there are
-# ten. Every constant of the subtraction must be multiplied by the scratchpad's indicator: a bias $b_1$ reaches all
-# columns, and would fill the memory with the bits of $-1$. In what follows $L$ is the number of bits of an address and
-# $N$ that of an integer. Here is the machine for up to 16 columns and integers of 8 bits.
+# ## A tiny example
+# The input is a table. Column 0 is the *scratchpad*, where the machine works. Columns 1 to 4 are the *memory*: column 3
+# holds $x=3$ and column 4 holds $y=2$. The program begins in column 5, and the *counter* in the scratchpad points
+# there. The instruction in column 5 is (3, 4, 7): subtract $x$ from $y$, and jump to column 7 if the result is at most
+# zero. We follow the scratchpad through one *cycle*, one pass through the ten layers. Integers have four bits.
+#
+# | layer | what it does | result |
+# | --- | --- | --- |
+# | 1 | reads the instruction | (3, 4, 7) |
+# | 2 | reads both operands | 0011 and 0010 |
+# | 3 | flips the bits of the first | 1100 |
+# | 4 | adds 1, which makes it $-3$ | 1101 |
+# | 5 | adds it to the second | 1111, which is $-1$ |
+# | 6 | writes this result to column 4 | $y=-1$ |
+# | 7 | sets a *flag* if the result is at most 0 | 1 |
+# | 8 | adds 1 to the counter | 6 |
+# | 9 | replaces the counter by 7 if the flag is 1 | 7 |
+# | 10 | rounds every entry to $-1$, 0 or 1 | the same |
 
 # %%
-machine = SubleqMachine(address_bits=4, bits=8)
-size = summarise(machine)
-show.table(*size.table(), caption="The machine for up to 16 columns and integers of 8 bits.")
-L, N = machine.address_bits, machine.bits
-print(
-    f"rows: {size.width} = 8 L + 3 N + max(3 L, 2 N) + 1; {size.nonzeros / size.parameters:.1%} of all entries not zero"
+fig, axis = schematic.canvas(7.2, 2.3)
+words = ["instruction", "operands", "subtract", "write", "branch", "round"]
+layers_of = ["layer 1", "layer 2", "layers 3 to 5", "layer 6", "layers 7 to 9", "layer 10"]
+results = ["(3, 4, 7)", "3 and 2", "2 − 3 = −1", "y = −1", "counter = 7", "unchanged"]
+boxes = schematic.tokens(axis, words, (0.4, 1.3), step=2.33)
+for (x, y), layer, result in zip(boxes, layers_of, results, strict=True):
+    schematic.text(axis, (x, y + 0.3), layer, schematic.QUIET, 9)
+    schematic.text(axis, (x, y - 1.35), result, schematic.BLUE, 9)
+for (left, y), (right, _) in itertools.pairwise(boxes):
+    schematic.arrow(axis, (left + 0.95, y - 0.5), (right - 0.95, y - 0.5))
+start, end = (boxes[-1][0], 2.9), (boxes[0][0], 2.9)
+schematic.arrow(axis, start, end, "the output is the next input", bend=-0.1)
+show.figure(
+    fig,
+    name="tiny",
+    caption="One cycle of the machine. Below each box is its result for the instruction (3, 4, 7).",
+    alt="Six boxes in a row, joined by arrows: instruction, operands, subtract, write, branch, round. A long arrow "
+    "leads from the last box back to the first.",
 )
 
 # %% [markdown]
-# <!-- claim looped-transformers/figure-4 -->
+# We see that each layer waits for the one before it. The next cycle begins in column 7, with the same weights.
+#
+# ## The paper states
+# The input has $n$ columns, and $L=\lceil\log_2n\rceil$ bits are enough for the address of a column.
+#
+# <!-- claim looped-transformers/lemma-1 -->
 # <blockquote>
 #
-# **Figure 4 (The blocks of a SUBLEQ cycle)** *Appendix C.1*
+# **Lemma 1 (SUBLEQ in ten layers)** *Section 3; Appendices C.1 and G; also Lemma 5*
 #
-# A diagram: read the instruction, read the data, subtract, write, and branch, in this order.
+# **The paper states.** There exists a looped transformer architecture that can run SUBLEQ programs. This architecture
+# has ten layers, two heads, and a width of $O(\log(n)+\log(N))$, where $n$ is the length of the input sequence, and $N$
+# is the number of bits we use to store each integer.
+#
+# <details><summary>Slips (3)</summary>
+#
+# - The proof stores integers bit by bit, and counts $2\log N$ rows for two integers of $N$ bits.
+# - The write of Lemma 4 adds its second ReLU, and the flag of (4) has $1+N$. The write must subtract, and the flag
+#   needs $1-N$.
+# - Biases $b_1$ act in every column. Every constant of the flip and of the adders must be multiplied by the row that is
+#   1 in the scratchpad and 0 elsewhere.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Bit by bit, the ten layers take $8L+3N+\max(3L,2N)+1$ rows, which is $O(\log n+N)$. With each
+# integer in one real row, ten layers with two heads have $8L+6$ rows, weights up to $2^{N+1}$ and $2^L$, and staircases
+# of up to $2^{\lceil N/7\rceil+1}$ hidden units. They are right for every number of cycles if $2\lambda-\ln(\lambda
+# L)\ge(N+L+6)\ln2$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper's Figure 4 is a diagram of a cycle. The machine draws it by itself: take a cycle of a program that
-# multiplies, and note which layer changes which rows.
-
-# %%
-source = assemble(library_text("multiply"), bits=8, address_bits=4)
-moments = trace(machine, machine.load(source), cycles=1, inverse_temperature=inverse_temperature)
-blocks = list(machine.rows.blocks)
-
-
-def changed_by_layer(moments: list[Moment]) -> dict[str, list[bool]]:
-    """For each block of rows, which layers change it."""
-    return {
-        name: [
-            bool((machine.rows.of(after.state, name) - machine.rows.of(before.state, name)).abs().max() > 0.5)
-            for before, after in itertools.pairwise(moments)
-        ]
-        for name in blocks
-    }
-
-
-changes = changed_by_layer(moments)
-
-# %% [markdown]
-# A coloured cell says that the layer changes something in the block. What to look for is how the work
-# moves from the instruction to the operands, on to the memory, and back to the counter.
-
-# %%
-fig, axis = show.axes(width=8, height=3.8)
-axis.imshow(list(changes.values()), cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
-axis.set_yticks(range(len(blocks)), blocks)
-axis.set_xticks(range(10), [layer.name for layer in machine.layers], rotation=35, ha="right")
-axis.set_ylabel("block of rows")
-axis.grid(False)
-show.figure(
-    fig,
-    name="blocks",
-    caption="The paper's block diagram, taken from a cycle of the multiplication program: the rows that each layer "
-    "changes; first and second are the operands. Read the instruction, read the data, subtract in three layers, write, "
-    "branch in three layers, round. Layers 9 and 10 change nothing here: the branch is not taken, and all entries are "
-    "exact.",
-    alt="A grid of row blocks by the ten layers, with blue cells: instruction, operands first and "
-    "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
-)
-
-# %% [markdown]
-# The same cycle as the scratchpad sees it, bit by bit.
-
-# %%
-fig, axis = show.axes(width=8, height=4.6)
-stream = torch.stack([moment.state[0] for moment in moments])  # the scratchpad column, moment by moment
-shown = [name for name in blocks if name not in ("command", "memory", "encoding")]
-draw_state(axis, stream, machine.rows, shown, cmap=show.SIGNED)
-axis.set_xticks(range(11), ["start", *range(1, 11)])
-axis.set_xlabel("after layer")
-show.figure(
-    fig,
-    name="scratchpad",
-    caption="The scratchpad column in the same cycle, from layer to layer. Orange is -1, blank 0, blue +1. The "
-    "operands are read (2), one is negated (3, 4), the difference replaces the other (5); its place is taken by the "
-    "flag (7), and the counter moves on (8).",
-    alt="Coloured bits of the scratchpad's rows against the ten layers: the instruction appears at layer 1, two "
-    "operands at layer 2, one of them vanishes at layer 5, the other at layer 7, and the counter changes at layer 8.",
-)
-
-# %% [markdown]
-# The order of the figure's five blocks is then a matter of counting: which layer is the first to change the
-# instruction, the operands, the difference, the memory and the counter. The control is a machine with the same layers
-# that writes last.
-
-
-# %%
-def first_changes(changed: dict[str, list[bool]]) -> list[int]:
-    """The layers, from 1, that are the first to read an instruction, read data, subtract, write and branch."""
-    places = {name: [place for place, on in enumerate(row, start=1) if on] for name, row in changed.items()}
-    subtracting = next(place for place in places["second"] if place > places["first"][0])
-    return [places["instruction"][0], places["first"][0], subtracting, places["memory"][0], places["counter"][0]]
-
-
-order = first_changes(changes)
-layers = list(machine.layers)
-layers.append(layers.pop(machine.writing_layer))
-writes_last = LoopedTransformer(machine.rows, layers)
-late = first_changes(
-    changed_by_layer(trace(writes_last, machine.load(source), inverse_temperature=inverse_temperature))
-)
-
-# %% [markdown]
-# Both are held against the order of the figure.
-
-# %%
-claim = Claim("looped-transformers/figure-4")
-claim.equal("layers that read, read, subtract, write, branch", str(order), str(sorted(order)))
-claim.equal("each block of the figure has layers of its own", len(set(order)), 5)
-claim.control.equal("the same with the writing layer moved to the end", str(late), str(sorted(late)))
-claim.verdict()
-
-# %% [markdown]
-# ## Against the interpreter
-# Random programs on random memory, with $N$ from 4 to 16 and up to 64 columns; one cell in four holds 0 and the
-# reserved cell 0 is an operand as often as any other. They run side by side in batches, on a runner that leaves out
-# work which cannot matter (a test shows that at $\lambda=30$ its states equal those of the literal layers, bit for
-# bit). Some run on the literal layers too, as dense matrices.
-
-# %%
-wrong = compared = halted = 0
-for one, programs in random_batches(batches, batch_size, seed):
-    found = conformance(one, programs, steps, inverse_temperature)
-    wrong, compared, halted = wrong + found.wrong, compared + found.steps, halted + int(found.halted.sum())
-total = batches * batch_size
-print(f"{total} programs, {compared} steps, {halted} programs came to their end; wrong: {wrong}")
-
-small = SubleqMachine(5, 8)
-trial = [random_program(10, 16, 8, seed + number) for number in range(literal)]
-on_layers = conformance(small, trial, steps, inverse_temperature, by="layers")
-hard = conformance(small, trial, steps, inverse_temperature, rule="hardmax", by="layers")
-idle = SubleqMachine(5, 8, scratch=3)
-with_idle = conformance(
-    idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, inverse_temperature, by="layers"
-)
-bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "idle columns": with_idle.wrong}
-
-# %% [markdown]
-# A runner could hide a fault of what it leaves out. So ten thousand programs more run on the literal layers, all ten of
-# them on all columns, and these programs go to the limits: half of the cells hold the least integer, the largest, or
-# one beside them or beside 0; a quarter of the jumps lead to where they start; and the reserved cells are written to as
-# often as any other. They have up to 16 columns, and take 15 steps. What makes it cheap is that most entries of weights
-# and state are zero: in each cycle the numbers at hand are looked at, and a product with zeros, or an answer that
-# closed gates keep from being heard, is not computed. The states are compared with those of the dense matrices, entry
-# by entry.
-
-# %%
-wild_wrong = wild_steps = wild_halted = 0
-for one, programs in random_batches(layer_batches, 500, seed, columns=(8, 16), wild=True):
-    found = conformance(one, programs, 15, inverse_temperature, by="sparse")
-    wild_wrong, wild_steps = wild_wrong + found.wrong, wild_steps + found.steps
-    wild_halted += int(found.halted.sum())
-wild = 500 * layer_batches
-print(f"{wild} programs on the layers, {wild_steps} steps, {wild_halted} came to their end; wrong: {wild_wrong}")
-
-sparse = SparseLayers(small, inverse_temperature)
-dense_state = sparse_state = small.load(trial)
-differing = 0
-for _ in range(20):
-    dense_state, sparse_state = small.cycle(dense_state, inverse_temperature), sparse.cycle(sparse_state)
-    differing += int((dense_state != sparse_state).sum())
-bit_by_bit |= {"layers, at the limits": wild_wrong}
-
-# %% [markdown]
-# One defect at a time is put into the machine, among them what is printed wrong in the construction, and 20 programs
-# are run. How many come through at a low temperature depends on the programs.
-
-# %%
-defects = {
-    "write as printed": SubleqMachine(5, 8, form={"write": "printed"}),
-    "flag as printed": SubleqMachine(5, 8, form={"flag": "printed"}),
-    "constants in every column": SubleqMachine(5, 8, form={"constants": "printed"}),
-    "gate C = 1": SubleqMachine(5, 8, gate=1.0),
-}
-controls = {
-    name: conformance(defect, trial[:20], steps, inverse_temperature, by="sparse").wrong
-    for name, defect in defects.items()
-}
-by_temperature = {
-    lam: 20 - conformance(small, trial[:20], steps, lam, by="sparse").wrong
-    for lam in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-}
-show.table(["defect", "programs right, of 20"], [[name, 20 - count] for name, count in controls.items()])
-show.table(["temperature", "programs right, of 20"], by_temperature.items())
-
-# %% [markdown]
-# ## The width of the statement
-# Stored bit by bit, an integer takes $N$ rows, and the machine above has width $O(\log n+N)$. The lemma states $O(\log
-# n+\log N)$, and says only that such a transformer exists. It does, if an integer is one entry of the state. Addresses
-# stay binary. A look-up brings two numbers into the scratchpad, one ReLU unit of each sign subtracts them, the flag is
-# $1-\sigma(x)+\sigma(x-1)$ of Appendix B.3, and the write is the paper's. Nothing is carried, so three layers and one
-# that selects the counter do it, and no row knows how long the integers are. Equation (5) fits this machine better than
-# the proof's: its memory is $1\times m$, and it copies the instruction to rows $3\log n+4$ to $6\log n+3$, which leaves
-# one row each for the memory and the two operands.
+# ## Why it is true
+# We know the parts already: {doc}`section_b_1_encodings` gives each column a binary address, {doc}`lemma_2_adder` adds
+# in one layer, {doc}`lemma_3_4_read_write` copies a column to the scratchpad and back, and {doc}`section_b_3_branch`
+# computes the flag and the choice. Together they make nine layers. The tenth rounds, so that the small errors of the
+# softmax cannot add up.
 #
-# A soft maximum leaves noise in the memory, and a machine that is to run for ever has to remove it, as Step 6 of
-# Appendix G does for bits ({doc}`step_6_error_correction`). For an integer in one row this step becomes a staircase
-# with a ramp between every two integers, $2^N-1$ of them. In one layer these are $2^{N+1}$ hidden units. The ten layers
-# of the lemma leave seven for it, and seven need far fewer: the first takes off the leading $N/7$ bits of every cell
-# and leaves the rest in the empty row of the buffer, the second the next $N/7$ bits of the rest, and after the last
-# digit nothing remains but the noise, which is subtracted.
-
-# %% [markdown]
-# Rows of the input and hidden units, for codes of $L$ bits and integers of $N$.
-
-# %%
-lengths = [8, 16, 32, 48]
-sides = (3, 5, 8)
-rows_of = {(L, N): summarise(SubleqMachine(L, N, depth=10, real=True)) for L in sides for N in lengths}
-plain = {(L, N): summarise(SubleqMachine(L, N, depth=4, real=True, rounded=False)) for L in sides for N in lengths}
-staircases = {N: max(layer.hidden for layer in rows_of[sides[0], N].by_layer[4:]) for N in lengths}
-show.table(
-    ["L", *(f"N = {N}" for N in lengths), "bit by bit, N = 48"],
-    [
-        *([L, *(rows_of[L, N].width for N in lengths), 8 * L + 3 * 48 + max(3 * L, 2 * 48) + 1] for L in sides),
-        ["hidden units of the widest staircase", *staircases.values(), "none"],
-    ],
-    caption="Rows of the machine with one real row for an integer: 8 L + 6 for integers of any length. Below, the "
-    "hidden units of its layers 5 to 10, which have nothing but a staircase.",
-)
-
-# %% [markdown]
-# What $N$ bits cost is seen elsewhere. The gate that keeps the scratchpad's own column from being written to must
-# exceed every difference of two integers, so one weight is $2^{N+1}$. And a staircase of $N/7$ bits takes about
-# $2^{N/7+1}$ hidden units. The lemma's width does not count them: (5) and its $8\log n+2\log N+1$ are rows of the
-# input, and Theorem 2 says "dimensionality" for the same. (The word is used more widely elsewhere: the proof has a
-# "ReLU layer of width $O(\log N)$", and Table 1 doubles its rows for the hidden units.) Whoever counts hidden units as
-# well still has the lemma with a hard maximum, which makes no noise: then the staircases can go, and four layers with
-# $O(\log n)$ rows and hidden units are right for ever.
+# The width is the hard part. The paper's proof stores integers bit by bit, in $N$ rows each, and the lemma allows only
+# $\log N$. We therefore store an integer as one real number in one row. Nothing has to be carried any more, and three
+# layers execute the instruction: read it and advance the counter; read both operands and subtract; write and compute
+# the flag. The remaining seven choose the counter and round. To round a real number we need a staircase with $2^N-1$
+# steps. Seven layers build it digit by digit, each with a staircase of about $N/7$ bits.
 #
 # <details><summary>Proof of Lemma 1, with an integer in one row, and what is repaired bit by bit</summary>
 #
@@ -382,40 +191,123 @@ show.table(
 # the write reads those of column $b$. $\blacksquare$
 #
 # </details>
-#
-# The programs below start with integers of 7 bits. A step doubles the largest at most, so within 40 steps no result
-# leaves 48 bits. In the control the gates are made for integers of 8 bits, and are too small for what comes.
-
-# %%
-real = SubleqMachine(5, 48, depth=10, real=True)
-not_rounded = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
-of_seven = [random_program(10, 16, 7, seed + number) for number in range(literal)]
-proved = sufficient_inverse_temperature(48, 5)
-real_wrong = {
-    "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", by="layers").wrong,
-    "a hard maximum, four layers, not rounded": conformance(
-        not_rounded, of_seven, steps, rule="hardmax", by="layers"
-    ).wrong,
-    f"lambda = {inverse_temperature:g}": conformance(real, of_seven, steps, inverse_temperature, by="layers").wrong,
-    f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, by="layers").wrong,
-}
-narrow = SubleqMachine(5, 8, depth=4, real=True, rounded=False)
-narrow_gate = conformance(narrow, of_seven, steps, inverse_temperature, by="sparse").wrong
-cold = {lam: conformance(real, of_seven, steps, lam, by="sparse").wrong for lam in (3.0, 5.0, 7.0, 10.0)}
 
 # %% [markdown]
-# Far below the temperature of the proof, which is for integers of all 48 bits, these programs still run.
+# ## See it run
+# We build the paper's machine, bit by bit, for up to 16 columns and integers of 8 bits.
+
+# %% tags=["parameters"]
+batches = 16  # batches of random programs, each with its own N and n, at least 1
+batch_size = 125  # programs in a batch, at least 1
+steps = 40  # steps of each program at most, from 5 to 40
+layer_batches = 20  # batches of 500 random programs on the literal layers, at least 1
+literal = 100  # programs run on dense matrices, at least 20
+cycles = 3000  # of an endless loop, at least 500
+inverse_temperature = 30.0  # lambda, at least 20 for every N up to 16
+seed = 0  # seed of every draw, at least 0
 
 # %%
-show.table(
-    ["real rows", f"programs wrong, of {literal}"],
-    [*real_wrong.items(), *((f"lambda = {lam:g}", count) for lam, count in cold.items())],
+require(batches=(batches, 1, None), batch_size=(batch_size, 1, None), steps=(steps, 5, 40))
+require(layer_batches=(layer_batches, 1, None), literal=(literal, 20, None))
+require(cycles=(cycles, 500, None), inverse_temperature=(inverse_temperature, 20.0, None), seed=(seed, 0, None))
+
+# %%
+machine = SubleqMachine(address_bits=4, bits=8)
+size = summarise(machine)
+show.table(*size.table(), caption="The machine for up to 16 columns and integers of 8 bits.")
+L, N = machine.address_bits, machine.bits
+print(
+    f"rows: {size.width} = 8 L + 3 N + max(3 L, 2 N) + 1; {size.nonzeros / size.parameters:.1%} of all entries not zero"
 )
 
 # %% [markdown]
-# Short runs cannot tell whether noise piles up. A loop that never ends can: a cell is lowered by 5 and raised by 5, for
-# ever, and no number ever grows. It runs at the temperature of the proof, which is low, so that the noise of a cycle is
-# far above what float64 rounds away. Both ways of rounding are tried, and then the same layers without.
+# Next we take one cycle of a program that multiplies, and note which layers change which rows.
+
+# %%
+source = assemble(library_text("multiply"), bits=8, address_bits=4)
+moments = trace(machine, machine.load(source), cycles=1, inverse_temperature=inverse_temperature)
+blocks = list(machine.rows.blocks)
+
+
+def changed_by_layer(moments: list[Moment]) -> dict[str, list[bool]]:
+    """For each block of rows, which layers change it."""
+    return {
+        name: [
+            bool((machine.rows.of(after.state, name) - machine.rows.of(before.state, name)).abs().max() > 0.5)
+            for before, after in itertools.pairwise(moments)
+        ]
+        for name in blocks
+    }
+
+
+changes = changed_by_layer(moments)
+
+# %%
+fig, axis = show.axes(width=8, height=3.8)
+axis.imshow(list(changes.values()), cmap="Blues", vmin=0, vmax=1.6, aspect="auto")
+axis.set_yticks(range(len(blocks)), blocks)
+axis.set_xticks(range(10), [layer.name for layer in machine.layers], rotation=35, ha="right")
+axis.set_ylabel("block of rows")
+axis.grid(False)
+show.figure(
+    fig,
+    name="blocks",
+    caption="The rows that each layer changes in a cycle of the multiplication program. First and second are the "
+    "operands.",
+    alt="A grid of row blocks by the ten layers, with blue cells: instruction, operands first and "
+    "second, memory at the sixth layer, the counter at the eighth, nothing at the ninth and tenth.",
+)
+
+# %% [markdown]
+# We see the work move from the instruction to the operands, on to the memory, and back to the counter. Layers 9 and 10
+# change nothing in this cycle, because the program does not jump and all entries are exact. Bit by bit, the scratchpad
+# looks like this:
+
+# %%
+fig, axis = show.axes(width=8, height=4.6)
+stream = torch.stack([moment.state[0] for moment in moments])  # the scratchpad column, moment by moment
+shown = [name for name in blocks if name not in ("command", "memory", "encoding")]
+draw_state(axis, stream, machine.rows, shown, cmap=show.SIGNED)
+axis.set_xticks(range(11), ["start", *range(1, 11)])
+axis.set_xlabel("after layer")
+show.figure(
+    fig,
+    name="scratchpad",
+    caption="The scratchpad column in the same cycle, after each layer. Orange is -1, blank 0, blue +1.",
+    alt="Coloured bits of the scratchpad's rows against the ten layers: the instruction appears at layer 1, two "
+    "operands at layer 2, one of them vanishes at layer 5, the other at layer 7, and the counter changes at layer 8.",
+)
+
+# %% [markdown]
+# Layer 2 brings the operands, layers 3 and 4 negate the first, and layer 5 replaces the second by the difference. Layer
+# 7 puts the flag there, and layer 8 advances the counter.
+#
+# ### A number in one row
+# How many rows does the second machine need, the one that stores each integer as a real number?
+
+# %%
+lengths = [8, 16, 32, 48]
+sides = (3, 5, 8)
+rows_of = {(L, N): summarise(SubleqMachine(L, N, depth=10, real=True)) for L in sides for N in lengths}
+plain = {(L, N): summarise(SubleqMachine(L, N, depth=4, real=True, rounded=False)) for L in sides for N in lengths}
+staircases = {N: max(layer.hidden for layer in rows_of[sides[0], N].by_layer[4:]) for N in lengths}
+show.table(
+    ["L", *(f"N = {N}" for N in lengths), "bit by bit, N = 48"],
+    [
+        *([L, *(rows_of[L, N].width for N in lengths), 8 * L + 3 * 48 + max(3 * L, 2 * 48) + 1] for L in sides),
+        ["hidden units of the widest staircase", *staircases.values(), "none"],
+    ],
+    caption="Rows of the machine with one real row for an integer: 8 L + 6 for integers of any length. Below, the "
+    "hidden units of its layers 5 to 10, which have nothing but a staircase.",
+)
+
+# %% [markdown]
+# It has $8L+6$ rows for integers of every length. The bits cost something elsewhere: one weight is $2^{N+1}$, and a
+# staircase has up to $2^{\lceil N/7\rceil+1}$ hidden units.
+#
+# Does it stay right for ever? We let a loop lower a cell by 5 and raise it by 5, again and again. The temperature
+# $\lambda$ multiplies the scores before the softmax; we use the smallest one that our proof allows, so that the noise
+# is as large as possible.
 
 # %%
 endless = program([5, -5, 100, 0], [(2, 4, 1), (3, 4, 2), (5, 5, 0)])
@@ -435,7 +327,96 @@ show.table(
 )
 
 # %% [markdown]
-# The machine with real rows is held against the statement, the construction of Appendix G against its proof.
+# With a staircase, no cycle is wrong. Without one the noise adds up, and each unit of $\lambda$ makes the run about
+# three times as long before it fails.
+
+# %% [markdown]
+# ## How we checked
+# We compare counter and memory with an interpreter that knows nothing about transformers, after every step of random
+# programs. Some programs go to the limits: extreme integers, instructions that jump to themselves, writes to reserved
+# cells. First the paper's machine:
+
+# %%
+wrong = compared = halted = 0
+for one, programs in random_batches(batches, batch_size, seed):
+    found = conformance(one, programs, steps, inverse_temperature)
+    wrong, compared, halted = wrong + found.wrong, compared + found.steps, halted + int(found.halted.sum())
+total = batches * batch_size
+print(f"{total} programs, {compared} steps, {halted} programs came to their end; wrong: {wrong}")
+
+small = SubleqMachine(5, 8)
+trial = [random_program(10, 16, 8, seed + number) for number in range(literal)]
+on_layers = conformance(small, trial, steps, inverse_temperature, by="layers")
+hard = conformance(small, trial, steps, inverse_temperature, rule="hardmax", by="layers")
+idle = SubleqMachine(5, 8, scratch=3)
+with_idle = conformance(
+    idle, [random_program(8, 12, 8, seed + k) for k in range(20)], steps, inverse_temperature, by="layers"
+)
+bit_by_bit = {"runner": wrong, "layers": on_layers.wrong, "hard": hard.wrong, "idle columns": with_idle.wrong}
+
+# %%
+wild_wrong = wild_steps = wild_halted = 0
+for one, programs in random_batches(layer_batches, 500, seed, columns=(8, 16), wild=True):
+    found = conformance(one, programs, 15, inverse_temperature, by="sparse")
+    wild_wrong, wild_steps = wild_wrong + found.wrong, wild_steps + found.steps
+    wild_halted += int(found.halted.sum())
+wild = 500 * layer_batches
+print(f"{wild} programs on the layers, {wild_steps} steps, {wild_halted} came to their end; wrong: {wild_wrong}")
+
+sparse = SparseLayers(small, inverse_temperature)
+dense_state = sparse_state = small.load(trial)
+differing = 0
+for _ in range(20):
+    dense_state, sparse_state = small.cycle(dense_state, inverse_temperature), sparse.cycle(sparse_state)
+    differing += int((dense_state != sparse_state).sum())
+bit_by_bit |= {"layers, at the limits": wild_wrong}
+
+# %% [markdown]
+# Then we break it, one part at a time, and lower the temperature.
+
+# %%
+defects = {
+    "write as printed": SubleqMachine(5, 8, form={"write": "printed"}),
+    "flag as printed": SubleqMachine(5, 8, form={"flag": "printed"}),
+    "constants in every column": SubleqMachine(5, 8, form={"constants": "printed"}),
+    "gate C = 1": SubleqMachine(5, 8, gate=1.0),
+}
+controls = {
+    name: conformance(defect, trial[:20], steps, inverse_temperature, by="sparse").wrong
+    for name, defect in defects.items()
+}
+by_temperature = {
+    lam: 20 - conformance(small, trial[:20], steps, lam, by="sparse").wrong
+    for lam in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+}
+show.table(["defect", "programs right, of 20"], [[name, 20 - count] for name, count in controls.items()])
+show.table(["temperature", "programs right, of 20"], by_temperature.items())
+
+# %% [markdown]
+# The machine with real rows runs programs whose results fill up to 48 bits.
+
+# %%
+real = SubleqMachine(5, 48, depth=10, real=True)
+not_rounded = SubleqMachine(5, 48, depth=4, real=True, rounded=False)
+of_seven = [random_program(10, 16, 7, seed + number) for number in range(literal)]
+proved = sufficient_inverse_temperature(48, 5)
+real_wrong = {
+    "a hard maximum": conformance(real, of_seven, steps, rule="hardmax", by="layers").wrong,
+    "a hard maximum, four layers, not rounded": conformance(
+        not_rounded, of_seven, steps, rule="hardmax", by="layers"
+    ).wrong,
+    f"lambda = {inverse_temperature:g}": conformance(real, of_seven, steps, inverse_temperature, by="layers").wrong,
+    f"lambda of the proof, {proved:.1f}": conformance(real, of_seven, steps, proved, by="layers").wrong,
+}
+narrow = SubleqMachine(5, 8, depth=4, real=True, rounded=False)
+narrow_gate = conformance(narrow, of_seven, steps, inverse_temperature, by="sparse").wrong
+cold = {lam: conformance(real, of_seven, steps, lam, by="sparse").wrong for lam in (3.0, 5.0, 7.0, 10.0)}
+
+# %%
+show.table(
+    ["real rows", f"programs wrong, of {literal}"],
+    [*real_wrong.items(), *((f"lambda = {lam:g}", count) for lam, count in cold.items())],
+)
 
 # %%
 title = f"bit by bit: wrong programs, of {total}, and of {wild} on the literal layers"
@@ -450,11 +431,6 @@ for (L, N), one in rows_of.items():
     case = f"L = {L}, N = {N}"
     widths[case], expected_rows[case] = one.width, 8 * L + 6
     printed_rows[case] = 8 * L + 2 * math.ceil(math.log2(N)) + 1
-
-# %% [markdown]
-# The controls have gates that are too small for the integers, a temperature that is too low, and no staircase. In ten
-# layers a trace of the order of $10^{-13}$ may stay beside an integer, since 53 bits do not hold all sums of a
-# staircase; the next cycle rounds it away.
 
 # %%
 at_most = {
@@ -475,17 +451,12 @@ broken = {"with gates for 8 bits": narrow_gate, "at lambda = 3": cold[3.0]}
 everywhere = controls["constants in every column"]
 
 # %% [markdown]
-# Programs are a sample of what the construction must do. For integers of 8 bits and up to 32 columns, a solver goes
-# through all of it at once: every instruction, every memory and every content that an earlier cycle may have left in
-# the scratchpad. The question is about a hard maximum in place of the softmax, and its numbers are read from the built
-# layers.
+# Random programs are a sample. For the paper's machine with integers of 8 bits and up to 32 columns, a solver covers
+# every instruction, every memory and every remainder of an earlier cycle in the scratchpad.
 
 # %%
 certificate = certify_cycle(small)
 print(f"{certificate.covers}: {certificate.outcome} in {certificate.seconds:.1f} s")
-
-# %% [markdown]
-# The statement is judged by the rows that hold integers, the printed construction by bits.
 
 # %%
 claim = Claim("looped-transformers/lemma-1")
@@ -508,31 +479,95 @@ claim.control.equal("wrong programs, of 20, with the gate C = 1", controls["gate
 claim.control.equal("right programs, of 20, at lambda = 1", by_temperature[1.0], 20, of="proof")
 claim.verdict()
 
+
 # %% [markdown]
-# ## Halting
+# <details><summary>Method notes</summary>
+#
+# - *The size of the paper's machine.* The text leaves a choice between ten and eleven layers. With the flag among the
+#   three layers of the branch there are ten.
+# - *Two ways to run it.* The runner leaves out work that cannot matter; a test shows that its states equal those of the
+#   literal layers at $\lambda=30$, bit for bit. The programs at the limits run on the literal layers, on all columns,
+#   with products by zero left out; we compare their states with those of the dense matrices entry by entry.
+# - *What is judged.* We judge the statement by the machine with real rows, and the paper's proof by the machine with
+#   bits. The certificate concerns a hard maximum, with numbers read from the built layers.
+# - *Programs for real rows.* They start with integers of 7 bits. A step at most doubles the largest, so no result
+#   leaves 48 bits within 40 steps. In the control the gates are made for integers of 8 bits.
+# - *Rounding.* In ten layers an error of the order of $10^{-13}$ may remain, because 53 bits do not hold all sums of a
+#   staircase. The next cycle removes it.
+# - *Width.* We count rows of the input, as equation (5) does. Elsewhere the paper uses the word for hidden units: a
+#   "ReLU layer of width $O(\log N)$" in the proof, and Table 1. If we count hidden units as well, the lemma holds with
+#   a hard maximum, where nothing has to be rounded: four layers with $O(\log n)$ rows and hidden units are then right
+#   for ever.
+#
+# </details>
+
+# %% [markdown]
+# ## Also on this page
+# ### Figure 4
+#
+# <!-- claim looped-transformers/figure-4 -->
+# <blockquote>
+#
+# **Figure 4 (The blocks of a SUBLEQ cycle)** *Appendix C.1*
+#
+# **The paper states.** Graphical representation of the building blocks necessary to implement the OISC instruction. The
+# first two blocks transfer the data/command to the scratchpad, the second and third implement the subtraction and store
+# the result, while the last one implements the if goto command that completes the instruction.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# We ask which layer is the first to change the instruction, the operands, the difference, the memory and the counter.
+# For the control we move the writing layer to the end.
+
+
+# %%
+def first_changes(changed: dict[str, list[bool]]) -> list[int]:
+    """The layers, from 1, that are the first to read an instruction, read data, subtract, write and branch."""
+    places = {name: [place for place, on in enumerate(row, start=1) if on] for name, row in changed.items()}
+    subtracting = next(place for place in places["second"] if place > places["first"][0])
+    return [places["instruction"][0], places["first"][0], subtracting, places["memory"][0], places["counter"][0]]
+
+
+order = first_changes(changes)
+layers = list(machine.layers)
+layers.append(layers.pop(machine.writing_layer))
+writes_last = LoopedTransformer(machine.rows, layers)
+late = first_changes(
+    changed_by_layer(trace(writes_last, machine.load(source), inverse_temperature=inverse_temperature))
+)
+
+# %%
+claim = Claim("looped-transformers/figure-4")
+claim.equal("layers that read, read, subtract, write, branch", str(order), str(sorted(order)))
+claim.equal("each block of the figure has layers of its own", len(set(order)), 5)
+claim.control.equal("the same with the writing layer moved to the end", str(late), str(sorted(late)))
+claim.verdict()
+
+# %% [markdown]
+# ### How a program ends
 #
 # <!-- claim looped-transformers/equation-5-input -->
 # <blockquote>
 #
 # **SUBLEQ input and EOF instruction (The input, and how it halts)** *Appendix G, eq. (5) and Step 7*
 #
-# **As printed.** The memory holds vectors of $N$ bits; yet $X$ has $8\log n + 2\log N + 1$ rows, the memory $M$ is
-# $1\times m$, and the instruction is copied to rows $3\log n+4$ to $6\log n+3$.
+# **The paper states.** The input takes the form (5), where $M\in\mathbb R^{1\times m}$ and $X\in\mathbb
+# R^{(8\log(n)+2\log(N)+1)\times n}$. The contents of the memory section are $N$ dimensional $\pm1$ binary vectors.
+# $c_{\mathrm{EOF}}$ is made up of three encodings: $p_{s+1}$ points to the value 0, $p_{s+2}$ points to the value $-1$,
+# and $p_n$ points to itself, preventing further execution of commands.
 #
-# **Corrected.** Column 0 is the scratchpad, with the program counter and an indicator; then come the memory cells, of
-# which the first two hold 0 and $-1$, and the instructions, three pointers each. The last instruction points to these
-# two cells and to itself: when it is reached, memory and counter no longer change, to the last bit.
+# **What is true.** The memory is $N\times m$, and two more blocks of $N$ rows hold the operands. When the last
+# instruction is reached, memory and counter no longer change, to the last bit.
 #
-# A memory cell is a vector of $N$ bits, the memory is $N \times m$, and two more blocks of $N$ rows hold the operands.
-# (With one real number in a cell, $M$ is $1\times m$, and the printed rows are enough for $N\ge6$.)
+# **What changed.** Three numbers of $N$ bits do not fit into $2\log N+1$ rows. With one real number in a cell, $M$ is
+# $1\times m$, and the stated rows are enough for $N\ge6$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The last instruction subtracts cell 0, which holds 0, from cell 1, which holds -1, and jumps to itself.
-# After one such cycle the state is a fixed point of the whole network, to the last bit. The machine stays exact from
-# then on, and the loop may be left whenever the state stops changing. For the control the two reserved cells are
-# overwritten, with 1 and 7.
+# The last instruction subtracts 0 from $-1$ and jumps to itself. After one such cycle the state no longer changes, and
+# we may leave the loop. The control overwrites the two reserved cells, with 1 and 7.
 #
 # <details><summary>Proof of SUBLEQ input and EOF instruction, eq (5), as corrected</summary>
 #
@@ -573,8 +608,7 @@ unsettled = machine.cycle(broken, inverse_temperature)
 moved = int((machine.memory(unsettled, source) != machine.memory(broken, source)).sum())
 
 # %% [markdown]
-# Equation (5) is judged with the cells that its text has, vectors of $N$ bits: the printed number of rows has no room
-# for three of them.
+# We judge equation (5) with memory cells that are vectors of $N$ bits, as its text has them.
 
 # %%
 claim = Claim("looped-transformers/equation-5-input")
@@ -591,15 +625,35 @@ claim.control.equal("where the counter is after it", machine.counter(unsettled, 
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# Ten layers with two heads are a computer, once two signs and the reach of the biases are put right. Bit by bit, the
-# proof has rows in proportion to the length of the integers, which is more than the lemma states; with a real number in
-# a cell the width of the statement is had, and even the number of rows that the paper prints. The price is paid in
-# hidden units: a real number needs a staircase to be rounded, exponential in $N$, or in $N/7$ over the ten layers;
-# without it noise adds up, and the temperature has to grow with the length of the run.
+# ## Where the paper differs
+# The lemma is right, but the paper's proof does not have the stated width: its integers take $N$ rows, not $\log N$.
+# The proof also needs three repairs. The write must subtract its second ReLU, the flag needs $1-N$ in place of $1+N$,
+# and constants must act in the scratchpad alone. Without the last, the subtraction fills the memory with the bits of
+# $-1$.
 #
-# ## To try
-# - `cycles=500` shortens the loop: at $\lambda=9$ and 10 the machine without a staircase now comes through, too. Its
-#   noise is growing all the same; a short run cannot tell.
-# - `inverse_temperature=20` changes no verdict: $e^{-40}$ is below the last digit of most numbers here.
-# - `steps=5` shortens the programs: fewer of them go wrong at the low temperatures of the tables.
+# ## What to remember
+# - Ten layers with two heads, in a loop, run every program that fits into the input.
+# - Every cycle rounds its state, so errors never add up.
+# - Integers may take $N$ rows and no rounding staircase, or one row and a staircase.
+#
+# ## Exercises
+#
+# 1. *By hand.* Put $y=5$ in place of $y=2$ in the tiny example, and go through the cycle.
+#
+#    <details><summary>Solution</summary>
+#
+#    Layer 5 adds 0101 and 1101. The result is 0010 modulo 16, so $y$ becomes 2. Since 2 is above zero, the flag is 0,
+#    and the counter stays at 6 after layer 9.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `cycles=500`. Which machines without a staircase survive the endless loop?
+#
+#    <details><summary>Solution</summary>
+#
+#    At $\lambda=5$, 6, 7 and 7.97 the first wrong cycles are 11, 35, 101 and 272. The machines at $\lambda=9$ and 10
+#    survive, but only because the run is short: with 3,000 cycles they fail at cycles 773 and 2,114.
+#
+#    </details>
+#
+# Next: [Step 6](step_6_error_correction.ipynb), because the machine is exact only if its rounding step is sharp enough.

@@ -449,4 +449,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Branching](section_b_3_branch.ipynb), because a program also has to decide which instruction comes next.
+# Next: [Lemma 1](lemma_1_subleq.ipynb), because reading, adding and writing are most of a SUBLEQ computer.

@@ -400,4 +400,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Sections 1 and 3](remark_depth_bounds.ipynb), because there we count the depths of all other machines.
+# Next: [Lemma 14](lemma_14_product.ipynb), because larger instructions multiply, and a product needs another idea.

@@ -676,4 +676,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 2](theorem_2_fleq.ipynb), because a machine that keeps its bits exact can be given larger instructions.
+# Next: [One layer](one_layer.ipynb), because the layer that rounds can do everything else as well.

@@ -470,4 +470,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Lemma 9](lemma_9_backpropagation.ipynb), because a program that learns needs many products in a row.
+# Next: [One transformer for all programs](abstract_one_frozen_computer.ipynb), because fixed weights can still run
+# every program of the paper.
