@@ -68,8 +68,8 @@ show.figure(
     name="leverage",
     caption="Four examples with the label 1. The blue line is the best fit to the three blue ones. The orange example "
     "at $x = 10$ turns it into the orange line.",
-    alt="Points at x = 1, 2, 3 and 10, all at height 1. A steep blue line from the origin runs among the first three, a "
-    "flat orange line below them towards the fourth.",
+    alt="Points at x = 1, 2, 3 and 10, all at height 1. A steep blue line from the origin runs among the first three, "
+    "a flat orange line below them towards the fourth.",
 )
 
 # %% [markdown]
