@@ -1,5 +1,11 @@
 # ---
 # jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -10,23 +16,8 @@
 # # Section 1 · The computer as a file
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: title, Abstract and Section 1.*
 #
-# A computer that can be programmed need not know who made it. If a looped transformer is one, its weights can be
-# written to a file, once, and whoever has the file can run any program that fits, with no word of the construction and
-# no library of this book: what a program is, is in the input. This page writes two machines of the chapter to files,
-# the computer with one instruction (Lemma 1) and the one with functions on matrices (Theorem 2), and hands them to a
-# runtime that knows of matrices and nothing else.
-#
-# <!-- claim looped-transformers/remark-programmable -->
-# <blockquote>
-#
-# **Title and Abstract (The weights are the computer)** *Title; Abstract; Section 1*
-#
-# A looped transformer is a programmable computer: its weights are fixed, and what it computes is in its input. So the
-# weights alone, in a file, and a runtime that has matrix products, ReLU and softmax, and can move entries to their
-# places, execute every program that fits.
-#
-# </blockquote>
-# <!-- /claim -->
+# If a looped transformer is a computer, its weights never change, and we can save them once. A reader who has the file
+# then needs neither the construction nor this book: the program is in the input. Is the file enough to run it?
 
 # %%
 import json
@@ -46,6 +37,38 @@ from attention_theory.looped_transformers.subleq.language import interpret, rand
 from attention_theory.validation import ParameterError, require
 from bookpress import Claim, show
 
+# %% [markdown]
+# ## The paper states
+#
+# <!-- claim looped-transformers/remark-programmable -->
+# <blockquote>
+#
+# **Title and Abstract (The weights are the computer)** *Title; Abstract; Section 1*
+#
+# **The paper states.** We present a framework for using transformer networks as universal computers by programming them
+# with specific weights and placing them in a loop. Our input sequence acts as a punchcard, consisting of instructions
+# and memory for data read/writes.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The weights alone, in a file, and a runtime that has matrix products, ReLU and softmax, and can
+# move entries to their places, execute every program that fits.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# A cycle of the machine is a fixed list of matrix products, sums, ReLUs and softmaxes. ONNX is a file format for such
+# lists. We therefore write one cycle to a file, and run it in a loop. The file must also say where a program goes: the
+# sizes of the machine, the names of its rows, and an input without a program.
+#
+# ## See it run
+# You can make the same file from the command line: `book export looped-transformers/subleq --layers 4 -o
+# computer.onnx`. With another ending you get the matrices $K$, $Q$, $V$, $W_1$, $b_1$, $W_2$ and $b_2$ of every layer
+# as JSON.
+
 # %% tags=["parameters"]
 layers = 4  # of the computer with one instruction, one of 4, 6, 10
 integers = 16  # memory cells that a program may have, from 8 to 100
@@ -58,14 +81,6 @@ seed = 0  # of the programs, at least 0
 # %%
 require(layers=(layers, [10, 6, 4]), integers=(integers, 8, 100), instructions=(instructions, 8, 100))
 require(bits=(bits, 8, 16), programs=(programs, 20, 2000), cycles=(cycles, 10, 100), seed=(seed, 0, None))
-
-# %% [markdown]
-# ## From layers to a file
-# torch can write a module in a form that other programs read, ONNX: a list of matrix products, sums, ReLUs and
-# softmaxes, with the weights as they are. Here the module is one cycle of the machine. The same file comes from the
-# command line, `book export looped-transformers/subleq --layers 4 -o computer.onnx`. With another ending it holds the
-# plain matrices $K$, $Q$, $V$, $W_1$, $b_1$, $W_2$, $b_2$ of every layer, as JSON. Both say what one has to know to use
-# the machine: its sizes, which rows are what, and an input without a program.
 
 # %%
 computer = FrozenSubleq(layers, integers, instructions, bits)
@@ -83,8 +98,7 @@ show.table(
 )
 
 # %% [markdown]
-# The second form is for whoever wants to see the weights, or to write a runtime: here is what it says of $W_1$. A point
-# is an entry that is not zero.
+# We read $W_1$ from the JSON file and draw its non-zero entries.
 
 # %%
 written = json.loads(plain)
@@ -106,9 +120,13 @@ show.figure(
     "nearly all of the area is empty.",
 )
 
+
 # %% [markdown]
-# ## A program in ten lines, without torch
-# This is all that it takes to run a program. A number is written in bits, the least first, with -1 in place of 0.
+# We see that nearly all weights are zero. The others form short diagonals and staircases.
+#
+# ### A program without torch
+# This is all the code that we need to run a program. We write a number in bits, the lowest first, with $-1$ in place of
+# 0.
 
 
 # %%
@@ -117,10 +135,9 @@ def in_bits(numbers, count):
 
 
 # %% [markdown]
-# The file is opened, and the memory and the instructions are put where the file says that they lie. The program
-# multiplies 7 by 9: it subtracts 7 from a sum, nine times, and turns the sign. Cells 0 and 1 hold 0 and -1 in every
-# program, and what follows its last line halts. (With the file on a disk the first line is
-# `InferenceSession("computer.onnx")`.)
+# We put the memory and the instructions where the file says that they belong. The program multiplies 7 by 9: it
+# subtracts 7 nine times, and changes the sign. Cells 0 and 1 hold 0 and $-1$ in every program. With the file on a disk,
+# the runtime begins with `InferenceSession("computer.onnx")`.
 
 # %%
 memory, code = [0, -1, 7, 9, 1, 0, 0], [(2, 5, 1), (4, 3, 3), (0, 0, 0), (5, 6, 4)]
@@ -141,19 +158,14 @@ product = int((state[at["cells"], at["memory"]][6] > 0) @ 2 ** np.arange(about["
 print("7 times 9 is", product)
 
 # %% [markdown]
-# ## A hundred programs
-# In this package the same file is a `ComputerFile`. It is given random programs, padded to its size, beside the layers
-# that it was made from, in torch. After each cycle the two states are compared, entry by entry, and counter and memory
-# with the interpreter's.
+# ### A hundred programs
+# We run random programs from the file and in torch. After each cycle we compare the two states, and counter and memory
+# with the interpreter's. A program is wrong if it is wrong in any cycle.
 
 # %%
 machine, file = computer.machine, ComputerFile(content)
 sources = [computer.fitted(random_program(integers, instructions, bits, seed + number)) for number in range(programs)]
 references = [interpret(source, bits, cycles) for source in sources]
-
-
-# %% [markdown]
-# A program is wrong if it is so in any cycle.
 
 
 # %%
@@ -177,8 +189,7 @@ wrong, apart = wrong_programs(file)
 print(f"wrong: {wrong} of {programs}; largest difference to torch: {apart}")
 
 # %% [markdown]
-# For the control one weight in the file is altered: in the layer that writes, the first that is not zero changes its
-# sign. (To double it would change nothing: the rounding at the end of a cycle makes the same of 3 as of 1.)
+# For the control we change the sign of one weight in the layer that writes.
 
 # %%
 altered = onnx.load_from_string(content)
@@ -191,12 +202,10 @@ wrong_altered, _ = wrong_programs(ComputerFile(altered.SerializeToString()))
 print(f"one sign turned: {wrong_altered} programs of {programs} go wrong")
 
 # %% [markdown]
-# ## Functions on matrices
-# The computer of Theorem 2 goes into a file in the same way, `book export looped-transformers/fleq -o fleq.onnx`, with
-# the function blocks that are named. Sums and transposes are as exact as before. A product is not: it is read off a
-# softmax that is nearly flat, by a factor of $10^7$, and what two runtimes round differently in the last digit comes
-# back multiplied. So the two agree as far as the block itself is exact, and no further. Programs are followed until an
-# entry exceeds 4.
+# ### Functions on matrices
+# We write the computer of Theorem 2 to a file in the same way: `book export looped-transformers/fleq -o fleq.onnx`.
+# Sums and transposes are as exact as before. A product is not, because the machine multiplies a nearly flat softmax by
+# a factor of $10^7$. This factor also multiplies the last digit, which two runtimes round differently.
 
 # %%
 matrices = FrozenFleq(size=3, cells=24, instructions=9)
@@ -217,11 +226,6 @@ def apart_in_memory(functions):
     return worst, compared
 
 
-# %% [markdown]
-# Each cycle begins in torch's state, so that what is compared is a cycle. (At first eight cycles were run in a row, and
-# their difference was compared.) These files are held against torch; torch's own layers are held against the
-# interpreter on the page of Theorem 2.
-
 # %%
 without, cycles_without = apart_in_memory(exact)
 with_products, cycles_with = apart_in_memory(("mul", *exact))
@@ -231,9 +235,14 @@ show.table(
     caption=f"Random programs on matrices; a file of {matrices.frozen.about()['of the transformer']['layers']} layers.",
 )
 
+
 # %% [markdown]
-# ## What does not fit
-# A frozen machine cannot grow. What is larger than it, or unknown to it, is refused by name before anything runs.
+# Without products the two runtimes agree almost to the last digit; with products they agree as well as the block itself
+# does with the true product.
+#
+# ### A program that does not fit
+# A frozen machine cannot grow. We try programs that are too large or call unknown functions, and read the error
+# messages.
 
 
 # %%
@@ -259,9 +268,9 @@ said = {
 show.table(["what is too much", "what is said"], said.items())
 
 # %% [markdown]
-# The bounds: $10^{-12}$ where all is bits; $10^{-11}$ for matrices behind gates of 1000, as on the page of Theorem 2
-# (at first $10^{-12}$ stood here too, and eight cycles in a row were off by twice that); and for products $10^{-5}$,
-# the bound for their memory there.
+# ## How we checked
+# We compare the file with torch, and torch with the interpreter. The second comparison for matrices is in
+# {doc}`theorem_2_fleq`.
 
 # %%
 claim = Claim("looped-transformers/remark-programmable")
@@ -277,12 +286,39 @@ claim.number("parameters in the file", size["parameters"])
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The weights of a looped transformer are a computer by themselves. In a file of less than a megabyte, read by a runtime
-# that has only matrix products, ReLUs and softmaxes, they execute every random program as the interpreter does, and
-# their states are those in torch. Where the construction multiplies by dividing a softmax by a small constant, two
-# runtimes agree only to the accuracy of the product block itself.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `layers = 10` for the paper's own construction: the file is about twice as large, and nothing else changes.
-# - Set `bits = 16`: the same computer with longer integers has more rows, and the program in ten lines runs as it is.
+# - *Bounds.* They are $10^{-12}$ for bits, $10^{-11}$ for matrices behind gates of 1000, and $10^{-5}$ for products, as
+#   for memory in {doc}`theorem_2_fleq`. At first the second bound was $10^{-12}$, and eight cycles in a row were off by
+#   twice that. Now each cycle begins in torch's state.
+# - *Large entries.* We follow programs on matrices until an entry exceeds 4.
+# - *The control.* Doubling a weight would change nothing, because the rounding at the end of a cycle makes the same of
+#   3 as of 1.
+#
+# </details>
+#
+# ## What to remember
+# - The weights of a looped transformer are a computer.
+# - A file of less than a megabyte and a runtime with matrix products, ReLU and softmax run every program that fits.
+# - For products, two runtimes agree only as well as the product block is accurate.
+#
+# ## Exercises
+#
+# 1. *By hand.* Write 5 as the machine does, in four bits.
+#
+#    <details><summary>Solution</summary>
+#
+#    In binary, 5 is 0101. With the lowest bit first and $-1$ in place of 0 we get $(1,-1,1,-1)$.
+#
+#    </details>
+#
+# 2. *Predict, then run.* Set `layers = 10` for the paper's own construction. How much larger is the ONNX file?
+#
+#    <details><summary>Solution</summary>
+#
+#    It has 866 kB in place of 378, and 202,259 parameters in place of 98,669. All programs still run.
+#
+#    </details>
+#
+# Next: [Minsky machines](algorithm_6_minsky.ipynb), because a computer with one instruction still has to run every
+# other program.
