@@ -136,10 +136,9 @@ show.figure(
 # The five sums are those of Theorem G.4 (all pairs), Definitions 6.1 and G.5 ($j_1\le j_2$), Section 6 ($j_1<j_2$),
 # Appendix G.1 ($j_1\ge j_2$) and Remark G.2 ($j_1>j_2$). We call them `all`, `le`, `lt`, `ge` and `gt`.
 #
-# Order 3 with a softmax is also known as *2-simplicial attention* {cite}`clift2020logic`. {cite}`roy2025simplex` train
-# it in large language models, with a window for each of the two tokens; there, the value of a pair is a product of two
-# values. The package `simplicial-attention` computes it, and our tests compare {doc}`our softmax of order 3
-# </notebooks/hyper-attention/definition_g_1_softmax>` with it.
+# With a softmax, order 3 is known as *2-simplicial attention* {cite}`clift2020logic`. {cite}`roy2025simplex` train it
+# in large language models, with windows and products of two values. The package `simplicial-attention` computes it; our
+# tests compare {doc}`our softmax </notebooks/hyper-attention/definition_g_1_softmax>` with it.
 #
 # ## Why it is true
 # **What a layer sees.** Self-attention sees how often each symbol occurs. Order 3 sees how often each *pair* of symbols
@@ -172,8 +171,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute every layer three times: from the tensors, by a loop over triples, and from the pair counts. The tables
-# hold small whole numbers, so that equality is exact.
+# We compute every layer three times: from tensors, by a loop, and from pair counts, in whole numbers.
 
 # %%
 draw = generator(seed)
@@ -278,12 +276,11 @@ show.figure(
 )
 
 # %% [markdown]
-# Linear attention pays entities that gain nothing too little, and those that gain most too little as well. The layer of
-# order 3 is exact.
+# Linear attention misses the entities that gain nothing and those that gain most. The layer of order 3 is exact.
 #
 # ## How we checked
-# Sympy compares the five sums with the pair counts for all tensors, with two symbols and four tokens. For the alliances
-# we fit layers at lengths 5 and 7 together: the strict sum misses nothing, and the sum of Definition 6.1 has to miss.
+# Sympy compares the five sums with the pair counts for all tensors on two symbols. We also fit the alliances at lengths
+# 5 and 7 together: the strict sum misses nothing, and that of Definition 6.1 has to miss.
 
 # %%
 claim = Claim("hyper-attention/definition-6-1")
@@ -312,10 +309,6 @@ claim.control.close("the same tables in a sum over j <= k, error", ordered, task
 claim.verdict()
 
 # %% [markdown]
-# ## Where the paper differs
-# The payoff of Section 6 leaves out $j=k$ and Definition 6.1 does not. At one length both sums can represent it; for
-# several lengths, use $j<k$.
-#
 # ## Also on this page
 #
 # <!-- claim hyper-attention/low-rank-form -->
@@ -331,8 +324,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# For $q=(1,2)$, $k=(1,0)$ and $l=(0,3)$ the outer product has the entries $q_ak_bl_c$. Only $C_{112}=1\cdot1\cdot3=3$
-# and $C_{212}=2\cdot1\cdot3=6$ are not 0. We compare factors with full tensors; leaving out one term must show.
+# We compare factors with full tensors; leaving out one term must show.
 
 # %%
 q, k1, k2, v1, v2, v3 = factors

@@ -10,16 +10,8 @@
 # # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# Theorems 4.4 to 4.8 need versatile data: for every symbol $\mu$ the data matrix $S_{\mathcal B_\mu}$, whose rows are
-# the counts $s$ of those sequences that hold $\mu$, must have full column rank. The appendix wants to show that random
-# sequences have it, except with a probability that falls exponentially in their number $B$. It asks for a positive
-# definite covariance of the counts.
-#
-# Sequences of one length do not have that. Their counts add up to the length $L$, and what does not vary has no
-# variance. But a rank is about the rows as they are, not about their distances from a mean, and the theorem is true for
-# the weaker reason that the second moment $\mathbb E[ss^\top]$ is positive definite. This page proves it with a bound
-# that can be seen at work. Then it takes the step from all sequences to those that hold $\mu$, which the paper states
-# as a consequence. It does not follow from the condition on all sequences, and three rows of counts show why.
+# Training reaches the right layer if the data are varied enough. The paper says that random data are, except with a
+# probability that falls exponentially in their number. We ask what "varied" has to mean for this to be true.
 
 # %%
 import math
@@ -57,28 +49,113 @@ require(draws=(draws, 100, 10**6), number_of_sample_sizes=(len(sample_sizes), 2,
 require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 
 # %% [markdown]
-# ## The assumption
+# ## A tiny example
+# Take two symbols and one token. The counts are $(1,0)$ or $(0,1)$, and their sum is always 1. What never varies has no
+# variance, so the covariance is singular. Yet two sequences with different tokens already have full rank. A rank is
+# about the rows as they are, and not about their distances from a mean.
+#
+# ## The paper states
+# Here $s$ is a sequence's row of counts.
 #
 # <!-- claim hyper-attention/assumption-e-1 -->
 # <blockquote>
 #
 # **Assumption E.1 (Positive definite covariance of the counts)** *Appendix E*
 #
-# **As printed.** $\mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ with $\zeta_{\min} > 0$, and $\|s^{(n)} - \mathbb
-# E[s^{(n)}]\| \le M$.
+# **The paper states.** Let $s^{(n)}$ be i.i.d. random row vectors. Suppose there exist constants $\zeta_{\min} > 0$ and
+# $M > 0$ such that $\Sigma := \mathrm{Cov}(s^{(n)}) \succeq \zeta_{\min}^2 I$ and $\|s^{(n)} - \mathbb E[s^{(n)}]\|_2
+# \le M$ almost surely.
 #
-# **Corrected.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
+# **What is true.** The counts $s^{(n)}$ are independent, with $\mathbb E[s s^\top] \succeq g I$, $g > 0$, and bounded
 # norm. Uniform sequences of length $L$ have $g = L/|\mathcal S|$.
 #
-# At one length $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so there this never holds. The second moment $\mathbb E[s s^\top]$ is
-# what is needed, and it is positive definite wherever the covariance is.
+# **What changed.** At one length $\mathrm{Cov}(s)\,\mathbf 1 = 0$, so the assumption never holds there. The second
+# moment is enough, and is positive definite wherever the covariance is.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The smallest example in which the counts vary at all, and the covariance fails, has two symbols and one token: the
-# counts are $(1, 0)$ or $(0, 1)$, and their sum is always 1. What the covariance needs is a length that varies: then
-# even one symbol will do.
+# <!-- claim hyper-attention/theorem-e-2 -->
+# <blockquote>
+#
+# **Theorem E.2 (Full rank with high probability)** *Appendix E*
+#
+# **The paper states.** Under Assumption E.1, let $S \in \mathbb R^{B \times |\mathcal S|}$ have the rows $s^{(n)}$.
+# Then there exists a positive constant $\gamma > 0$ (depending on $M$, $\zeta_{\min}$, and $|\mathcal S|$) such that
+# for all sufficiently large $B$, $\mathbb P[\mathrm{rank}(S) < |\mathcal S|] \le e^{-\gamma B}$.
+#
+# <details><summary>Slips (2)</summary>
+#
+# - In the proof, the rows minus their expectation are said to have the rank of the rows. At one length it is lower by
+#   one. The same proof goes through for the rows as they are, with the second moment.
+# - One matrix goes by the names $S$, $X$ and $A$.
+#
+# </details>
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** It is enough that $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length $L$: the
+# probability is at most $\mathbb P[\mathrm{Bin}(B, g/L^2) < |\mathcal S|]$.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/remark-e-3 -->
+# <blockquote>
+#
+# **Remark E.3 (The scenario that should justify the assumption)** *Appendix E*
+#
+# **The paper states.** If we focus on samples that contain $\mu$, then $s_\mu \ge 1$, while the other $L - 1$ slots are
+# drawn from $\mathcal S \setminus \{\mu\}$. Under a uniform choice each coordinate has nonzero variance and
+# $\lambda_{\min}(\Sigma) > 0$. The norm is bounded by $\sqrt{|\mathcal S|}\, L$.
+#
+# **What is true.** With the other slots drawn from $\mathcal S$, uniformly, and the second moment in place of $\Sigma$,
+# as in Assumption E.1 corrected, $\lambda_{\min}(\mathbb E[s s^\top]) > 0$ for $L \ge 2$. The bound on the norm is
+# right.
+#
+# **What changed.** If $\mu$ cannot be drawn again, then $s_\mu = 1$ does not vary, and the rank is $|\mathcal S| - 1$.
+# At one length $\Sigma$ is singular even if it can.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** Of three changes ($\mu$ may come again, lengths vary, the second moment) none is enough alone,
+# and any two are.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# <!-- claim hyper-attention/versatility-from-covariance -->
+# <blockquote>
+#
+# **Section 4 (From the covariance to versatile data)** *Section 4, after Assumption 4.2; Appendix E, first sentence*
+#
+# **The paper states.** If the data distribution satisfies even milder assumption that the covariance of $s^{(n)}$ is
+# positive definite (Assumption E.1), we show in Theorem E.2 that $\mathbb P(\mathrm{rank}(S_{\mathcal B_\mu}) <
+# |\mathcal S|) \le e^{-\gamma |\mathcal B_\mu|}$ for some $\gamma$, meaning Assumption 4.2 is satisfied with high
+# probability.
+#
+# **What is true.** Let $\mathbb E[s s^\top \mid s_\mu > 0] \succeq g_\mu I$ with $g_\mu > 0$, and $\|s\| \le L$. Then
+# the probability is at most $\mathbb P[\mathrm{Bin}(|\mathcal B_\mu|, g_\mu/L^2) < |\mathcal S|]$, which falls
+# exponentially in $|\mathcal B_\mu|$.
+#
+# **What changed.** The rows of $S_{\mathcal B_\mu}$ are the sequences that contain $\mu$, and the condition must hold
+# for these. It does not follow from that on all sequences, be it on the covariance or on the second moment.
+#
+# </blockquote>
+# <!-- /claim -->
+#
+# ## Why it is true
+# **The theorem.** If the rows so far do not span the space, some direction is orthogonal to all of them. The second
+# moment says that the next row leaves their span with a probability of at least $g/L^2$. Each such row raises the rank
+# by one, and we need $|\mathcal S|$ of them. The paper subtracts the mean first, which lowers the rank by one if all
+# sequences have the same length.
+#
+# **Rows that hold a symbol.** Let the counts be $(1,1)$, $(0,1)$ or $(0,2)$ with equal chances. Their covariance is
+# positive definite, but every row that holds the first symbol is $(1,1)$, and the rank of these rows is 1.
 #
 # <details><summary>Proof of Assumption E.1, as corrected</summary>
 #
@@ -93,76 +170,6 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # vector orthogonal to $\mathbf 1$. $\square$
 #
 # </details>
-#
-# Below are both moments of drawn sequences, and the covariance again for sequences whose length varies.
-
-# %%
-draw = generator(seed)
-symbols = sample_sequences(many, length, size, draw)
-rows = counts(symbols, size)
-centred = rows - rows.mean(dim=0)
-covariance, second_moment = centred.mT @ centred / many, rows.mT @ rows / many
-theory = uniform_second_moment(length, size)
-
-
-def least_eigenvalue(matrix):
-    return torch.linalg.eigvalsh(matrix)[0].item()
-
-
-# lengths that vary: every sequence keeps a random number of its tokens
-cut = torch.randint(1, length + 1, (many, 1), generator=draw)
-kept = torch.where(torch.arange(length) < cut, symbols, size)
-varied = counts(kept, size + 1)[:, :size]
-varied_covariance = torch.cov(varied.mT, correction=0)
-excess = varied.mT @ varied / many - varied_covariance
-spread = (rows[:, 0] - rows[:, 1]).square() / 2  # its mean is the least eigenvalue of the second moment
-
-# %% [markdown]
-# The printed form asks for a least eigenvalue of the covariance above zero. For four symbols, exact ranks and pivots
-# settle both matrices.
-
-# %%
-g = length / size
-claim = Claim("hyper-attention/assumption-e-1")
-claim.equal("least eigenvalue of E[s s^T] in theory", least_eigenvalue(theory), g, tolerance=1e-12)
-claim.equal("the same, drawn: half the mean of (s_0 - s_1)²", estimate(spread), g, tolerance=0.1 * g)
-claim.equal("counts add up to L, largest distance", (rows.sum(dim=1) - length).abs().max(), 0)
-claim.at_least("lengths that vary: least eigenvalue of E[s s^T] - Cov(s)", least_eigenvalue(excess), -1e-9)
-claim.printed.above("fixed length: least eigenvalue of Cov(s)", least_eigenvalue(covariance), 1e-9)
-claim.control.at_most("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance), 1e-9)
-claim.number("least eigenvalue of E[s s^T], drawn", least_eigenvalue(second_moment))
-claim.number("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance))
-claim.certified("four symbols, exactly", certify_second_moment())
-claim.verdict()
-
-# %% [markdown]
-# ## The theorem
-#
-# <!-- claim hyper-attention/theorem-e-2 -->
-# <blockquote>
-#
-# **Theorem E.2 (Full rank with high probability)** *Appendix E*
-#
-# Under Assumption E.1 the count matrix of $B$ independent sequences has rank below $|\mathcal S|$ with a probability
-# that falls exponentially in $B$, at a rate that depends on $M$, $\zeta_{\min}$ and $|\mathcal S|$. So it does if only
-# $\mathbb E[s s^\top] \succeq g I$, as for sequences of one length $L$: it is at most $\mathbb P[\mathrm{Bin}(B, g/L^2)
-# < |\mathcal S|]$.
-#
-# **In the paper's proof.** The rows minus their expectation have the rank of the rows. (One matrix goes by the names
-# $S$, $X$ and $A$.)
-#
-# **Corrected.** Subtracting the expectation can lower the rank, and at one length it does, by one. The same proof goes
-# through for the rows as they are, with the second moment in place of the covariance; and a shorter one, row by row,
-# gives a better bound.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# The paper subtracts the mean from the rows, says that the rank stays as it is, and uses matrix Bernstein. At one
-# length the rank falls by one. Without the subtraction the same proof goes through, and gives $2|\mathcal S|
-# \exp\bigl(-B\,\frac{g^2/8}{R^2 + Rg/6}\bigr)$ with $R = L^2 + \|\mathbb E[ss^\top]\|$. For six symbols and eight
-# tokens this is above 1, and says nothing, up to 62,526 sequences, where a dozen are enough. A simpler argument says
-# more.
 #
 # <details><summary>Proof of Theorem E.2, with the second moment</summary>
 #
@@ -192,93 +199,6 @@ claim.verdict()
 #
 # </details>
 #
-# With single tokens, $L = 1$, full rank means that every symbol has been drawn, and the probability is known exactly.
-# There $p = 1/|\mathcal S|$, and the bound falls at the true rate $1 - 1/|\mathcal S|$. For a test of the bound that
-# could fail, $p$ is made twice as large.
-
-
-# %%
-def one_token(samples):
-    """Probability that single tokens leave out a symbol, by inclusion and exclusion."""
-    return math.fsum((-1) ** (k + 1) * math.comb(size, k) * (1 - k / size) ** samples for k in range(1, size))
-
-
-def over_bound(factor, samples):
-    return {f"B = {n}": one_token(n) / rank_failure_tail(n, size, factor / size) for n in samples}
-
-
-tight = over_bound(1, range(8 * size, 120 * size, 4))
-too_large = over_bound(2, range(60 * size, 120 * size, 4))
-alone = uniform_second_moment(1, 2)  # two symbols, one token: g = 1/2, and the probability is 2^(1 - B)
-by_bernstein = {f"B = {n}": 2 * 0.5**n / rank_failure_bound(n, 1, alone) for n in range(1, 1001)}
-hundredfold = {f"B = {n}": 2 * 0.5**n / (4 * (rank_failure_bound(n, 1, alone) / 4) ** 100) for n in range(2, 11)}
-
-# %% [markdown]
-# For sequences of `length` tokens the failures are counted, over many data sets for each $B$.
-
-# %%
-fails = {n: rank_fails(draws, n, length, size, seed + n) for n in sample_sizes}
-frequency = {n: some.double().mean().item() for n, some in fails.items()}
-chance = length / size / length**2
-bounds = {n: rank_failure_tail(n, size, chance) for n in sample_sizes}
-short = {n: rank_fails(draws, n, 1, size, seed + n) for n in range(2 * size, 8 * size + 1, size)}
-short_bounds = {n: rank_failure_tail(n, size, 1 / size) for n in short}
-
-# %% [markdown]
-# On the left single tokens, where the bound is at the true rate. On the right sequences: they miss full rank far less
-# often than the bound allows, because most new rows do, and not one in $L^2/g$.
-
-# %%
-fig, (left, right) = show.axes(1, 2, width=9.0)
-for axis, found, limits in ((left, short, short_bounds), (right, fails, bounds)):
-    shares = [max(some.double().mean().item(), 0.3 / draws) for some in found.values()]
-    axis.semilogy(list(found), shares, "o-", label="share of data sets")
-    axis.semilogy(list(limits), list(limits.values()), "s--", label="bound")
-    axis.axhline(0.3 / draws, color="grey", linestyle=":", linewidth=0.8)
-    axis.set(xlabel="sequences B", ylabel="rank below |S|")
-left.set_title("one token")
-right.set_title(f"{length} tokens")
-left.legend()
-show.figure(
-    fig,
-    name="failures",
-    caption="How often the counts of $B$ uniform sequences miss full rank, and the bound. (On the dotted line: never.)",
-    alt="Left: two lines that fall side by side on a logarithmic axis, the bound above. Right: the shares fall steeply "
-    "while the bound stays near one.",
-)
-
-# %% [markdown]
-# ## The scenario of Remark E.3
-#
-# <!-- claim hyper-attention/remark-e-3 -->
-# <blockquote>
-#
-# **Remark E.3 (The scenario that should justify the assumption)** *Appendix E*
-#
-# **The paper states.** If we focus on samples that contain $\mu$, then $s_\mu \ge 1$, while the other $L - 1$ slots are
-# drawn from $\mathcal S \setminus \{\mu\}$. Under a uniform choice each coordinate has nonzero variance and
-# $\lambda_{\min}(\Sigma) > 0$. The norm is bounded by $\sqrt{|\mathcal S|}\, L$.
-#
-# **What is true.** With the other slots drawn from $\mathcal S$, uniformly, and the second moment in place of $\Sigma$,
-# as in Assumption E.1 corrected, $\lambda_{\min}(\mathbb E[s s^\top]) > 0$ for $L \ge 2$. The bound on the norm is
-# right.
-#
-# **What changed.** If $\mu$ cannot be drawn again, then $s_\mu = 1$ does not vary, and the rank is $|\mathcal S| - 1$.
-# At one length $\Sigma$ is singular even if it can.
-#
-# </blockquote>
-#
-# <blockquote>
-#
-# **Beyond the paper.** Of three changes ($\mu$ may come again, lengths vary, the second moment) none is enough alone,
-# and any two are.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# In the paper's words it is the very case of Remark D.1: exactly one $\mu$ in each sequence, the other tokens drawn
-# from the rest.
-#
 # <details><summary>Proof of Remark E.3, as corrected</summary>
 #
 # In this scenario $s_\mu = 1$ in every sequence. What does not vary has no variance: row and column $\mu$ of $\Sigma$
@@ -302,8 +222,94 @@ show.figure(
 #
 # </details>
 #
-# The three changes, one by one and in pairs: least eigenvalues for three symbols, from all sequences of two tokens, or
-# of two to four where lengths vary.
+# <details><summary>Proof of Section 4, versatile random data, as corrected</summary>
+#
+# Given which sequences hold $\mu$, they are independent draws from the distribution of $s$ given $s_\mu > 0$, whose
+# second moment is at least $g_\mu$. The proof of Theorem E.2, row by row, then says that the rank of $S_{\mathcal
+# B_\mu}$ is below $|\mathcal S|$ with a probability of at most $\mathbb P[\mathrm{Bin}(|\mathcal B_\mu|, g_\mu/L^2) <
+# |\mathcal S|]$. A sequence holds $\mu$ with probability $q_\mu$. With $p_\mu = q_\mu g_\mu / L^2$, Assumption 4.2
+# therefore fails with a probability of at most $\sum_\mu \mathbb P[\mathrm{Bin}(B, p_\mu) < |\mathcal S|]$. $\square$
+#
+# </details>
+#
+# ## See it run
+# We compute both moments for uniform sequences, and the covariance again for lengths that vary.
+
+# %%
+draw = generator(seed)
+symbols = sample_sequences(many, length, size, draw)
+rows = counts(symbols, size)
+centred = rows - rows.mean(dim=0)
+covariance, second_moment = centred.mT @ centred / many, rows.mT @ rows / many
+theory = uniform_second_moment(length, size)
+
+
+def least_eigenvalue(matrix):
+    return torch.linalg.eigvalsh(matrix)[0].item()
+
+
+# lengths that vary: every sequence keeps a random number of its tokens
+cut = torch.randint(1, length + 1, (many, 1), generator=draw)
+kept = torch.where(torch.arange(length) < cut, symbols, size)
+varied = counts(kept, size + 1)[:, :size]
+varied_covariance = torch.cov(varied.mT, correction=0)
+excess = varied.mT @ varied / many - varied_covariance
+spread = (rows[:, 0] - rows[:, 1]).square() / 2  # its mean is the least eigenvalue of the second moment
+
+# %% [markdown]
+# For single tokens the probability is known exactly: every symbol must have been drawn. For longer sequences we count
+# failures over many data sets.
+
+
+# %%
+def one_token(samples):
+    """Probability that single tokens leave out a symbol, by inclusion and exclusion."""
+    return math.fsum((-1) ** (k + 1) * math.comb(size, k) * (1 - k / size) ** samples for k in range(1, size))
+
+
+def over_bound(factor, samples):
+    return {f"B = {n}": one_token(n) / rank_failure_tail(n, size, factor / size) for n in samples}
+
+
+tight = over_bound(1, range(8 * size, 120 * size, 4))
+too_large = over_bound(2, range(60 * size, 120 * size, 4))
+alone = uniform_second_moment(1, 2)  # two symbols, one token: g = 1/2, and the probability is 2^(1 - B)
+by_bernstein = {f"B = {n}": 2 * 0.5**n / rank_failure_bound(n, 1, alone) for n in range(1, 1001)}
+hundredfold = {f"B = {n}": 2 * 0.5**n / (4 * (rank_failure_bound(n, 1, alone) / 4) ** 100) for n in range(2, 11)}
+
+# %%
+fails = {n: rank_fails(draws, n, length, size, seed + n) for n in sample_sizes}
+frequency = {n: some.double().mean().item() for n, some in fails.items()}
+chance = length / size / length**2
+bounds = {n: rank_failure_tail(n, size, chance) for n in sample_sizes}
+short = {n: rank_fails(draws, n, 1, size, seed + n) for n in range(2 * size, 8 * size + 1, size)}
+short_bounds = {n: rank_failure_tail(n, size, 1 / size) for n in short}
+
+# %%
+fig, (left, right) = show.axes(1, 2, width=9.0)
+for axis, found, limits in ((left, short, short_bounds), (right, fails, bounds)):
+    shares = [max(some.double().mean().item(), 0.3 / draws) for some in found.values()]
+    axis.semilogy(list(found), shares, "o-", label="share of data sets")
+    axis.semilogy(list(limits), list(limits.values()), "s--", label="bound")
+    axis.axhline(0.3 / draws, color="grey", linestyle=":", linewidth=0.8)
+    axis.set(xlabel="sequences B", ylabel="rank below |S|")
+left.set_title("one token")
+right.set_title(f"{length} tokens")
+left.legend()
+show.figure(
+    fig,
+    name="failures",
+    caption="How often the counts of $B$ uniform sequences miss full rank, and the bound. (On the dotted line: never.)",
+    alt="Left: two lines that fall side by side on a logarithmic axis, the bound above. Right: the shares fall steeply "
+    "while the bound stays near one.",
+)
+
+# %% [markdown]
+# For single tokens the bound falls at the true rate. For longer sequences failures are far rarer than the bound allows,
+# because most new rows raise the rank.
+#
+# **Remark E.3.** Does $\mu$ come again, do lengths vary, and which moment do we take? We try all combinations for three
+# symbols, and then draw data sets in the paper's scenario.
 
 
 # %%
@@ -317,9 +323,6 @@ def scenario_moments(again: bool, longest: int) -> tuple[float, float]:
         second += some.mT @ some / len(some) / (longest - 1)
     return least_eigenvalue(second - torch.outer(mean, mean)), least_eigenvalue(second)
 
-
-# %% [markdown]
-# Of every process both moments:
 
 # %%
 changes = {(again, longest): scenario_moments(again, longest) for again in (False, True) for longest in (2, 4)}
@@ -341,9 +344,6 @@ two_changes = {
     "lengths vary, second moment": changes[False, 4][1],
 }
 
-# %% [markdown]
-# Data sets of this scenario are drawn, and beside them uniform sequences, in which $\mu$ may come more often.
-
 # %%
 plenty, sets = 40 + 10 * size, min(draws // 10, 500)
 others = torch.randint(1, size, (sets, plenty, length - 1), generator=draw)  # symbol 0 is the one
@@ -360,66 +360,10 @@ rank_of_rows, rank_of_centred = repeats[0], modular_rank(size * plain_rows - len
 never_full = (scenario_ranks < size).double().mean()
 
 # %% [markdown]
-# The remark says that the covariance is positive definite; its least eigenvalue is zero, and the rank is one short in
-# every draw. For three symbols, exact ranks and pivots settle the scenario and its changes.
-
-# %%
-claim = Claim("hyper-attention/remark-e-3")
-claim.equal("the scenario: largest rank", int(scenario_ranks.max()), size - 1)
-claim.equal("the scenario: least rank", int(scenario_ranks.min()), size - 1)
-claim.at_most("norm of the counts against sqrt(|S|) L", with_one.norm(dim=-1).max(), size**0.5 * length)
-least = least_eigenvalue(scenario_covariance)
-claim.printed.above("the scenario: least eigenvalue of the covariance", least, 1e-9)
-claim.control.above("the scenario with one change: least eigenvalue", max(one_change.values()), 1e-9)
-claim.above("the scenario with two changes: least eigenvalue", two_changes, 1e-9)
-claim.above("μ may come again, second moment: least eigenvalue at this size", least_eigenvalue(again_second), 1e-9)
-claim.control.equal("uniform sequences, any number of μ: largest rank", max(repeats), size - 1)
-claim.certified("three symbols, exactly", certify_scenario())
-claim.verdict()
-
-# %% [markdown]
-# ## From all sequences to those that hold μ
-# <!-- claim hyper-attention/versatility-from-covariance -->
-# <blockquote>
+# In the paper's scenario both moments are singular. No single change helps, and any two do.
 #
-# **Section 4 (From the covariance to versatile data)** *Section 4, after Assumption 4.2; Appendix E, first sentence*
-#
-# **The paper states.** If the data distribution satisfies even milder assumption that the covariance of $s^{(n)}$ is
-# positive definite (Assumption E.1), we show in Theorem E.2 that $\mathbb P(\mathrm{rank}(S_{\mathcal B_\mu}) <
-# |\mathcal S|) \le e^{-\gamma |\mathcal B_\mu|}$ for some $\gamma$, meaning Assumption 4.2 is satisfied with high
-# probability.
-#
-# **What is true.** Let $\mathbb E[s s^\top \mid s_\mu > 0] \succeq g_\mu I$ with $g_\mu > 0$, and $\|s\| \le L$. Then
-# the probability is at most $\mathbb P[\mathrm{Bin}(|\mathcal B_\mu|, g_\mu/L^2) < |\mathcal S|]$, which falls
-# exponentially in $|\mathcal B_\mu|$.
-#
-# **What changed.** The rows of $S_{\mathcal B_\mu}$ are the sequences that contain $\mu$, and the condition must hold
-# for these. It does not follow from that on all sequences, be it on the covariance or on the second moment.
-#
-# </blockquote>
-# <!-- /claim -->
-#
-# Assumption 4.2 is about $S_{\mathcal B_\mu}$, the rows with $\mu$. Let the counts of two symbols be $(1, 1)$, $(0,
-# 1)$ or $(0, 2)$, each with probability $\frac13$. Their covariance has the eigenvalues $\frac19$ and $\frac13$. But
-# all rows that hold the first symbol are $(1, 1)$, and their rank is 1, however many there are. The second moment does
-# not help: of two tokens without repeats from four symbols it is at least $\frac13$, and the rows that hold a symbol
-# have rank 3.
-#
-# <details><summary>Proof of Section 4, versatile random data, as corrected</summary>
-#
-# Given which sequences hold $\mu$, they are independent draws from the distribution of $s$ given $s_\mu > 0$, whose
-# second moment is at least $g_\mu$. The proof of Theorem E.2, row by row, then says that the rank of $S_{\mathcal
-# B_\mu}$ is below $|\mathcal S|$ with a probability of at most $\mathbb P[\mathrm{Bin}(|\mathcal B_\mu|, g_\mu/L^2) <
-# |\mathcal S|]$. A sequence holds $\mu$ with probability $q_\mu$. With $p_\mu = q_\mu g_\mu / L^2$, Assumption 4.2
-# therefore fails with a probability of at most $\sum_\mu \mathbb P[\mathrm{Bin}(B, p_\mu) < |\mathcal S|]$. $\square$
-#
-# </details>
-#
-# For uniform sequences the second moment of the rows with $\mu$ has a smaller least eigenvalue than that of all: if
-# sequences are short and symbols many, a row with $\mu$ holds it once, and $(1 - L, 1, \dots, 1)$ is nearly orthogonal
-# to all such rows. The first table has the least eigenvalues in theory, among them those of the paper's experiment, 20
-# tokens and 360 symbols. The second counts how often drawn data of three symbols and two tokens are not versatile, and
-# has the bound beside it.
+# **Rows that hold a symbol.** The first table compares eigenvalues for all sequences and for those that hold $\mu$; its
+# last row is the paper's experiment. The second counts how often three symbols and two tokens are not versatile.
 
 # %%
 worlds = [(2, 6), (length, size), (20, 360)]
@@ -437,9 +381,8 @@ for n in small_sizes:
 show.table(["B", "share that is not versatile", "bound"], [[n, missed[n].mean().item(), union[n]] for n in small_sizes])
 
 # %% [markdown]
-# For these three symbols and two tokens the probability is known as well: data are versatile if each of the six
-# unordered pairs has come, three of which have the chance $\frac19$ and three $\frac29$. Beside it the bound as it is,
-# and with $p_\mu$ six times as large.
+# Rows that hold $\mu$ have the smaller eigenvalue, so they need more data. For three symbols and two tokens we also
+# know the probability: each of the six unordered pairs must have come.
 
 
 # %%
@@ -464,6 +407,39 @@ def given_rows(factor: float, rows: range) -> dict[str, float]:
 within_rows, beyond_rows = given_rows(1, range(3, 400)), given_rows(6, range(100, 401, 20))
 within_union, beyond_union = over_union(1, range(10, 2001, 10)), over_union(6, range(200, 401, 20))
 
+# %% [markdown]
+# ## How we checked
+# Exact probabilities must stay below the bounds, and exceed them if we enlarge the chance of a new row. Exact ranks
+# settle the moments for small sizes.
+
+# %%
+g = length / size
+claim = Claim("hyper-attention/assumption-e-1")
+claim.equal("least eigenvalue of E[s s^T] in theory", least_eigenvalue(theory), g, tolerance=1e-12)
+claim.equal("the same, drawn: half the mean of (s_0 - s_1)²", estimate(spread), g, tolerance=0.1 * g)
+claim.equal("counts add up to L, largest distance", (rows.sum(dim=1) - length).abs().max(), 0)
+claim.at_least("lengths that vary: least eigenvalue of E[s s^T] - Cov(s)", least_eigenvalue(excess), -1e-9)
+claim.printed.above("fixed length: least eigenvalue of Cov(s)", least_eigenvalue(covariance), 1e-9)
+claim.control.at_most("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance), 1e-9)
+claim.number("least eigenvalue of E[s s^T], drawn", least_eigenvalue(second_moment))
+claim.number("lengths that vary: least eigenvalue of Cov(s)", least_eigenvalue(varied_covariance))
+claim.certified("four symbols, exactly", certify_second_moment())
+claim.verdict()
+
+# %%
+claim = Claim("hyper-attention/remark-e-3")
+claim.equal("the scenario: largest rank", int(scenario_ranks.max()), size - 1)
+claim.equal("the scenario: least rank", int(scenario_ranks.min()), size - 1)
+claim.at_most("norm of the counts against sqrt(|S|) L", with_one.norm(dim=-1).max(), size**0.5 * length)
+least = least_eigenvalue(scenario_covariance)
+claim.printed.above("the scenario: least eigenvalue of the covariance", least, 1e-9)
+claim.control.above("the scenario with one change: least eigenvalue", max(one_change.values()), 1e-9)
+claim.above("the scenario with two changes: least eigenvalue", two_changes, 1e-9)
+claim.above("μ may come again, second moment: least eigenvalue at this size", least_eigenvalue(again_second), 1e-9)
+claim.control.equal("uniform sequences, any number of μ: largest rank", max(repeats), size - 1)
+claim.certified("three symbols, exactly", certify_scenario())
+claim.verdict()
+
 # %%
 three_rows = torch.tensor([[1.0, 1.0], [0.0, 1.0], [0.0, 2.0]], dtype=torch.float64)
 of_first = modular_rank(three_rows[three_rows[:, 0] > 0].long().repeat(5, 1))
@@ -483,21 +459,11 @@ claim.at_most("3 symbols, 2 tokens, not versatile: exact probability over the bo
 claim.control.at_most("the same with p six times as large", beyond_union, 1 + 1e-9)
 claim.verdict()
 
-# %% [markdown]
-# ## How Theorem E.2 is checked
-# The chance that takes the place of $g/L^2$ under Assumption E.1 as printed is tried where it is tight: $Y$ is 1 with
-# probability $p$ and else 0, so that its variance is $p(1-p)$, and $M$ the larger of $p$ and $1-p$.
-
 # %%
 share = torch.arange(1, 100, dtype=torch.float64) / 100
 variance, reach = share * (1 - share), torch.maximum(share, 1 - share)
 over_chance = (share * (reach.square() + variance) / variance).min()
 over_half = (share * (reach.square() / 4 + variance) / variance).min()
-
-# %% [markdown]
-# The share of failures must stay below the bounds, and does not with $p$ twice as large, or in the scenario of
-# Remark E.3. Of the proof, the step that subtracts the mean must fail; Bernstein's bound on two symbols and one token,
-# where the probability is $2^{1-B}$, must hold, but not with its exponent a hundred times as large.
 
 # %%
 first, last = fails[sample_sizes[0]].double(), fails[sample_sizes[-1]].double()
@@ -514,13 +480,40 @@ claim.control.at_most("the same with a hundredfold exponent", hundredfold, 1, of
 claim.verdict()
 
 # %% [markdown]
-# ## What was learned
-# The appendix assumes what sequences of one length cannot have, and needs only what they do have: a second moment that
-# is positive definite. Each new sequence then raises the rank with a probability that can be named, and a full rank is
-# missed with a probability that falls exponentially. For versatile data the same must hold of the sequences that
-# contain a symbol: it does not follow from all sequences. The remark that should justify the assumption describes a
-# scenario where the rank is never full, unless the symbol may be drawn again.
+# <details><summary>Method notes</summary>
 #
-# ## To try
-# - Set `length = 3`: the failures on the right become more frequent at every $B$.
-# - Set `size = 3` and `sample_sizes = [3, 4, 5, 6, 8, 10]`: on the left bound and share come closer together.
+# - With matrix Bernstein, the paper's tool, the repaired proof gives $2|\mathcal S|\exp\bigl(-B\,\frac{g^2/8}{R^2 +
+#   Rg/6}\bigr)$ with $R = L^2 + \|\mathbb E[ss^\top]\|$. For six symbols and eight tokens this is above 1 up to
+#   62,526 sequences, where a dozen are enough.
+# - Under Assumption E.1 as stated, we test the chance of a new row where it is tight: $Y$ is 1 with probability $p$ and
+#   0 otherwise.
+# - The second moment does not help with rows that hold a symbol: for two tokens without repeats from four symbols it is
+#   at least $\frac13$, and these rows have rank 3.
+#
+# </details>
+#
+# ## Where the paper differs
+# Assumption E.1 cannot hold at one length; the second moment takes the place of the covariance. For versatile data the
+# condition must hold for the sequences that contain a symbol.
+#
+# ## What to remember
+# - Sequences of one length have a singular covariance. The second moment can still be positive definite.
+# - Each new sequence raises the rank with a known chance, so failures become exponentially rare.
+# - Versatile data need this for the sequences that hold a symbol.
+#
+# ## Exercises
+#
+# 1. *By hand.* Two symbols, one token, $B$ sequences. With which probability is the rank below 2?
+#    <details><summary>Solution</summary>
+#
+#    All tokens must be equal, so it is $2\cdot2^{-B}=2^{1-B}$.
+#
+#    </details>
+# 2. *By hand.* Why does the scenario of Remark E.3 with $L=2$ and three symbols never have full rank?
+#    <details><summary>Solution</summary>
+#
+#    The only rows are $(1,1,0)$ and $(1,0,1)$, and two rows cannot span three dimensions.
+#
+#    </details>
+#
+# Back to [Theorem 4.4](theorem_4_4_gradient_flow.ipynb), which needs versatile data.
