@@ -86,8 +86,15 @@ def late_slope(values: torch.Tensor) -> float:
 #
 # **Normalised gradient descent** *Section 3.2*
 #
-# $\lambda_{t+1}=\lambda_t-\eta\,\nabla L/\lVert\nabla L\rVert_2$ from $\lambda_0=0$, where $\partial
-# L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.
+# **The paper states.** We initialize $\lambda_0=0$. $\lambda_{t+1}=\lambda_t-\eta\frac{\nabla_\lambda
+# L}{\lVert\nabla_\lambda L\rVert_2}$ (5), i.e. the gradient vectors are normalized by their Euclidean norm.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The derivatives are $\partial L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb
+# E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -465,8 +465,8 @@ claim.verdict()
 #    them become much greater than 1?
 #    <details><summary>Solution</summary>
 #
-#    Yes. The smallest gap may belong to a column or a head whose result is multiplied by 0, or an error may meet a closed
-#    ReLU. The rate is then that of another gap, and the table shows only the slowest one.
+#    Yes. The smallest gap may belong to a column or a head whose result is multiplied by 0, or an error may meet a
+#    closed ReLU. The rate is then that of another gap, and the table shows only the slowest one.
 #
 #    </details>
 #
