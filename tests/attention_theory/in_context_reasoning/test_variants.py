@@ -49,8 +49,8 @@ def printed_form_step(run: TrainingRun, rate: float, sentences, labels, steps: i
             weights = reparameterised(TASK, codes, scale, gamma)
             free = {"scale": scale}
         else:
-            names = ("value", "query_key", "feed_forward") if run.variant.trained == "all" else ("query_key",)
-            names = tuple(name for name in names if name != run.variant.fixed)
+            trained = ("value", "query_key", "feed_forward") if run.variant.trained == "all" else ("query_key",)
+            names = [name for name in trained if name != run.variant.fixed]
             free = {name: getattr(weights, name).clone().requires_grad_() for name in names}
             weights = replace(weights, **free)
         logits = dense_forward(sentences.tokens, codes, weights, architecture).logits
