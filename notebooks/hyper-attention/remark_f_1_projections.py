@@ -54,9 +54,9 @@ require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## A tiny example
-# We have two symbols and one dimension. In the first interaction only equals act on each other, so the layer should
-# make the identity table. In the second everything acts on everything. With the embedding $b=(b_1,b_2)$ the layer can
-# make multiples of $bb^\top$.
+# We have two symbols and one dimension. If only equals act on each other, the layer should make the identity table. If
+# everything acts on everything, all entries should be 1. With the embedding $b=(b_1,b_2)$ the layer makes multiples of
+# $bb^\top$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -78,8 +78,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The identity has the squared norm 2. The second table misses one entry of 1, and the third misses four of $\frac12$:
-# either way half of the squared norm is lost. The last interaction loses nothing.
+# The identity has the squared norm 2. The second table misses one entry of 1, and the third errs by $\frac12$ four
+# times: either way half of the squared norm is lost. The last interaction loses nothing.
 #
 # ## The paper states
 # The table $F$ holds the strengths of the interaction, $w$ what each symbol sends.
@@ -162,10 +162,10 @@ show.figure(
 # </details>
 #
 # *Features.* There are exponentially many combinations of features, and the logarithm of their number is $O(|\Phi|)$.
-# There are only $k|\Phi|$ values of single features, and the logarithm is $O(\log|\Phi|)$. The paper compares these
-# two, but one counts vectors of tokens and the other vectors of features. We compare the scores of both layers instead.
-# In mean square the rank decides, and the gap is exponential. Entry by entry, which is the measure of Johnson and
-# Lindenstrauss, [both need about $|\Phi|$ dimensions](entrywise_width.ipynb), up to a logarithm.
+# For the $k|\Phi|$ values of single features it is $O(\log|\Phi|)$. The first counts vectors of tokens, the second
+# vectors of features. We compare the scores of both layers instead. In mean square the gap is exponential. Entry by
+# entry, the measure of Johnson and Lindenstrauss, [both need about $|\Phi|$ dimensions](entrywise_width.ipynb), up to a
+# logarithm.
 #
 # <details><summary>Proof of Remark F.1, as corrected</summary>
 #
@@ -259,10 +259,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the smooth interaction needs about six dimensions, and that $F=I$ loses an equal part with each dimension
-# taken away. A random projection loses more than the best layer.
+# We see that five dimensions hold 99 % of the smooth interaction, and that $F=I$ loses an equal part with each
+# dimension taken away. A random projection loses more than the best layer.
 #
-# We also train layers on fewer symbols, to see whether they reach the bound.
+# Do trained layers on fewer symbols reach the bound?
 
 # %%
 small = {"smooth": bell(trained_size), "random": normal(trained_size, trained_size, seed=seed)}
@@ -297,9 +297,8 @@ within_theory = {f"n = {count}": max(found) / enough(count, accuracy) for count,
 show.table(["vectors n", "dimensions needed, mean"], [[count, mean(found)] for count, found in needed.items()])
 
 # %% [markdown]
-# Ten times as many vectors need only about 33 dimensions more. Next we take all combinations of features of two values
-# as tokens. We count the dimensions until different tokens have at most half the score of equal ones: with one inner
-# product of random vectors, with one-hots and a product of scores, and with a power of the inner product.
+# Ten times as many vectors need only about 33 dimensions more. Next, tokens are all combinations of features of two
+# values. We count the dimensions until different tokens have at most half the score of equal ones.
 
 # %%
 combined = (4, 6, 8)  # features of two values each: 16 to 256 tokens
@@ -312,7 +311,7 @@ show.table(
 )
 
 # %% [markdown]
-# No column doubles with each new feature, so entry by entry we see no exponential gap. In mean square there is one:
+# We see no exponential growth entry by entry. In mean square we do:
 
 
 # %%
@@ -333,9 +332,8 @@ show.table(
 )
 
 # %% [markdown]
-# With one factor per feature the error is rounding, and self-attention misses most of the squares in as many
-# dimensions. Can a product do with fewer dimensions than features? Its rank is limited, which gives the smallest width
-# for half of the squares.
+# The error of the factors is rounding, while self-attention misses most of the squares. The rank of a product limits it
+# also: for half of the squares it needs at least these dimensions.
 
 # %%
 ranks = {}
@@ -373,8 +371,7 @@ for width in (1, 2, 4, 6, 8):
 # We see that eight times $\log_2|\Phi|$ dimensions, the first row, miss most of the squares.
 #
 # ## How we checked
-# We call a gap small if it is at most a tenth of the squared norm. As a control we use as many dimensions as symbols,
-# where there is no gap.
+# We call a gap small if it is at most a tenth of the squared norm. As a control we use as many dimensions as symbols.
 
 # %%
 claim = Claim("hyper-attention/remark-johnson-lindenstrauss")
@@ -397,9 +394,8 @@ claim.control.at_least("F = I, as many dimensions as symbols: share missed", lea
 claim.verdict()
 
 # %% [markdown]
-# For the paper's $O(\log|\Phi|)$ we take $8\log_2|\Phi|$ dimensions and require half of the squares. We also compare
-# this width with the smallest one entry by entry. The controls are a single feature, and a width that grows as $n$
-# does.
+# For the paper's $O(\log|\Phi|)$ we take $8\log_2|\Phi|$ dimensions, and require half of the squares or the smallest
+# width entry by entry. The controls are a single feature, and a width that grows as $n$ does.
 
 # %%
 claim = Claim("hyper-attention/remark-f-1")
