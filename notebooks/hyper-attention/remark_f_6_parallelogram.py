@@ -330,7 +330,7 @@ claim.verdict()
 # The remark is true of the two functions that it displays, and false of some of the "similar variants": if both factors
 # read the same feature of $i$, one layer is enough. The paper's reason would prove too much. It argues that attention
 # adds bilinear terms and does not multiply them. Yet linear attention with one symbol per combination also only adds,
-# and it represents both sums exactly. What matters is how the features are written, not that the terms are added.
+# and it represents both sums exactly. The obstacle is how the features are written, not that the terms are added.
 #
 # ## What to remember
 # - Linear self-attention multiplies all tokens of a sequence by one common matrix, at any depth. It therefore preserves
