@@ -151,8 +151,8 @@ claim.verdict()
 # All models start at zero, and each trained matrix takes normalised steps, with gradients by subtraction in float32, as
 # an ordinary training loop has them. With outputs as fillers the fixed $F$ separates the layers as well, on at least 99
 # of 100 sentences in six runs. After a third of the epochs $\alpha=0.8$ is not there yet, and at rate 0.5 some
-# sentences are missing. With $V$ fixed and fillers as in the text, the layers separate on most sentences at
-# $\alpha=0.5$ and $0.8$. So fixing $F$ is sufficient in these runs, and not always necessary.
+# sentences are missing. With $V$ fixed and fillers that are never outputs, the layers separate on most
+# sentences at $\alpha=0.5$ and $0.8$. So fixing $F$ is sufficient in these runs, and not always necessary.
 #
 # </details>
 #

@@ -86,8 +86,15 @@ def late_slope(values: torch.Tensor) -> float:
 #
 # **Normalised gradient descent** *Section 3.2*
 #
-# $\lambda_{t+1}=\lambda_t-\eta\,\nabla L/\lVert\nabla L\rVert_2$ from $\lambda_0=0$, where $\partial
-# L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.
+# **The paper states.** We initialize $\lambda_0=0$. $\lambda_{t+1}=\lambda_t-\eta\frac{\nabla_\lambda
+# L}{\lVert\nabla_\lambda L\rVert_2}$ (5), i.e. the gradient vectors are normalized by their Euclidean norm.
+#
+# </blockquote>
+#
+# <blockquote>
+#
+# **Beyond the paper.** The derivatives are $\partial L/\partial\lambda_q=-\tfrac1{|\mathcal Q|}\,\mathbb
+# E\big[C(N-1)/(e^{C\lambda_q}+N-1)\big]$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -195,24 +202,24 @@ ratio = late_slope(loss_apart) / -eta_m
 
 # %%
 fig, (left, right) = show.axes(1, 2)
-left.plot(times, path[:, 0], label="equal laws")
-left.plot(times, rate * times / triggers, "--", label="printed: η t/|Q|")
+left.plot(times, path[:, 0], label="equal")
+left.plot(times, rate * times / triggers, "--", label="paper: η t/|Q|")
 for walk, name in zip(apart.T, ("C = 1, 2", "C = 2, 4", "C = 3"), strict=True):
     left.plot(times, walk, label=name)
 left.set(xlabel="step t", ylabel="λ")
-right.semilogy(times, loss, label="equal laws")
+right.semilogy(times, loss, label="equal")
 right.semilogy(times, bound, ":", label="(N-1) exp(-η t/√|Q|)")
-right.semilogy(times, loss_apart, label="three laws")
-right.semilogy(times, tokens * torch.exp(-times), "--", label="printed: N exp(-t)")
+right.semilogy(times, loss_apart, label="unequal")
+right.semilogy(times, tokens * torch.exp(-times), "--", label="paper: N exp(-t)")
 right.set(xlabel="step t", ylabel="population loss", ylim=(1e-16, 100))
 _ = left.legend(), right.legend()
 show.figure(
     fig,
     name="path",
-    caption="Left: with equal laws every λ walks along η t/√|Q|, not along the printed η t/|Q|; with laws of their "
-    "own the scales part. Right: straight losses, and the printed rate exp(-t) far below them.",
-    alt="Left, rising lines: the path for equal laws above the printed one, and three lines of other slopes. "
-    "Right, straight falling losses on a logarithmic axis, with the printed rate dropping out of the picture at once.",
+    caption="Left: with equal distributions every λ follows η t/√|Q|, not the paper's η t/|Q|; with different ones the "
+    "scales part. Right: straight losses, and the paper's rate exp(-t) far below them.",
+    alt="Left, rising lines: the path for equal distributions above the paper's, and three lines of other slopes. "
+    "Right, straight falling losses on a logarithmic axis, with the paper's rate dropping out of the picture at once.",
 )
 
 # %% [markdown]

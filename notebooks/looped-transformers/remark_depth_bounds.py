@@ -86,7 +86,7 @@ from bookpress import Claim, show
 #
 # *Four* layers need one more idea. If keys differ from queries, a column without a pointer can look at the scratchpad,
 # where the rows that it would copy are empty. A read then fills empty rows, and we need neither averages nor gates.
-# What remains is in the first table below.
+# The first table below shows the rest.
 #
 # One head per layer is enough for matrices, because all heads of a layer see the same columns. We stack the keys and
 # queries of all blocks, and the head serves whichever block has work. The others stay silent, because their data are

@@ -338,8 +338,8 @@ show.table(
 
 # %% [markdown]
 # The sum and the difference are the right ones, with the derivative 1. The product block tends to $-1/c=-1000$ and the
-# sigmoids to 0 or 1, whatever the operands are: their derivatives are 0. (A machine that is built for another
-# $\lambda$ divides the keys of these blocks by it. Its weights then change with $\lambda$.)
+# sigmoids to 0 or 1, whatever the operands are: their derivatives are 0. A machine that is built for another
+# $\lambda$ divides the keys of these blocks by it, so its weights change with $\lambda$.
 #
 # ### What more passes do
 # In the theorem the number of passes is fixed. If it may grow, fixed weights are enough. The layer below uses no
@@ -441,7 +441,7 @@ claim.verdict()
 # "another free parameter", the constant $c$ of the product, and are right too. Lemmas 7 and 8, Theorem 2 and the remark
 # after Lemma 15 name the temperature alone. They are true if the weights may change along with it.
 #
-# What we assume is what (1) says: one factor for all scores, softmax, ReLU and the residual connection. A softmax whose
+# We assume what (1) says: one factor for all scores, softmax, ReLU and the residual connection. A softmax whose
 # scores are not multiplied by $\lambda$, a layer normalisation or a smooth activation are outside of the theorem. With
 # a hard maximum in place of the limit the conclusion is the same. On a null set of inputs, such as the integers, the
 # theorem says nothing: a look-up table multiplies digits. And it says nothing of a number of passes that grows as the
@@ -465,8 +465,8 @@ claim.verdict()
 #    them become much greater than 1?
 #    <details><summary>Solution</summary>
 #
-#    Yes. The smallest gap may belong to a column or a head whose weights hardly matter, or an error may meet a closed
-#    ReLU. The rate is then that of another gap, and the table shows only the slowest one.
+#    Yes. The smallest gap may belong to a column or a head whose result is multiplied by 0, or an error may meet a
+#    closed ReLU. The rate is then that of another gap, and the table shows only the slowest one.
 #
 #    </details>
 #

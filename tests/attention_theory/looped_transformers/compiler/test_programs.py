@@ -11,7 +11,7 @@ from attention_theory.looped_transformers.compiler.code import interpret
 from attention_theory.looped_transformers.compiler.program import CompiledProgram
 from attention_theory.looped_transformers.compiler.program import compile as compiled
 
-BITS, STEPS = 8, 30_000
+BITS, STEPS = 8, 300_000
 
 
 def by_code(program: CompiledProgram, inputs: list[Any]) -> python.Ended:
