@@ -247,7 +247,7 @@ widths = range(size + 1)
 for (name, interaction), marker in zip(interactions.items(), show.MARKERS, strict=False):
     axis.plot(widths, [least_share(interaction, width) for width in widths], marker=marker, label=name)
 axis.plot([half], [sum(projected) / draws], "D", color=show.COLOURS[3], label="F = I, random projection")
-axis.set(xlabel="dimensions d", ylabel="smallest fraction of ‖T‖² that is missed")
+axis.set(xlabel="dimensions d", ylabel="fraction of ‖T‖² missed")
 axis.legend()
 show.figure(
     fig,
