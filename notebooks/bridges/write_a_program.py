@@ -56,12 +56,13 @@ require(length=(length, 2, 12), numbers_in_pair=(len(pair), [2]))
 # cell and one for each instruction, and one pass through its layers for each step.
 
 # %%
-fig, axis = schematic.canvas(7.2, 2.6)
+fig, axis = schematic.canvas(7.2, 1.9)
 stages = ["Python", "three-address\ncode", "SUBLEQ", "tokens", "4 layers"]
-boxes = schematic.tokens(axis, stages, (0.4, 1.6), lit=[4], step=2.9)
-for left, right in pairwise(boxes):
-    schematic.arrow(axis, (left[0] + 0.9, left[1]), (right[0] - 0.9, right[1]), colour=schematic.QUIET)
-schematic.arrow(axis, (boxes[4][0] + 0.2, 1.5), (boxes[3][0], 1.5), "one pass, one instruction", bend=-0.3)
+tops = [schematic.tokens(axis, [name], (0.3 + 2.8 * place, 0.9), step=2.2)[0] for place, name in enumerate(stages)]
+for left, right in pairwise(tops):
+    schematic.arrow(axis, (left[0] + 0.95, 1.35), (right[0] - 0.95, 1.35), colour=schematic.QUIET)
+schematic.arrow(axis, tops[4], tops[3], bend=-0.4)
+schematic.text(axis, (11.05, 2.75), "one pass, one instruction", schematic.BLUE, 9)
 show.figure(
     fig,
     name="way",

@@ -43,7 +43,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the *memorised fraction* of each model, 1/2 and 3/4.
+# The model with one token answers A, A, A, A, and that with several tokens A, B, A, A. We see their *memorised
+# fractions*, 1/2 and 3/4.
 #
 # ## The paper states
 # We write $H$ for the number of heads, $n$ for the tokens of the context, $d_h$ for the width of keys and queries, and
