@@ -161,7 +161,8 @@ show.figure(
 # logits. This is the matrix $W^*$. For the second job we look for a matrix $W^+$ of rank one, $vu^\top$. If $u$ is
 # orthogonal to the queries of our examples, $W^+$ is *silent* on them: all its logits are 0. If $u$ and $v$ are
 # otherwise random, then $u\cdot e\ne0$ for every other query $e$, and $v$ reads a different number from each token. So
-# the logits of every other example differ, and a large multiple $cW^+$ puts nearly all weight on the largest. The sum $W^*+cW^+$ does both jobs.
+# the logits of every other example differ, and a large multiple $cW^+$ puts nearly all weight on the largest.
+# The sum $W^*+cW^+$ does both jobs.
 #
 # <details><summary>Proof of Claim 1, for targets inside the simplex</summary>
 #
