@@ -60,6 +60,11 @@ EXEMPT = {
     "memorization.exact_rank.exact_self_attention": "its whole-number weights are drawn on the CPU",
     "linear_attention.model.few_heads.two_heads": "it chooses eigenvectors by their values",
     "bridges.hyper_capacity.exact_features": "its powers modulo a prime are Python's whole numbers",
+    "in_context_reasoning.history.measures": "it measures in float64, whatever the models are",
+    "looped_transformers.certified.compiler.run_all": "it looks at values to see whether all runs have ended",
+    "memorization.depths.smallest_ratios": "singular values are taken in float64, so that a rule of float32 is decided",
+    "memorization.depths.cut_positions": "an approximation of a rank needs zeros of float64",
+    "memorization.depths.kinds_of_positions": "it draws positions on the CPU",
     "linear_attention.experiments.growth.growth_line": "the numbers of a line are Python's own",
     "linear_attention.experiments.one_layer_students.run_heads": "it trains in the type told, measures in float64",
 }

@@ -85,6 +85,7 @@ passes = 100  # epochs, at least 20
 rate = 0.1  # eta, from 0.01 to 0.5
 runs = 2  # data sets, at least 1
 seed = 0  # at least 0
+device = "cpu"  # where the models are, one of "cpu", "cuda"
 
 # %%
 require(
@@ -95,13 +96,16 @@ require(
     rate=(rate, 0.01, 0.5),
     runs=(runs, 1, None),
     seed=(seed, 0, None),
+    device=(device, {"cpu", "cuda"}),
 )
 levels, task = (0.2, 0.5, 0.8), Task(tokens, length=length, noisy=True)
 free_v, free_f = "Reparam-Linear-VW-FA", "Reparam-Linear-WF-FA"
 models = [TrainingRun(HALF_FIXED[free_v], alpha, rate) for alpha in levels]
 models.append(TrainingRun(HALF_FIXED[free_f], levels[0], rate))
 histories = [
-    train_on_sample(models, task, samples, passes, 512, stream, counted=True, evaluation=256, record_every=20)
+    train_on_sample(
+        models, task, samples, passes, 512, stream, counted=True, evaluation=256, record_every=20, device=device
+    )
     for stream in streams(seed, runs)
 ]
 

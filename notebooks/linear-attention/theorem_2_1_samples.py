@@ -452,9 +452,9 @@ show.figure(
 # ### Rare bad luck
 # How much worse is the fit in the worst data set of a hundred, or of a thousand? If the bound grew like $1/\delta$, as
 # Markov's inequality has it, it would be ten times worse each time. We prove that it grows like $\log\frac1\delta$ for
-# bounded inputs and labels. To test the proved numbers we take inputs of two tokens with two entries, each $-1$, 0 or
-# 1. There are 81 such inputs, so that all moments are exact, and a data set of any size is a draw of 81 counts. The
-# labels are again the signs of the last token.
+# bounded inputs and labels. To test the proved numbers we take inputs of two tokens with two entries, each
+# $-1$, 0 or 1. There are 81 such inputs, so that all moments are exact, and a data set of any size is a draw of 81
+# counts. The labels are again the signs of the last token.
 
 # %%
 failure = 0.01

@@ -103,7 +103,9 @@ class NoisyInstance:
         noise, others = (rows[0] for rows in self.margins())
         _, sizes, axes = torch.linalg.svd(noise)
         free = axes[(sizes > 1e-9).sum() :]  # all codes that do not change the odds
-        constraints = (others.flatten(0, 1).unique(dim=0) @ free.mT).numpy()
+        constraints = (others.flatten(0, 1) @ free.mT).numpy()
+        # The solver stops early where two constraints differ by rounding only.
+        constraints = constraints[np.unique(constraints.round(12), axis=0, return_index=True)[1]]
         system = np.vstack([constraints.T, np.ones(len(constraints))])
         target = np.append(np.zeros(len(free)), 1.0)
         multipliers, _ = nnls(system, target)

@@ -30,7 +30,7 @@ def loss_of_outputs(
     symbols: Int[Tensor, "samples length"],
 ) -> Float[Tensor, ""]:
     """The training loss of Section 4 of a layer with several outputs; the targets come from another layer."""
-    hot = torch.eye(len(score), dtype=torch.float64)[symbols]
+    hot = torch.eye(len(score), dtype=score.dtype, device=symbols.device)[symbols]
     apart = linear_attention(hot, score, value) - linear_attention(hot, *target)
     return (apart * apart).sum() / len(symbols)
 

@@ -105,8 +105,9 @@ def run_all(
     Raises:
         ParameterError: a run that has not ended by then.
     """
-    code, half = torch.tensor(program.code), 2 ** (bits - 1)
-    memory, counter, every = memory.clone(), torch.zeros(len(memory), dtype=torch.int64), torch.arange(len(memory))
+    code, half = torch.tensor(program.code, device=memory.device), 2 ** (bits - 1)
+    every = torch.arange(len(memory), device=memory.device)
+    memory, counter = memory.clone(), torch.zeros_like(every)
     for _ in range(steps):
         if bool((counter == program.end).all()):
             return memory
