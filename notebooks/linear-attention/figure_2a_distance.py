@@ -416,7 +416,7 @@ for axis, names, title in zip(panels, ([*solvers[:4], SINGULAR], solvers[4:]), (
     axis.set_xscale("symlog", linthresh=2e-3)
     axis.set(yscale="log", xlabel=r"$\lambda_{\min}$ of $\Lambda_D$", title=title, ylim=(1e-15, 3e4))
     axis.legend(fontsize=8)
-panels[0].set(ylabel="distance d(Θ, Θ̂)")
+_ = panels[0].set(ylabel="distance d(Θ, Θ̂)")
 
 # %%
 show.figure(

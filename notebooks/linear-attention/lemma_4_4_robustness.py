@@ -289,7 +289,7 @@ axis.loglog(
 )
 axis.axhline(1, color="grey", linestyle="--")
 axis.set(xlabel="scale of the input Z", ylabel="largest difference / bound")
-axis.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
+_ = axis.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
 
 # %%
 show.figure(

@@ -63,7 +63,7 @@ for number, (entries, name, label) in enumerate(columns):
 schematic.text(axis, (4.9, 4.0), "in histories", schematic.BLUE, 9)
 schematic.text(axis, (11.4, 4.0), "in no history", schematic.VERMILION, 9)
 axis.plot([1.8, 8.4], [3.6, 3.6], color=schematic.BLUE, lw=1.4)
-axis.plot([10.2, 13.4], [3.6, 3.6], color=schematic.VERMILION, lw=1.4)
+_ = axis.plot([10.2, 13.4], [3.6, 3.6], color=schematic.VERMILION, lw=1.4)
 
 # %%
 show.figure(

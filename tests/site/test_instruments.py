@@ -361,7 +361,9 @@ def test_less_motion_is_respected_and_run_can_be_stopped(opened: Any, name: str)
     calm = opened(name, reduced_motion="reduce").page
     calm.get_by_role("button", name="Run", exact=True).click()
     assert calm.get_by_role("button", name="Pause").count() == 0
-    calm.wait_for_function("[...document.querySelectorAll('button')].find((one) => /end/.test(one.innerText)).disabled")
+    calm.wait_for_function(
+        "[...document.querySelectorAll('button')].find((one) => /end/.test(one.innerText))?.disabled"
+    )
     page = opened(name).page
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("button", name="Pause").click()
