@@ -55,20 +55,20 @@ inputs = st.tuples(
 ).map(list)
 
 
-@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
     agree(source, inputs, [by_code, by_method("interpret")])
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5000, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_five_thousand_programs_mean_what_they_mean_in_python(source: str, inputs: list[Any]) -> None:
     agree(source, inputs, [by_code, by_method("interpret")])
 
 
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_transformers_run_what_python_means(source: str, inputs: list[Any]) -> None:
     agree(source, inputs, [by_method("run")])
