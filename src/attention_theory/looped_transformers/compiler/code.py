@@ -38,7 +38,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Compute:
-    """``target = left operator right``; whoever divides has made sure that ``right`` is not 0."""
+    """``target = left operator right``; for a division ``right`` is not 0."""
 
     target: str
     left: Operand

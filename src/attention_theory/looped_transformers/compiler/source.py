@@ -654,7 +654,7 @@ class _Reader:
                 assert value is not None
                 return value
             case ast.List() | ast.Tuple():
-                _refuse(node, "a list must get a name of its own: xs = [...]")
+                _refuse(node, "a list must get a name: xs = [...]")
         _refuse(node, f"'{_words(node)}' is not in the subset of Python that is compiled")
 
     def _compute(self, node: ast.AST, left: Operand, op: ast.operator, right: Operand) -> Operand:

@@ -7,7 +7,7 @@ executed: its predecessor brought what is needed. So writing, choosing and readi
 subtract, compare and round.
 
 Each cell has four columns, a role each; each instruction has two, for what follows it. Columns 0 to 3 are the
-scratchpad, four times the same but for the sign of the result.
+scratchpad, four times the same except for the sign of the result.
 """
 
 from collections.abc import Sequence
