@@ -308,5 +308,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb), because a fixed form of $F$ forces the layers to divide
+# Next: [Figures 11 and 12](figures_10_to_12_layers.ipynb), because a fixed form of $V$ and $F$ makes the layers divide
 # the work.
