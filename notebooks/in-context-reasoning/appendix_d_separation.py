@@ -57,8 +57,8 @@ show.figure(
 # reparameterizing $F$ is sufficient to force the two layers to be biased towards two different types of tokens.
 #
 # **What is true.** With $F$ alone fixed, the layers are separated after 100 epochs at $\eta=0.1$, at every noise level.
-# If training goes on, or at $\eta=0.5$, attention loses $y$ again: at $\eta=0.5$ and $\alpha=0.8$, on about a quarter
-# of the sentences after 100 epochs. With $V$ fixed as well, the layers stay separated.
+# At $\alpha=0.8$, attention loses $y$ again if training goes on, or at $\eta=0.5$: there, on about a quarter of the
+# sentences after 100 epochs. With $V$ fixed as well, the layers stay separated.
 #
 # **What changed.** Reparam-Linear-W-FA fixes $V$ as well as $F$, so it does not show what $F$ alone does. A model with
 # $V$ fixed and $F$ trained does not separate its layers at $\alpha=0.2$.
@@ -78,10 +78,10 @@ show.figure(
 # ## Why it is plausible
 # With $F$ of Lemma 4.1 the feed-forward logits of all words except $\tau$ are 0. A model that ranks $y$ above every
 # other word except $\tau$ therefore does so by attention. Two more inequalities make the layers separated: attention
-# must rank $y$ above $\tau$, and the feed-forward logit of $\tau$ must be positive. Nothing forces these: the loss depends
-# only on the sum of both logits of $\tau$, and a trained $V$ can move some of it from one layer to the other. So we run
-# the model. If $V$ is fixed as well, attention gives $\tau$ only the weight of its positions. If $V$ alone is fixed, the
-# feed-forward layer may learn to predict $y$ as well.
+# must rank $y$ above $\tau$, and the feed-forward logit of $\tau$ must be positive. Nothing forces these: the loss
+# depends only on the sum of both logits of $\tau$, and a trained $V$ can move some of it from one layer to the other.
+# So we run the model. If $V$ is fixed as well, attention gives $\tau$ only the weight of its positions. If $V$ alone is
+# fixed, the feed-forward layer may learn to predict $y$ as well.
 #
 # ## See it run
 # We train on 2048 sentences for 100 epochs, as the paper does, with learning rate 0.1 and two data sets. At
@@ -154,21 +154,21 @@ left.set(ylabel="fraction separated")
 show.figure(
     fig,
     name="separation",
-    caption="The fraction of new sentences on which the layers are separated, in the mean over data sets, at two rates.",
-    alt="Left, three solid curves rise to one, the one for the highest noise level late, and a dashed curve stays below "
-    "them. Right, a solid curve rises to one and falls again, and a dotted one stays at one.",
+    caption="The fraction of new sentences on which the layers are separated, mean over data sets, at two rates.",
+    alt="Left, three solid curves rise to one, the one for the highest noise level late, and a dashed curve stays "
+    "below them. Right, a solid curve rises to one and falls again, and a dotted one stays at one.",
 )
 
 # %% [markdown]
 # At rate 0.1 with $F$ fixed, all curves reach 1, at $\alpha=0.8$ only late in training. With $V$ fixed and $F$ trained,
 # the layers do not separate at $\alpha=0.2$, because the feed-forward layer predicts $y$ as well. At rate 0.5 with $F$
-# fixed, the curve reaches 1 early and then falls, mostly because attention ranks $\tau$ above $y$. With $V$ and $F$ fixed it
-# stays at 1.
+# fixed, the curve reaches 1 early and then falls, mostly because attention ranks $\tau$ above $y$. With $V$ and $F$
+# fixed it stays at 1.
 #
 # ## How we checked
 # We require that the layers are separated on at least 19 of 20 new sentences in every run, the threshold of Figure 10.
-# The control is the model with $V$ fixed. With $F$ alone fixed and rate 0.5, the layers must reach this threshold during
-# training, and they miss it at the end.
+# The control is the model with $V$ fixed. With $F$ alone fixed and rate 0.5, the layers must reach this threshold
+# during training, and they miss it at the end.
 
 # %%
 claim = Claim("in-context-reasoning/remark-d-2-2-sufficient")
@@ -192,18 +192,19 @@ claim.verdict()
 #
 # All models start at zero, and each trained matrix takes normalised steps, with gradients by subtraction in float32, as
 # an ordinary training loop has them. With outputs as fillers the fixed $F$ separates the layers as well, on at least 99
-# of 100 sentences in six runs. After a third of the epochs $\alpha=0.8$ is not there yet. With $V$ fixed and fillers that
-# are never outputs, the layers separate on most sentences at $\alpha=0.5$ and $0.8$.
+# of 100 sentences in six runs. After a third of the epochs $\alpha=0.8$ is not there yet. With $V$ fixed and fillers
+# that are never outputs, the layers separate on most sentences at $\alpha=0.5$ and $0.8$.
 #
-# We also trained longer than on this page, on the same data sets, with $F$ alone fixed. At $\alpha=0.8$ and rate 0.1 the
-# layers are separated on 91 % and 79 % of the sentences after 400 epochs. At rate 0.5 it is about 20 % after 400 epochs,
-# 34 % and 67 % at $\alpha=0.5$, and 68 % and 77 % at $\alpha=0.2$. With $V$ and $F$ fixed it was 100 % in all these runs.
+# We also trained longer than on this page, on the same data sets, with $F$ alone fixed. At $\alpha=0.8$ and rate 0.1
+# the layers are separated on 91 % and 79 % of the sentences after 400 epochs. At rate 0.5 it is about 20 % after 400
+# epochs, 34 % and 67 % at $\alpha=0.5$, and 68 % and 77 % at $\alpha=0.2$. With $V$ and $F$ fixed it was 100 % in all
+# these runs.
 #
 # </details>
 #
 # ## What to remember
-# - Fixing the feed-forward matrix alone separates the layers at every noise level, but not for good: attention loses $y$
-#   again if training goes on.
+# - Fixing the feed-forward matrix alone separates the layers at every noise level, but not for good: attention loses
+#   $y$ again if training goes on.
 # - With $V$ fixed as well they stay separated. Fixing $V$ alone does not separate them at $\alpha=0.2$.
 # - Separated layers do not generalise: the loss on unseen words is far above that of a model that does not know the
 #   output.
