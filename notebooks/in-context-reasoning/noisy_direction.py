@@ -62,9 +62,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# On Figures 9 and 11 this means: what we see there is not a limit of training on the expected loss. Two causes keep the
-# loss on unseen words up. It falls slowly, at most like $t^{-m/(m+2)}$ in our runs, and labels are drawn, so that steps
-# of a fixed length carry the noise of the labels.
+# For Figures 9 and 11 this suggests that what we see there is not a limit of training on the expected loss. It does not
+# prove this, because in the figures $x_H$ varies and $\alpha$ is also 0.8. Two other causes could keep the loss on
+# unseen words up. It falls slowly, at most like $t^{-m/(m+2)}$ in our runs, and labels are drawn, so that steps of a
+# fixed length carry the noise of the labels.
 #
 # ## Why it is true
 # All logits are linear in $W$. The loss has two parts: the odds of $\tau$ and $y$, which must be those of the label,
@@ -220,7 +221,8 @@ claim.verdict()
 # - On this task, training $W$ alone on the expected loss ends at the Bayes risk, also on words that were never
 #   outputs.
 # - Their logit is a fixed fraction of that of outputs, $m/(m+2)$ with label noise and $m/(m+1)$ without.
-# - Limited generalisation is therefore a matter of time and of drawn labels, not of the limit.
+# - This suggests that the limited generalisation of the paper's model is a matter of time and of drawn labels, and not
+#   of the limit.
 #
 # ## Exercises
 #

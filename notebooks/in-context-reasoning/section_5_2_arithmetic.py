@@ -77,7 +77,7 @@ show.figure(
 # survive. This is what we expect from [Theorem 3.4](theorem_3_4_direction.ipynb): descent takes the maximum-margin
 # direction, in which an unseen word keeps $|\mathcal O|/(|\mathcal O|+1)$ of the logit of a seen one.
 #
-# With label noise the gradients stay large. Rounding plays no part, and the failure is real.
+# With label noise the gradients stay large. Rounding plays no part in the failure.
 #
 # ## See it run
 # We train Reparam-Linear-W-FA, whose $V$ and $F$ are those of [Lemma 4.1](lemma_4_1_noisy.ipynb) and whose $W$ is free.
@@ -333,7 +333,8 @@ claim.verdict()
 #
 # ## What to remember
 # - Normalised steps amplify whatever rounding leaves of a gradient.
-# - Without noise, the failure on unseen words belongs to the training loop. With noise it belongs to the model.
+# - Without noise, the failure on unseen words belongs to the arithmetic of the training loop. With noise it is not
+#   rounding.
 # - Computing $1-p$ in the log domain costs nothing and removes the artefact.
 #
 # ## Exercises
