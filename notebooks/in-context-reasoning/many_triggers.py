@@ -295,8 +295,8 @@ show.figure(
 #
 # ## How we checked
 # A machine proves each inequality of the proof, for all values, and, for three triggers, that the change of $V$ in the
-# code is that of the proof. The control drops the condition $\eta m\le2$. We also run the steps, from near and far and with very different
-# weights.
+# code is that of the proof. The control drops the condition $\eta m\le2$. We also run the steps, from near and far and
+# with very different weights.
 
 # %%
 far = torch.randn(400, 6, generator=source, dtype=torch.float64) * torch.logspace(-2, 1.5, 400).double()[:, None]
