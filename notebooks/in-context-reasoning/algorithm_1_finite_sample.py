@@ -27,8 +27,8 @@
 # $|dL_{\text{emp}}/d\lambda|$ at $\lambda_{t-1}$. The labels must include both $\tau$ and another word. Then
 # $\lambda_t=\eta t$.
 #
-# **What changed.** The wrong sign changes the loss and no step. Without the division, as Section 4.2 and Eq. (26) have
-# it, $\lambda$ grows only like a logarithm.
+# **What changed.** The wrong sign changes the loss but not the steps. Without the division, which Section 4.2 and Eq.
+# (26) include, $\lambda$ grows only logarithmically.
 #
 # <details><summary>Slips (2)</summary>
 #

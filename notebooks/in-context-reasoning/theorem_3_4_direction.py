@@ -312,7 +312,8 @@ claim.verdict()
 # On the instance of Theorem 3.4, with any number $m$ of outputs, let attention be ReLU and let the gradient take the
 # slope 1 at 0. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
 # $(E(q)+\tilde E(\square))(\sum_iE(y_i)+m\tilde E(q))^\top$, with cosine $1/\sqrt{2(1+1/m)}$. From the second step on,
-# $W_t-W_1$ is exactly along it. With slope 0 at 0, as in common software, $W_t=0$ for ever.
+# $W_t-W_1$ is exactly along it. With slope 0 at 0, as in common software, plain descent stays at 0, and a normalised
+# step is not defined.
 #
 # </blockquote>
 # <!-- /claim -->
