@@ -17,8 +17,8 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We set the thresholds and the number of seeds after trials with sixteen other seeds, which left both comparisons a
-#   little short of clear. We added that the lead may not turn into a lag when we had seen the long training.
+# We set the thresholds and the number of seeds after trials with sixteen other seeds, in which both comparisons were
+#   almost clear. We added the condition that the lead must not become a lag after we had seen the long training.
 #
 # </details>
 #

@@ -21,7 +21,7 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# Sizes, numbers of seeds and thresholds were chosen after first runs.
+# We chose the sizes, numbers of seeds and thresholds after first runs.
 #
 # </details>
 #
@@ -29,8 +29,8 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** As the paper does, we draw a random context for each example. We judge linearity in $H$ and the
-# weaker dependence on $n$; for the suggested number see the conjecture of Appendix I.1.
+# **Beyond the paper.** Like the paper, we draw a random context for each example. We judge the linearity in $H$ and the
+# weaker dependence on $n$. For the number $H(d-1)+1$, see the conjecture of Appendix I.1.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -20,7 +20,7 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# Sizes, numbers of seeds and thresholds were chosen after first runs.
+# We chose the sizes, numbers of seeds and thresholds after first runs.
 #
 # </details>
 #
@@ -28,8 +28,8 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The text does not say that the figure also has real labels from $[0,1]$; the runs are those of
-# the authors' published code. We read the caption for the mean squared error.
+# **Beyond the paper.** The text does not mention that the figure also has panels with real labels from $[0,1]$; we
+# follow the authors' published code. We apply the caption to the mean squared error.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -21,7 +21,7 @@
 #
 # <details><summary>Chosen after a run</summary>
 #
-# Sizes, numbers of seeds and thresholds were chosen after first runs.
+# We chose the sizes, numbers of seeds and thresholds after first runs.
 #
 # </details>
 #

@@ -26,10 +26,11 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** Layers of more heads, taken as a class, meet labels that layers of fewer do not, with one shared
-# context and with a context for each example. A lower bound does not show it. Theorem 1 shows it together with an upper
-# bound, the number of labels within reach: for one output and a shared context with $d_h\ge n$, from more than $d+1$
-# times as many heads on, and with separate contexts from $d(d+1)/(n-1)$ times as many on.
+# **Beyond the paper.** With more heads, a layer can fit some labels that no layer with fewer heads fits, both with one
+# shared context and with separate contexts. Theorem 1 alone does not show this, because it is a lower bound. It does so
+# together with an upper bound, the number of independent directions in which the outputs can move. For one output and a
+# shared context with $d_h\ge n$, this needs more than $d+1$ times as many heads; with separate contexts, $d(d+1)/(n-1)$
+# times as many.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -46,10 +47,11 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** We judge the sentence for one context that all examples share, as in the experiments that verify
-# it. There every token adds $H(d+1)$ labels within reach. Whether longer contexts memorise more where each example has
-# a separate context is open: the number within reach is then the same for every $n\ge2$ (144 at $d=8$ with two heads).
-# This shows no gain and refutes none, since as many dimensions are not the same labels.
+# **Beyond the paper.** We judge the sentence for one context that all examples share, as in the paper's experiments.
+# There, every token adds $H(d+1)$ directions in which the outputs can move. If each example has a separate context, it
+# is open whether longer contexts memorise more: the number of directions is then the same for every $n\ge2$ (144 at
+# $d=8$ with two heads). This neither shows nor excludes a gain, since equally many directions need not contain the same
+# labels.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -62,19 +64,19 @@
 # **The paper states.** (3) When fixing $d,n$, increasing $d_h$ only helps up to $d_h<n$, and there is no memorization
 # gain beyond that.
 #
-# **What is true.** It is true where all examples share one context: a head of any key width has the softmax weights of
-# one of width $n-1$.
+# **What is true.** The sentence is true if all examples share one context: then every head, of any key width, has the
+# same softmax weights as some head of width $n-1$.
 #
-# **What changed.** The contexts must be shared, as in the experiments that verify it. With a context for each example a
-# width beyond $n$ adds labels within reach until $d_h=d$: from 112 to 144 at $d=8$, $n=4$ with two heads.
+# **What changed.** The context must be shared, as in the paper's experiments. With separate contexts, keys wider than
+# $n$ add directions in which the outputs can move, until $d_h=d$: from 112 to 144 at $d=8$, $n=4$ with two heads.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper denies a gain, and with separate contexts the larger number within reach is a gain.
-# Theorem 1 is a lower bound and does not show the sentence. For $d_h<n$ it is not tight: with a shared context and
-# $d_h=1$ the rank of $Z$ is already $H(n-1)+1$ where we tried it.
+# **Beyond the paper.** The paper excludes any gain, and with separate contexts the additional directions are a gain.
+# Theorem 1 does not imply the sentence, because it is a lower bound. For $d_h<n$, this bound is not tight: with a
+# shared context and $d_h=1$, the rank of $Z$ is already $H(n-1)+1$ in our runs.
 #
 # </blockquote>
 # <!-- /claim -->

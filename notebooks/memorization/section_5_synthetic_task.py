@@ -22,8 +22,9 @@
 # <blockquote>
 #
 # **Beyond the paper.** With 100 classes $d_\mathrm{out}>d=64$, which Theorem 1 does not cover. Appendix A trains for at
-# least 500 epochs and 50,000 steps (Figures 2c and 3: 300,000), with batches of 256, Adam at 0.001 with warm-up and
-# cosine decay, in some 20 GPU days. Our models of Figure 3 at the paper's size have these batches, steps and rate.
+# least 500 epochs and 50,000 steps (Figures 2c and 3: 300,000), with batches of 256, Adam at a rate of 0.001 with
+# warm-up and cosine decay, in about 20 GPU days. Our models of Figure 3 at the paper's size use these batches, steps
+# and rate.
 #
 # </blockquote>
 # <!-- /claim -->

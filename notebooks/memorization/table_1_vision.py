@@ -23,8 +23,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper tests 2000 images. The violated assumption is Assumption 1, since every query is the
-# class token. Beyond the embedding the failure of general position is a statement about numerical rank in float32.
+# **Beyond the paper.** The paper tests 2000 images. Assumption 1 is violated in the embedding layer, since every query
+# is the class token. After the embedding, the failure of general position is a statement about numerical rank in
+# float32.
 #
 # </blockquote>
 # <!-- /claim -->
