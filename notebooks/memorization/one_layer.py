@@ -122,7 +122,7 @@ show.figure(
 # The prediction counts directions. For $k$ random vectors, the smallest squared singular value is about the maximum in
 # the statement, and the largest is about $k\lambda_1$. The sum $\sum_j\lambda_j\tau/(1+\lambda_j\tau)$ roughly counts
 # the directions whose variance is above $1/\tau$. The rank in float32 is therefore about the number of directions above
-# its resolution. This number hardly depends on $n$.
+# its resolution. Its value depends little on $n$.
 #
 # <details><summary>Proof for generic weights</summary>
 #
@@ -229,7 +229,7 @@ show.table(
     ["n", "after layer 1", "2", "3", "4", "5", "6"],
     [(n, *runs[n, "trained", "float32"]["at 99 %"][1:]) for n in (32, 64, 128, 192)]
     + [(512, *runs[512, "trained", "float32"]["at 99 %"][1:], *[""] * 5)],
-    caption="Kruskal rank of the trained model's queries in float32, by the 99 % rule. For n = 512, we ran one layer only.",
+    caption="Kruskal rank of the trained model's queries in float32, by the 99 % rule; for n = 512, one layer only.",
 )
 
 # %% [markdown]

@@ -250,8 +250,8 @@ claim.verdict()
 # 1. *By hand.* Add the word $(x,y)$ to the two positions of the tiny example. For which words are the tokens dependent?
 #    <details><summary>Solution</summary>
 #
-#    The tokens are $(x,1+y)$ and $(0.84+x,0.54+y)$, and the determinant is
-#    $x(0.54+y)-(1+y)(0.84+x)=-0.46x-0.84y-0.84$. It is 0 on the line $0.46x+0.84y=-0.84$, a set of measure 0 that contains $(0,-1)$.
+#    The tokens are $(x,1+y)$ and $(0.84+x,0.54+y)$, and the determinant is $x(0.54+y)-(1+y)(0.84+x)=-0.46x-0.84y-0.84$.
+#    It is 0 on the line $0.46x+0.84y=-0.84$, which has measure 0 and contains $(0,-1)$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `most = 48`. Where do the exact curves end, and do they separate?
