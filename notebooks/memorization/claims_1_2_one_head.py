@@ -55,8 +55,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that $c$ does not change the weights on the first query. On the second query, a large $c$ pushes all weight to
-# one token.
+# The number $c$ does not change the weights on the first query. On the second, a large $c$ pushes all weight to one
+# token.
 #
 # ## The paper states
 # An example has a context $E$, whose rows are $n$ tokens of $d$ numbers, and a query $e$. A head with key and query
@@ -88,7 +88,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# Claim 2 adds the second job. It uses two lemmas, which follow.
+# Claim 2 adds the second job, with the help of two lemmas.
 #
 # <!-- claim memorization/claim-2 -->
 # <blockquote>
@@ -307,8 +307,8 @@ show.figure(
 # %% [markdown]
 # The matrix grows without limit, so no matrix reaches a corner. This is why the targets must be positive.
 #
-# Next we test the rank-one matrix $W^+$ alone. We draw it at random for forty examples, and require that it is silent
-# on the first five.
+# Next we test $W^+$ alone. Among the rank-one matrices that should be silent on the first five of forty examples, we
+# draw one at random.
 
 # %%
 n3, d3, T3, m3 = 6, 12, 40, 5
@@ -344,8 +344,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the matrix is silent on the first five examples and decided on all others. Now we add both matrices. The
-# examples that the head owns are called *fresh*.
+# It is silent on these and decided on all others, as it should be. Now we add both matrices. We call the head's own
+# examples *fresh*.
 
 # %%
 is_fresh = torch.arange(examples_count) >= examples_count - (context - 1)
@@ -386,8 +386,7 @@ show.figure(
 
 
 # %% [markdown]
-# At $c=300$ both jobs are done: the other examples are saturated, and the fresh examples have kept their weights up to
-# rounding.
+# At $c=300$, the other examples are saturated, and the fresh ones have kept their weights up to rounding.
 #
 # ## How we checked
 # We measure every step of the four proofs. Each control breaks one assumption: dependent queries, narrow keys, a second

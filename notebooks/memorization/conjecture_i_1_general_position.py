@@ -4,8 +4,8 @@
 #
 # With one shared context, the length of the context limits what all heads together can store. What if every example has
 # a separate context, and all tokens of the data set are as independent as their width allows? The paper conjectures
-# that the width of the tokens then takes the place of the length. We prove this, with the largest number that can be
-# guaranteed for the rank of the features.
+# that the width of the tokens then takes the place of the length. We prove this, with the best number for the rank of
+# the features.
 #
 # **In numbers.** Take $H=2$ heads, contexts of $n=2$ tokens, and tokens of $d=4$ numbers. Theorem 1 guarantees
 # $H(n-1)+1=3$ examples. Each example adds a row of $Hd=8$ numbers to the feature matrix $Z$, so its rank is at most 8.
@@ -38,9 +38,9 @@
 # ## Why it is true
 # We use the construction of [Theorem 1](theorem_1_capacity.ipynb). With independent queries, we can choose the weights
 # of a head. Under Assumption 1, this worked for $n$ examples; in general position, it works for $d$. The other limit is
-# that each new row of features must leave the span of the rows before it. When we change the weights, the row of an
-# example moves in the span of the differences of its tokens. In general position, these spans cover many directions,
-# but not all of them. This costs $\lceil d/n\rceil$ per head.
+# that each new row of features must leave the span of the rows before it. The row of an example moves in the span of
+# the differences of its tokens. In general position, these spans cover many directions, but not all, which costs
+# $\lceil d/n\rceil$ per head.
 #
 # <details><summary>Proof of Appendix I.1, conjecture, for n at least 2</summary>
 #
@@ -161,9 +161,8 @@ show.figure(
 )
 
 # %% [markdown]
-# General position guarantees more than Theorem 1 at every length, and far more for short contexts. From two tokens on,
-# $Z$ even has full rank on random data. On the worst data, its rank is exactly the guaranteed number. Next we build the
-# weights at six sizes.
+# General position guarantees more than Theorem 1 at every length. From two tokens on, $Z$ even has full rank on random
+# data. On the worst data, its rank is exactly the guaranteed number. Next we build the weights at six sizes.
 
 # %%
 sizes = [(2, 2, 4), (3, 2, 6), (3, 3, 7), (3, 5, 7), (4, 4, 8), (4, 8, 20)]
@@ -237,9 +236,8 @@ show.figure(
 # contexts help from two heads on.
 #
 # ## How we checked
-# We enumerate all subsets of $d$ vectors of small worst-case data, and z3 proves the bound on the rank for all weights
-# at one size. As a control, we give up general position: with one shared context, $Z$ must not reach the guaranteed
-# rank.
+# We enumerate all subsets of small worst-case data, and z3 proves the bound on the rank for all weights at one size. As
+# a control, we give up general position: with one shared context, $Z$ must not reach the guaranteed rank.
 
 # %%
 small = {n: narrow_contexts(7, n, 4, seed) for n in (2, 3)}

@@ -58,7 +58,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The rank is 2 in all three drawings, but the Kruskal rank differs: a single dependent subset lowers it.
+# The rank is always 2, but a single dependent subset lowers the Kruskal rank.
 #
 # ## The paper states
 # <!-- claim memorization/definition-1 -->
@@ -148,12 +148,11 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Why do copies do harm? A head returns a weighted mean of its tokens. The possible means of three independent tokens
-# fill a triangle, and those of $n$ independent tokens fill a flat piece of $n-1$ dimensions. If one token is a copy or
-# the mean of others, this piece loses a dimension, and so does every head. If one token is the *sum* of the others, the
-# piece keeps its dimensions, but its plane passes through the origin, which costs one dimension in total. We see this
-# in the matrix $Z$, each row of which has the means of all heads for one example. Its rank is the number of labels that
-# we can choose freely.
+# A head returns a weighted mean of its tokens. The possible means of three independent tokens fill a triangle, and
+# those of $n$ independent tokens fill a flat piece of $n-1$ dimensions. If one token is a copy or the mean of others,
+# this piece loses a dimension, and so does every head. If one token is the *sum* of the others, the piece keeps its
+# dimensions, but its plane passes through the origin, which costs one dimension in total. Let row $t$ of the matrix $Z$
+# contain the means of all heads for example $t$. Its rank is the number of labels that we can choose freely.
 
 # %% tags=["parameters"]
 draws = 5000  # random subsets in the sampled test, at least 100
@@ -182,11 +181,11 @@ show.table(
 )
 
 # %% [markdown]
-# A copy or a mean costs one dimension per head. A sum costs only one in total.
+# The ranks confirm this.
 #
 # ## See it run
-# We begin with sets that we can work out by hand. The classical example of general position is the rows
-# $(1,x,x^2,\dots,x^{d-1})$ for distinct numbers $x$, because any $d$ of them form an invertible Vandermonde matrix.
+# We begin with sets that we can work out by hand. For example, vectors $(1,x,x^2,\dots,x^{d-1})$ with distinct $x$ are
+# in general position, because any $d$ of them form an invertible Vandermonde matrix.
 
 # %%
 triple = [[1, 0], [0, 1], [1, 1]]
@@ -204,7 +203,7 @@ show.table(
 )
 
 # %% [markdown]
-# Next we take random vectors and make a single subset dependent.
+# Next we make a single subset of random vectors dependent.
 
 # %%
 generic = integer_vectors(vectors, size, seed=seed + 1, largest=25)

@@ -99,13 +99,13 @@ show.figure(
 #
 # ## Why it is true
 # By [Theorem 1](theorem_1_capacity.ipynb), some weights store $H(\min(n,d_h)-1)+1$ examples. This number is linear in
-# $H$, and grows with $n$ and $d_h$ up to $d_h=n$. It is only a lower bound. Trained models store more, but they follow
-# the same pattern. With a shared context, keys of width $n-1$ already realise every head ({claim:ref}`conclusion (3)
-# <memorization/remark-conclusion-3>`).
+# $H$, and grows with $n$ and $d_h$ up to $d_h=n$. Trained models store more, but they follow the same pattern. With a
+# shared context, keys of width $n-1$ already realise every head ({claim:ref}`conclusion
+# (3) <memorization/remark-conclusion-3>`).
 #
 # ## See it run
 # The paper uses tokens of $d=64$ numbers, 100 classes and up to 40 000 examples. We run a reduced size, with $d=16$, 20
-# classes and a few hundred examples, and train all models of a panel at once.
+# classes and a few hundred examples.
 
 # %% tags=["parameters"]
 width = 16  # d, at least 2
@@ -278,7 +278,7 @@ draw_panel(
 )
 
 # %% [markdown]
-# The curve starts at the frequency of the most frequent class, because with one token every query gets the same answer.
+# With one token, the model memorises the most frequent class.
 
 # %%
 made, lengths, at_printed_size = kept_panel("figure_2b_context.json", 1)

@@ -53,12 +53,11 @@ show.figure(
 )
 
 # %% [markdown]
-# The right side shows the proof's division of labour: head 2 owns examples 4 and 5, head 3 owns examples 6 and 7, and
-# head 1 owns the first three.
+# On the right, head 1 owns the first three examples, head 2 the next two, and head 3 the last two.
 #
 # ## The paper states
 # The paper trains $H=4$ heads on $T=550$ examples, and $H=8$ heads on $T=1300$. It shows which heads are saturated, how
-# many heads are saturated on each example, and how large the largest weights are.
+# many are saturated on each example, and the largest weights.
 #
 # <!-- claim memorization/figure-3-mask -->
 # <blockquote>
@@ -143,9 +142,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A softmax with large logits puts nearly all weight on one token. The proof uses this to keep a head out of the way. A
-# trained model need not follow the proof, however. Saturation alone shows that the logits have grown, not that each
-# example has an owner.
+# A softmax with large logits puts nearly all weight on one token. The proof uses this to keep a head out of the way. In
+# a trained model, saturation shows that the logits have grown, but not that each example has an owner.
 #
 # ## See it run
 # We train models of a reduced size, with tokens of 16 numbers, contexts of 8 tokens and 20 classes. For comparison, we
@@ -301,7 +299,7 @@ show.figure(
 
 # %% [markdown]
 # In trained models, the number of saturated heads varies widely between examples. Do more examples keep a free head
-# than if the heads were saturated equally often, but independently of one another?
+# than if the heads were saturated as often, but independently?
 
 # %%
 free = {point: [one.share_with_a_free_head for one in models] for point, models in at_points.items()}
@@ -316,8 +314,7 @@ show.table(
 )
 
 # %% [markdown]
-# No interval of the difference is above 0, so we see no sign that trained heads cooperate to keep one free. Finally, we
-# look at the largest weights.
+# No interval of the difference is above 0. Finally, we look at the largest weights.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -364,8 +361,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Most heads saturate early, and more than at the end. Some of this is undone while the models memorise further
-# examples.
+# Most heads saturate early. Later, while the models memorise further examples, some become free again.
 #
 # ## How we checked
 # We judge each comparison by an interval over the seeds. The controls are heads before training, which must not be
@@ -512,8 +508,8 @@ claim.verdict()
 #
 # ## Where the paper differs
 # We cannot decide whether the majority of pairs is saturated with four heads, or whether 95 % of the examples keep a
-# free head. The intervals contain these thresholds at both sizes. About 95 % of the examples keep a free head at our
-# size, and 89 % and 93 % at the paper's.
+# free head. The intervals contain these thresholds at both sizes. About 95 % do at our size, and 89 % and 93 % at the
+# paper's.
 #
 # ## What to remember
 #

@@ -4,7 +4,6 @@
 #
 # If all examples share one context, a model distinguishes them by their queries alone. If each example has a separate
 # context, the model has more information, and the length of a context should matter less. Does training confirm this?
-# The paper trains models to find out, and so do we.
 #
 # **In numbers.** For two heads and a shared context of 3 tokens of width 8, the feature matrix has rank at most
 # $2(3-1)+1=5$. With separate contexts, the rank can be $2\cdot8=16$ for every length $n\ge2$.
@@ -42,8 +41,8 @@
 # I.1](conjecture_i_1_general_position.ipynb) proves what is guaranteed.
 #
 # ## See it run
-# We train models of a reduced size, with tokens of 16 numbers, 20 classes and a few hundred examples. To measure the
-# effect of the length $n$, we train with both kinds of contexts, because the paper's "no longer" compares the two.
+# We train models of a reduced size, with tokens of 16 numbers, 20 classes and a few hundred examples. For the length
+# $n$, we train with both kinds of contexts, because the paper's "no longer" compares the two.
 
 # %%
 import torch

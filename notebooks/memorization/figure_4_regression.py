@@ -39,8 +39,7 @@
 # labels, every additional independent direction can remove a part of the error.
 #
 # ## See it run
-# We train models of a reduced size, with tokens of $d=16$ numbers and $T=800$ examples, and vary the number of heads
-# $H$ and of tokens $n$.
+# We train models of a reduced size, with $d=16$ and $T=800$ examples, and vary the numbers of heads $H$ and tokens $n$.
 
 # %%
 import torch

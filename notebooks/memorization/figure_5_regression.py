@@ -7,7 +7,7 @@
 # more heads and longer contexts still help?
 #
 # **In numbers.** The best constant answer has an error of $1/12\approx0.083$. With a single token in the context, every
-# model returns a constant, so the curves against the context length must start at this error.
+# model returns a constant, so the curves against $n$ must start at this error.
 #
 # ## The paper states
 # <!-- claim memorization/figure-5 -->
@@ -209,7 +209,7 @@ claim.verdict()
 #
 # ## What to remember
 #
-# - With real labels, too, more heads and longer contexts help models to memorise.
+# - More heads and longer contexts also help models to memorise real labels.
 # - With enough heads or tokens, models fit real labels almost up to rounding errors.
 #
 # ## Exercises

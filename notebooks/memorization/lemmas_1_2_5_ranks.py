@@ -2,8 +2,8 @@
 # # Lemmas 1, 2 and 5 · Three facts about ranks
 # *Mahdavi, Liao, Thrampoulidis: Lemmas 1, 2 and 5, Appendix D.*
 #
-# The proofs of this chapter use three small facts about the rank of a matrix. How far does each of them hold? We test
-# each one at the point where it stops being true.
+# The proofs of this chapter use three small facts about the rank of a matrix. We test each one at the point where it
+# stops being true.
 #
 # **In numbers.** A triangle with the blocks 0 and 0 on its diagonal and 1 above has rank 1, which is more than $0+0$.
 # If we add the mean $(1,1)$ to $(2,0)$ and $(0,2)$, we get $(3,1)$ and $(1,3)$, which are independent. If we subtract
@@ -64,8 +64,7 @@
 # </details>
 #
 # ## See it run
-# How far may a matrix change before it loses rank? We change it in the worst direction, along its smallest singular
-# pair.
+# How far may a matrix change before it loses rank? We change it along its smallest singular pair, the worst direction.
 
 # %%
 import torch

@@ -237,9 +237,8 @@ show.table(
 # texts and fails for long ones. The spectrum predicts the length at which it begins to fail.
 #
 # ## How we checked
-# We certify independence in ball arithmetic, which proves that the Gram determinant of the exact outputs is not 0. On
-# this page, we do this for small models with random weights, gains and biases. For the trained model, the certificates
-# are recorded.
+# Ball arithmetic proves that the Gram determinant of the exact outputs is not 0. On this page, we do this for small
+# models with random weights, gains and biases. For the trained model, the certificates are recorded.
 
 
 # %%

@@ -39,8 +39,8 @@ from bookpress.claims import schematic
 # | 3 | 1 | 3 | 103 | 97 | 0.00 |
 # | 4 | $-1$ | 2 | $-98$ | $-102$ | 0.00 |
 #
-# On examples 1 and 2, we choose the output of the pair through $q$. On examples 3 and 4, the output is almost 0 for any
-# moderate $q$. A second pair can own these two.
+# On examples 1 and 2, we choose the output of the pair through $q$. On examples 3 and 4, it is almost 0 for any
+# moderate $q$. A second pair can own these.
 
 # %%
 fig, axis = schematic.canvas(height=2.2)
@@ -71,8 +71,8 @@ show.figure(
 #
 # ## The statement
 # An example consists of a *context* of $n$ tokens with $d$ numbers each, a *query* $e$ with $d$ numbers, and a label,
-# which is one number here. The layer has $H$ heads with keys of width $d_h$ and values of width $d_v$. There are $T$
-# examples.
+# which is one number here. There are $T$ examples. The layer has $H$ heads with keys of width $d_h$ and values of width
+# $d_v$.
 #
 # <!-- claim memorization/pairs-of-heads -->
 # <blockquote>
@@ -230,8 +230,7 @@ show.figure(
 
 # %% [markdown]
 # Pairs store the same number of labels at every length, and single heads store twice as many. For contexts shorter than
-# about $d/2$, Theorem 1 promises fewer labels than the pairs store. It comes close to the single heads only at $n=d-1$.
-# Next we compare several sizes.
+# about $d/2$, Theorem 1 promises fewer labels than the pairs store. Next we compare several sizes.
 
 # %%
 sizes = [(6, 2, 8, True), (6, 2, 8, False), (8, 3, 10, True), (10, 2, 12, True), (4, 4, 12, True)]
@@ -330,8 +329,8 @@ claim.at_most("weights in the proof's form: the same residual", max(single.value
 claim.verdict()
 
 # %% [markdown]
-# Queries must not be repeated. If a query occurs twice in the same context, with two different labels, no layer can fit
-# both. The construction then reports which assumption fails.
+# If a query occurs twice in the same context with different labels, no layer can fit both. The construction then
+# reports which assumption fails.
 
 # %%
 data, wanted, made = runs[sizes[0]]

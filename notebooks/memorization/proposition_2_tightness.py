@@ -3,8 +3,8 @@
 # *Mahdavi, Liao, Thrampoulidis: Proposition 2, Section 4.2, Appendix E.*
 #
 # Two heads look at the same two tokens, regardless of the question. Each head can only return an average of these
-# tokens. How many arbitrary answers can such a layer store? More heads help, but all heads have one thing in common:
-# their weights sum to 1. This limits every choice of heads.
+# tokens. How many arbitrary answers can such a layer store? More heads help, but all heads have one limitation in
+# common: their weights sum to 1.
 
 # %%
 import numpy as np
@@ -42,10 +42,10 @@ from bookpress.claims import schematic
 #
 # $$\tfrac34(1,2)+\tfrac14(3,4)=(1.5,\,2.5),\qquad\tfrac12(1,2)+\tfrac12(3,4)=(2,\,3).$$
 #
-# Written as one row, $(1.5,2.5,2,3)$, this has four entries. However, they are not free: for all weights, the second
-# entry exceeds the first by 1, and the fourth exceeds the third by 1. The two differences cancel: the product of the
-# row with $(-1,1,1,-1)$ is always 0. Therefore, four questions give at most three independent rows. With a linear
-# read-out we can store any three labels, but not any four.
+# The four entries of the row $(1.5,2.5,2,3)$ are not free: for all weights, the second exceeds the first by 1, and the
+# fourth exceeds the third by 1. The two differences cancel: the product of the row with $(-1,1,1,-1)$ is always 0.
+# Therefore, four questions give at most three independent rows. With a linear read-out we can store any three labels,
+# but not any four.
 
 # %%
 weights = [[0.75, 0.25, 0.5, 0.5]]

@@ -62,8 +62,8 @@
 # ## Why it is true
 # Assumptions 1 and 2 allow data in which only $n$ numbers vary. All examples share the context $e_1,\dots,e_n$ of the
 # first $n$ unit vectors, and a query has $n$ free numbers after $d-n$ zeros. We *fold* the constant part of the input
-# into the bias. A network with $n$ inputs and $(n+1)m+(m+1)d_\mathrm{out}$ parameters remains. If $T$ examples have
-# more label entries than this, $Td_\mathrm{out}$ in all, the network can fit almost no labels.
+# into the bias. A network with $n$ inputs and $(n+1)m+(m+1)d_\mathrm{out}$ parameters remains. If the $Td_\mathrm{out}$
+# label entries outnumber these parameters, the network can fit almost no labels.
 #
 # <details><summary>Proof of Proposition 3, with the fold as it must be</summary>
 #
@@ -159,9 +159,9 @@ show.figure(
 
 
 # %% [markdown]
-# On the hard data, the rank never exceeds the bound. It is even smaller by at least $m$, because we can scale the input
-# weights of a hidden unit up and its output weight down without any effect. On generic data, the rank mostly exceeds
-# the bound. Now we compare both kinds of layer at equal numbers of parameters.
+# On the hard data, the rank never exceeds the bound. It is even smaller by $m$, because scaling a hidden unit up and
+# its output weight down has no effect. On generic data, the rank mostly exceeds the bound. Now we compare both kinds of
+# layer at equal numbers of parameters.
 
 
 # %%

@@ -4,7 +4,7 @@
 #
 # In a vision transformer, every image has the same query, the class token. Equal queries clearly violate Assumption 1,
 # which requires independent queries. The second layer, however, receives the output of the first one. Even the simplest
-# attention, which only averages, mixes the image into the class token and so makes the class tokens differ.
+# attention, which only averages, makes the class tokens differ as the images do.
 #
 # **In numbers.** Two images have the class token $(1,1)$. The mean tokens of the images are $(1,0)$ and $(0,2)$. A
 # layer that attends evenly and has a skip connection adds the mean to the class token. It returns $(2,1)$ and $(1,3)$,
@@ -89,8 +89,7 @@
 # Let $\bar e$ be the mean token of an example. The layer returns $e+\bar e$ and $e_i+\bar e$. The new queries are
 # therefore the sums of Assumption 3. Independent tokens stay independent when we add their mean to each
 # ({claim:ref}`Lemma 2 <memorization/lemma-2>`). Averaging is only one choice of weights. However, the determinants that
-# express independence are analytic in the weights. If such a determinant is not 0 for one choice, it is not 0 for
-# almost all choices. We may therefore draw the weights at random.
+# express independence are analytic in the weights: if they are not 0 for one choice, they are not 0 for almost all.
 #
 # <details><summary>Proof of Section 4.4, a random layer</summary>
 #
@@ -247,7 +246,7 @@ show.table(
 
 
 # %% [markdown]
-# The last data set satisfies Assumption 1 but not Assumption 3. This never happens in 60 draws of random contexts.
+# The last data set satisfies Assumption 1 but not Assumption 3. In 60 draws of random contexts, this never happens.
 
 
 # %%

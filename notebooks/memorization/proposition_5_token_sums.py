@@ -2,9 +2,9 @@
 # # Proposition 5 · Tokens with a constant sum cost a dimension per head
 # *Mahdavi, Liao, Thrampoulidis: Proposition 5, Appendix I.*
 #
-# *General position* of all tokens is the strongest independence assumption in the paper. Does it guarantee that the
-# features of a layer have full rank? The paper answers no, with tokens whose entries have a fixed sum. The answer is
-# right, but the paper concludes too much from it.
+# *General position* of all tokens is the paper's strongest assumption. Does it guarantee that the features of a layer
+# have full rank? The paper answers no, with tokens whose entries have a fixed sum. The answer is right, but the paper
+# concludes too much from it.
 #
 # **In numbers.** The entries of the token $(1,2,0)$ sum to 3, and so do those of $(0,1,2)$ and of every average of the
 # two. Two heads give six numbers, $z_1,\dots,z_6$, with $z_1+z_2+z_3=3=z_4+z_5+z_6$. The difference of the two sums is
@@ -136,8 +136,7 @@ show.figure(
 
 # %% [markdown]
 # If all tokens have the same sum, the singular values drop to rounding level at the dashed line, and one earlier if the
-# sum is 0. For unrestricted random tokens, they continue to $Hd$. These tokens are in general position as well, and yet
-# $Z$ has full rank.
+# sum is 0. For unrestricted random tokens, which are in general position as well, $Z$ has full rank.
 #
 # ## How we checked
 # To confirm general position, we test all subsets of $d$ among twelve integer tokens. As a control, we use tokens of

@@ -206,8 +206,7 @@ show.table(
 
 # %% [markdown]
 # On a line and in a plane, the ranks reach $H(n-1)+1$, for which Theorem 1 needs wide keys and independent queries.
-# Opposite queries lower the rank for two tokens. For more tokens they do not lower any of these ranks, but we have no
-# proof that they never do.
+# Opposite queries lower the rank for two tokens. For more tokens they lower none of these ranks, but we have no proof.
 #
 # ## How we checked
 # As controls, we repeat queries, and use opposite queries with two tokens. We also fit random labels in floating point.
@@ -230,8 +229,8 @@ fitted = (Z @ least_norm_solution(Z, labels) - labels).abs().max()
 print(f"{small.count} labels in a plane, keys of width one: residual {fitted:.1e}")
 
 # %% [markdown]
-# Finally, we compute the minors of the proof with 400 digits, for all sets of three out of seven rows, and compare
-# their decay with the predicted rates.
+# Finally, we compute the minors of the proof with 400 digits, for all triples of seven rows, and compare their decay
+# with the predicted rates.
 
 # %%
 STEPS, ENTRIES, GROWTH = [1.0, -1.31, 1.73, -2.27, 2.93, -3.17, 3.71], [3.0, 1.937, 1.211, 0.0], 60  # s, x, lambda

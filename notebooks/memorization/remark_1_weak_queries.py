@@ -127,8 +127,8 @@ print(f"H = 8, n = 2, ten queries on a line: rank of Z {on_a_line}")
 
 # %% [markdown]
 # ## How we checked
-# We test two kinds of queries: generic ones in $Q$ dimensions, and generic ones except for a single one that is the sum
-# of $Q$ others. As a control, we prescribe weights on more queries than are independent, which must fail.
+# We test generic queries in $Q$ dimensions, and queries of which a single one is the sum of $Q$ others. As a control,
+# we prescribe weights on more queries than are independent, which must fail.
 
 # %%
 span = context - 1

@@ -52,8 +52,8 @@
 # entries in advance and subtract them from the labels.
 #
 # ## See it run
-# We build weights for the labels as they are, for the labels minus the query's entries, and for the labels plus these
-# entries. Then we compute the outputs with the skip connection.
+# We build weights for the labels as they are, minus the query's entries, and plus these entries, and compute the
+# outputs with the skip connection.
 
 # %%
 import torch

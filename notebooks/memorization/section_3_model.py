@@ -3,13 +3,11 @@
 # *Mahdavi, Liao, Thrampoulidis: Section 3, Eqs. (1)-(8); Table 2; the text after Theorem 1.*
 #
 # What does it mean that a layer of attention memorises? It must be able to give every question its answer, for any
-# choice of answers. The layer has many weights, but most of them act linearly. This page separates the linear part from
-# the rest.
+# choice of answers. Most of its weights act linearly, and this page separates the linear part from the rest.
 #
 # **In numbers.** The context has the tokens $(1,0)$ and $(0,1)$. On one query, a head gives the weights 3/4 and 1/4 and
 # returns $z=(0.75,0.25)$. On another, it gives 1/4 and 3/4 and returns $(0.25,0.75)$. Everything that follows is
-# linear. To answer 1 on the first query and 0 on the second, we solve two linear equations. The read-out
-# $1.5\,z_1-0.5\,z_2$ does this.
+# linear. The read-out $1.5\,z_1-0.5\,z_2$ answers 1 on the first query and 0 on the second.
 #
 # ## The paper states
 # An example $t$ has a context $E$, whose rows are $n$ tokens of $d$ numbers, a query $e$ of $d$ numbers and a label
@@ -209,8 +207,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Each head mixes the tokens with different weights, which sum to 1. The weighted mean is the head's part of a row of
-# $Z$. We now count the parameters in the paper's three settings.
+# Each head mixes the tokens with different weights, which sum to 1. We now count the parameters in the paper's three
+# settings.
 
 # %%
 counted = sum(w.numel() for w in (layer.keys, layer.queries, readout.values, readout.output, readout.decode))
@@ -344,7 +342,7 @@ claim.verdict()
 #
 # ## What to remember
 #
-# - Only the softmax is nonlinear in the parameters of a head; everything after it is linear.
+# - Everything after the softmax is linear.
 # - With fixed heads, the rank of $Z$ is the number of labels that we can choose freely.
 # - The layer has $2Hd(d_h+d_v)+dd_\mathrm{out}$ parameters.
 #

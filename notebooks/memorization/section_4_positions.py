@@ -4,7 +4,7 @@
 #
 # If a word occurs twice, the sentence has two equal tokens, and equal tokens are not independent. Language models
 # therefore add a position vector to each word vector. Does this always make the tokens independent, as the paper says?
-# Can a computer with rounded arithmetic detect it?
+# Would a computer detect it?
 
 # %%
 import json
@@ -89,7 +89,7 @@ show.figure(
 # The encodings are the real and imaginary parts of powers of numbers on the unit circle. If a linear combination of
 # $n\le d$ rows is 0, its coefficients form a polynomial of degree below $n$ with $d$ roots, so all of them are 0. If we
 # add words, a determinant of the tokens is a polynomial in the entries of the word vectors. It is not 0 if all words
-# are 0, and therefore it is nonzero for almost all words. However, the tokens may be very close to dependent. Most
+# are 0, and therefore it is nonzero for almost all words. However, the tokens may be almost dependent, because most
 # frequencies are so low that their waves change little over a few hundred positions.
 #
 # <details><summary>Proof of Section 4.4, positions, as corrected</summary>
@@ -180,7 +180,7 @@ show.table(
 
 # %% [markdown]
 # The tokens have full rank if every position has a new word. If words are repeated, the positions alone must make the
-# tokens independent. In the two larger cases, they cannot do this in float64 or float32.
+# tokens independent, and in the two larger cases they cannot.
 #
 # ### Positions of a trained model
 # The positions of all-MiniLM-L6-v2, a BERT, are learned. We replace the first 64 of them by their best approximation of
@@ -214,8 +214,8 @@ show.figure(
 # tokens are independent before the first layer, but not after it.
 #
 # ## How we checked
-# In one control, a word is repeated without positions. In the other, float64 must lose rank. The paper says that the
-# rank of the positions carries over to the context; we give tokens for which it does not.
+# In one control, a word is repeated without positions. In the other, float64 must lose rank. We also give tokens for
+# which the paper's sentence fails.
 
 # %%
 again = int(torch.linalg.matrix_rank(word.expand(32, -1)))
@@ -240,8 +240,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Sinusoidal positions are independent, but only barely: in float64, about twenty of them are numerically independent
-#   at width 64.
+# - Sinusoidal positions are independent, but barely: at width 64, only about twenty are numerically independent in
+#   float64.
 # - Added to words, they make the tokens of almost all contexts independent in exact arithmetic, but not of all.
 # - In floating point, long contexts with repeated words lose rank. Learned positions do better.
 #

@@ -3,13 +3,12 @@
 # *Mahdavi, Liao, Thrampoulidis: the three conclusions of Section 5.2.*
 #
 # The paper draws three conclusions from its theorem: more heads help, longer contexts help, and wider keys help up to
-# the length of the context. However, the theorem is a lower bound. It guarantees a capacity, but it cannot show that
-# the true capacity grows or stops growing. For this we also need an upper bound.
+# the length of the context. However, the theorem is a lower bound. It cannot show that the true capacity grows or stops
+# growing. For this we also need an upper bound.
 #
-# **In numbers.** Consider one head on a shared context of two tokens of width 3. The difference of its two logits is a
-# linear function of the query, with 3 coefficients. The output is this head's weight times a number, plus a constant.
-# The outputs of any number of examples therefore depend on only $3+1+1=5$ numbers, and the layer can fit almost no six
-# labels.
+# **In numbers.** Consider one head on a shared context of two tokens of width 3. The difference of its logits is a
+# linear function of the query, with 3 coefficients. The output is a softmax weight times a number, plus a constant. All
+# outputs therefore depend on only $3+1+1=5$ numbers, and the layer can fit almost no six labels.
 #
 # ## The paper states
 # We write $H$ for the number of heads, $n$ for the number of tokens in a context, $d$ for their width, and $d_h$ for
@@ -86,8 +85,8 @@
 # As the weights vary, the outputs of $T$ examples move in a limited number of independent directions. We call this
 # number the *labels within reach*. If it is smaller than $T$, the layer can fit almost no labels. With a shared context
 # and wide keys, it is at most $H(n-1)(d+1)+1$, which grows with every head and every token. With separate contexts it
-# is at most $Hd(d+1)$, which does not depend on $n$. In our runs, both bounds are reached for $n\ge2$. Since softmax
-# does not change when we add a number to all logits, keys of width $n-1$ realise every head of a shared context.
+# is at most $Hd(d+1)$, for every $n$. Since softmax does not change when we add a number to all logits, keys of width
+# $n-1$ realise every head of a shared context.
 #
 # <details><summary>Why the outputs move in no more dimensions than are counted</summary>
 #
@@ -129,8 +128,8 @@
 # </details>
 #
 # ## See it run
-# We compute the rank of the derivative of the outputs with respect to all weights, without rounding. For this, tokens,
-# queries and weights are integers, and the powers in the softmax are powers of 7.
+# We compute the rank of the derivative of the outputs with respect to all weights. It is exact, because tokens, queries
+# and weights are integers, and the powers in the softmax are powers of 7.
 
 # %%
 from itertools import pairwise

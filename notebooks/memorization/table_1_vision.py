@@ -195,9 +195,9 @@ show.table(
 )
 
 # %% [markdown]
-# The float32 rows show the pattern of the paper's Table 1. In float64, the queries of the same images and weights are
-# in general position after a layer. Only at the embedding do they fail in both precisions, because there every query is
-# the same vector. At which subset size $k$ does float32 begin to fail?
+# The float32 rows show the pattern of the paper's Table 1. In float64, the queries after a layer are in general
+# position. At the embedding they fail in both precisions, because there every query is the same vector. At which subset
+# size $k$ does float32 begin to fail?
 
 # %%
 recorded = json.loads((Layout.here().results / "memorization" / "figure_1.json").read_text(encoding="utf-8"))
@@ -360,5 +360,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 3](table_3_language.ipynb), because language models repeat words, and we want to know what this does to
-# the assumptions.
+# Next: [Table 3](table_3_language.ipynb), because texts, unlike images, repeat their tokens.

