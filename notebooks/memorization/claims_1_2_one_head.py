@@ -300,7 +300,7 @@ show.figure(
     fig,
     name="corners",
     caption="The largest singular value of W grows in proportion to the logarithm of the smallest weight, both for "
-    "the W of the proof and for the least that any W needs. No W reaches the corner itself.",
+    "the W of the proof and for the minimum that any W needs. No W reaches the corner itself.",
     alt="Two straight rising lines against a logarithmic axis of the smallest weight. The lower one is dashed.",
 )
 

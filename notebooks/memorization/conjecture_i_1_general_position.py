@@ -4,8 +4,8 @@
 #
 # With one shared context, the length of the context limits what all heads together can store. What if every example has
 # a separate context, and all tokens of the data set are as independent as their width allows? The paper conjectures
-# that the width of the tokens then takes the place of the length. We prove this, with the best number for the rank of
-# the features.
+# that the width of the tokens then takes the place of the length. We prove this, with the largest number that general
+# position guarantees for the rank of the features.
 #
 # **In numbers.** Take $H=2$ heads, contexts of $n=2$ tokens, and tokens of $d=4$ numbers. Theorem 1 guarantees
 # $H(n-1)+1=3$ examples. Each example adds a row of $Hd=8$ numbers to the feature matrix $Z$, so its rank is at most 8.
@@ -294,7 +294,7 @@ claim.verdict()
 #
 # ## What to remember
 #
-# - In general position, a layer stores any $d+(H-1)(d-\lceil d/n\rceil)$ examples. This is nearly $Hd$ for long
+# - In general position, a layer can store $d+(H-1)(d-\lceil d/n\rceil)$ examples. This is nearly $Hd$ for long
 #   contexts.
 # - General position does not guarantee any larger rank of the features.
 #

@@ -220,9 +220,9 @@ show.figure(
 )
 
 # %% [markdown]
-# The predictions follow the measured ranks. After one layer, trained positions lower the rank from 330 to
-# 78. In float64, all curves would be at 384, except for the last point (382), because one coordinate of the trained
-# model is below $10^{-31}$ after the sixth layer.
+# The predictions follow the measured ranks. After one layer, the rank is about 330 without positions, and only 78 with
+# trained ones. In float64, all curves would be at 384, except for the last point. It would be at 382, because one
+# coordinate of the trained model is below $10^{-31}$ after the sixth layer.
 
 # %%
 show.table(

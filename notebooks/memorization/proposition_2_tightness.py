@@ -210,7 +210,7 @@ show.figure(
     fig,
     name="cliff",
     caption=f"H = {H}, n = {n}. With a shared context, the singular values fall off a cliff right after H(n - 1) + 1 "
-    "(dashed). With a separate context for each example, they continue up to number Hd.",
+    "(dashed). With a separate context for each example, all Hd of them are far above rounding level.",
     alt="Two curves. One drops by some fourteen orders of magnitude at the dashed line; the other declines gently to "
     "the end.",
 )

@@ -296,7 +296,8 @@ show.table(
 
 # %% [markdown]
 # The rank does not depend on $n$. The skip connection contributes $d$, and every head contributes the width of its
-# values. Without the skip connection and with values as wide as the tokens, we would obtain the $Hd$ columns of $Z$.
+# values. Without the skip connection and with values as wide as the tokens, the same count gives $Hd$, the number of
+# columns of $Z$.
 #
 # ## What to remember
 # - For one shared context of independent tokens, it is enough that no query is zero and no two are equal or opposite.
