@@ -93,8 +93,8 @@ show.figure(
 # <!-- /claim -->
 #
 # Counting is one way to a linear rate: once $\gamma$ is fixed, there is nothing to jump across. A plain gradient step
-# in $\gamma$ with steps of fixed length in $\lambda$ is another. What fails is one common norm for both numbers.
-# Decreasing steps do reach the Bayes risk, but in our runs no faster than gradient steps.
+# in $\gamma$ with steps of fixed length in $\lambda$ is another. Only one common norm for both numbers fails. Decreasing
+# steps do reach the Bayes risk, but in our runs no faster than gradient steps.
 #
 # ## Why it is true
 # Far out, the two numbers do not disturb each other. Across the valley the loss is curved, and $\gamma$ settles
@@ -333,8 +333,8 @@ claim.verdict()
 # ## What to remember
 # - Gradient descent in both numbers converges to the Bayes risk, with the excess $1/(\eta c^2t)$.
 # - Steps of fixed length in both numbers stall at about $\alpha(1-\alpha)\eta^2/8$, since they jump across the valley.
-# - If labels are counted, $\gamma$ is fixed, and steps of fixed length in $\lambda$ have a linear rate. What fails is
-#   one common norm for both numbers.
+# - If labels are counted, $\gamma$ is fixed, and steps of fixed length in $\lambda$ have a linear rate. Only one common
+#   norm for both numbers fails.
 #
 # ## Exercises
 #

@@ -574,6 +574,8 @@ claim.at_most("d: one number a trigger, logits of both words apart", exact, 1e-9
 claim.control.at_most(f"d: {tried}, the same", abs(float.__sub__(*both_ways(tried, 0.0))), 1e-9)
 claim.at_most("d: Origin models, N times the probability of unseen words", pushed, 1)
 claim.control.at_most(f"d: {tried}, the same", tokens * most(tried, 0.0), 1)
+
+# %%
 claim.printed.at_least(f"{tried}, exact gradients, no noise: unseen minus population loss, share", above[tried], 0.1)
 claim.control.at_most("Origin-Linear-FA: the same", above["Origin-Linear-FA"], 0.1)
 claim.equal("the rule: cells as printed, of 47", decided(), 47)
