@@ -93,8 +93,8 @@ show.figure(
 # <!-- /claim -->
 #
 # Counting is one way to a linear rate: once $\gamma$ is fixed, there is nothing to jump across. A plain gradient step
-# in $\gamma$ with steps of fixed length in $\lambda$ is another. Only one common norm for both numbers fails. Decreasing
-# steps do reach the Bayes risk, but in our runs no faster than gradient steps.
+# in $\gamma$ with steps of fixed length in $\lambda$ is another. Only one common norm for both numbers fails.
+# Decreasing steps do reach the Bayes risk, but in our runs no faster than gradient steps.
 #
 # ## Why it is true
 # Far out, the two numbers do not disturb each other. Across the valley the loss is curved, and $\gamma$ settles
