@@ -161,11 +161,11 @@ with_softmax = (tokens @ score @ tokens.mT).softmax(dim=-1) @ (tokens @ value)
 
 # %%
 lengths = [2**k for k in range(6, 13)]
-operations = {"from right to left": [], "scores written out": []}
+operations = {"right to left": [], "scores written out": []}
 for many in lengths:
     long = torch.zeros(many, width, device="meta")
     small_score, small_value = score.float().to("meta"), value.float().to("meta")
-    operations["from right to left"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
+    operations["right to left"].append(matrix_operations(lambda: linear_attention(long, small_score, small_value)))  # noqa: B023
     operations["scores written out"].append(
         matrix_operations(lambda: (long @ small_score @ long.mT) @ (long @ small_value))  # noqa: B023
     )
@@ -222,7 +222,7 @@ claim.verdict()
 # %%
 claim = Claim("hyper-attention/definition-linear-attention")
 claim.close("both orders of the products, relative error", fast, written_out)
-claim.at_most("slope of the operations in L", slopes["from right to left"], 1.3)
+claim.at_most("slope of the operations in L", slopes["right to left"], 1.3)
 claim.control.at_most("slope with the scores written out", slopes["scores written out"], 1.3)
 claim.control.close("with a softmax on the scores, relative error", with_softmax, written_out)
 claim.verdict()

@@ -59,8 +59,7 @@ for column, (name, values) in enumerate(tables.items()):
 show.figure(
     fig,
     name="votes",
-    caption="The votes of “keep” for the next word, one row per query. Full cells are 1, empty cells are 0, and the "
-    "others are ½.",
+    caption="The votes of “keep” for the next word: full cells are 1, empty cells are 0, and the others are ½.",
     alt="Three tables of in and at by mind and bay. The wanted one is the identity. In the second only in and mind is "
     "filled. In the third all four cells are half filled.",
 )

@@ -73,8 +73,7 @@ for row, width in enumerate((3, 2)):
 show.figure(
     fig,
     name="table",
-    caption="The table that a layer produces, with three numbers per symbol (top) and with two (bottom). Filled "
-    "cells are 1, empty cells 0.",
+    caption="The table of a layer, with three numbers per symbol (top) and two (bottom). Filled cells are 1.",
     alt="Two rows of matrices B, C, B transposed and their product. With three numbers B is the identity and the "
     "product is the circle F. With two numbers the last row of the product is the sum of the rows above.",
 )

@@ -103,8 +103,8 @@ show.figure(
 #
 # - The theorem does not say that the embedding is orthonormal. The proof and Section 3 do, and we take this as given.
 #   Without orthogonal embeddings, some starts fail.
-# - The proof uses that $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$, which is false for the wide matrix $S^\top$. What
-#   holds instead is $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$.
+# - The proof uses that $\|S^\top y\| \ge \sigma_{\min}(S)\|y\|$, which is false for the wide matrix $S^\top$. Instead,
+#   $u^\top S^\top \mathrm{diag}(s_\mu) S u \ge \zeta^2 \|u\|^2$, since $s_\mu \ge 1$.
 # - The proof applies Lemma C.4 to the residuals, but the matrix that moves them is singular. Gronwall's inequality for
 #   the loss takes its place.
 # - The proof calls $X^\top X = \mathrm{diag}(s)$ a projection, which it is not.
@@ -437,8 +437,9 @@ claim.verdict()
 #   We take this step midway along the flow, because at $C=0$ the change is of second order whatever
 #   $\partial L/\partial C$ is. With the gradient in $C$ tripled, half the step makes half the change.
 # - Orthogonal codes of squared lengths $k_\mu$ conserve $w_\nu^2-\sum_\mu C_{\mu\nu}^2/k_\mu$ in one-hot terms.
-# - In Eq. 21, the matrix $MM^\top+M_2M_2^\top$ moves the residuals ({doc}`Lemma C.1
-#   </notebooks/hyper-attention/lemma_c_1_gradients>`). There are more residuals than parameters, so this matrix does not have full rank.
+# - In Eq. 21, the matrix $MM^\top+M_2M_2^\top$ moves the residuals
+#   ({doc}`Lemma C.1 </notebooks/hyper-attention/lemma_c_1_gradients>`). There are more residuals than parameters, so
+#   its rank is not full.
 #
 # </details>
 #

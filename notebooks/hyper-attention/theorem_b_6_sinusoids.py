@@ -205,8 +205,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** We read $N$ as grid cells. The curve is a wave that dies away, and each value comes twice except
-# for the first and the last.
+# **Beyond the paper.** We read $N$ as the number of grid cells. The curve is an oscillation that dies away. Each value
+# occurs twice, except for the first and the last.
 #
 # </blockquote>
 # <!-- /claim -->
