@@ -10,9 +10,9 @@
 # # Beyond Theorem 4.4 · Zero loss from almost every start
 # *Our addition to Theorem 4.4 of Ustaomeroglu and Qu (Section 4.1).*
 #
-# Theorem 4.4 starts the training of an attention layer carefully: all scores are zero, and all values are positive. In
-# practice, training starts from random weights. Can gradient flow then get stuck at a loss above zero? It can, but we
-# prove that such starts have measure zero. With several outputs, however, there are real traps.
+# Theorem 4.4 starts training carefully: all scores are zero, and all values are positive. In practice, training starts
+# from random weights. Can gradient flow then get stuck above zero loss? It can, but we prove that such starts have
+# measure zero. With several outputs, however, there are real traps.
 
 # %%
 import torch
@@ -47,10 +47,10 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Take a single symbol and a single sequence of one token. The layer multiplies a score $C$ by a value $w$, the target
-# is 1, and the loss is $(Cw-1)^2$. From $(C,w)=(1,-1)$ the gradient is $2(Cw-1)(w,C)=(4,-4)$, so both numbers shrink at
-# the same speed and remain opposite: the flow runs into $(0,0)$, where the loss is 1 and the gradient is 0. From
-# $(0.9,-1)$, it crosses the axis $C=0$ and ends on the curve $Cw=1$.
+# Take a single symbol and one token. The layer multiplies a score $C$ by a value $w$, the target is 1, and the loss is
+# $(Cw-1)^2$. From $(C,w)=(1,-1)$ the gradient is $2(Cw-1)(w,C)=(4,-4)$, so both numbers shrink at the same speed and
+# remain opposite: the flow runs into $(0,0)$, where the loss is 1 and the gradient is 0. From $(0.9,-1)$, it crosses
+# the axis $C=0$ and ends on the curve $Cw=1$.
 
 # %%
 axis_points = torch.linspace(-2, 2, 41, dtype=torch.float64)
@@ -79,7 +79,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that from every point off the dashed line, the flow ends on the blue curve. The line has zero area.
+# Off the dashed line, which has zero area, the flow ends on the blue curve.
 #
 # ## The statement
 # As on {doc}`the page of Theorem 4.4 </notebooks/hyper-attention/theorem_4_4_gradient_flow>`, $C$ and $w$ are in
@@ -136,8 +136,8 @@ show.figure(
 # ## Why it is true
 # Suppose that the flow rests at a point with $L>0$. Then $G_\mu E_\mu\ne0$ for some $\mu$, say in entry $\nu$. The
 # gradient in $C_{\mu\nu}$ is proportional to this entry times $w_\nu$, so $w_\nu=0$. Now move $w_\nu$ a little, and
-# $C_{\mu\nu}$ a lot. The product of the two moves changes the loss to second order, with a sign that we can choose, so
-# the point is a saddle. Only a set of starts of measure zero flows into saddles.
+# $C_{\mu\nu}$ a lot. The product of the two moves changes the loss, with a sign that we can choose: the point is a
+# saddle. Only a set of starts of measure zero flows into saddles.
 #
 # Nor can the flow diverge. For every symbol, it conserves $w_\nu^2-\|C_{:,\nu}\|^2$, and a bounded loss bounds the
 # product of $w_\nu$ and $C_{:,\nu}$.
@@ -238,8 +238,8 @@ show.figure(
 #
 # ## See it run
 # ### Random starts
-# We start with random $C$ and $w$ of any sign, and use small steps of gradient descent instead of the flow. For
-# comparison, one start has $w_\nu^2-\|C_{:,\nu}\|^2>0$ for all symbols, so we know a bound on its rate.
+# We start with random $C$ and $w$, and use small steps of descent instead of the flow. One start has
+# $w_\nu^2-\|C_{:,\nu}\|^2>0$ for all symbols, so we know a bound on its rate.
 
 # %%
 draw = generator(seed)
@@ -278,7 +278,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that some runs pass near a saddle, where they are slow, and then fall like the others.
+# Some runs pass near a saddle, where they are slow, and then fall like the others.
 #
 # ### All saddle points of one kind
 # For each set of symbols whose columns of $C$ and $w$ are 0, the best choice of the other columns is a critical
@@ -303,8 +303,8 @@ for number in range(1, 2**size):
 show.table(["columns that are 0", "largest gradient", "smallest curvature"], [[k, *v] for k, v in saddles.items()])
 
 # %% [markdown]
-# The smallest curvature is always negative, so the loss can decrease from each of these points. For a single symbol, we
-# compare a start on the dashed line with starts on either side of it.
+# The smallest curvature is always negative, so the loss can decrease from all of them. For a single symbol, we compare
+# the dashed line with starts on either side of it.
 
 # %%
 one = torch.ones(1, 1, 1, dtype=torch.float64)
@@ -338,9 +338,8 @@ skew_ends = {f"w₁ = {w}": flow.losses[-1].abs().item() for w, flow in skew.ite
 show.table(["start", "loss at the end"], skew_ends.items())
 
 # %% [markdown]
-# With codes at an angle, only a single sum over all symbols is conserved. This is $\|\tilde w\|^2-\|\tilde C\|^2$,
-# where the tilde marks parameters in the coordinates of the embedding. We check both inequalities of the proof at
-# random points.
+# With codes at an angle, only a single sum over all symbols is conserved. This is $\|\tilde w\|^2-\|\tilde C\|^2$, in
+# the coordinates of the embedding. We check both inequalities of the proof at random points.
 
 # %%
 some_score, some_value = normal(200, size, size, seed=draw), normal(200, size, seed=draw)
@@ -355,9 +354,8 @@ over_steepness = (steepness / (smallest * losses)).min()
 
 # %% [markdown]
 # ### Two outputs
-# The values of the target are in $\mathbb R^2$, and the layer in the statement reverses the sign of their difference.
-# We divide the target by 289 so that its numbers are near 1. Then we start near this layer, and also from $C(0)=0$ and
-# random $W(0)$.
+# The target has values in $\mathbb R^2$; the layer in the statement reverses the sign of their difference. We divide
+# the target by 289, and start near this layer, and from $C(0)=0$ and random $W(0)$.
 
 # %%
 scaled = TARGET[0] / 17, TARGET[1] / 17
@@ -384,13 +382,12 @@ rows = [
 show.table(["start", "smallest loss at the end", "largest loss at the end"], rows)
 
 # %% [markdown]
-# We see that the starts near the layer stay there, and that those with $C(0)=0$ reach zero.
+# The starts near the layer stay there, and those with $C(0)=0$ reach zero.
 #
 # ## How we checked
-# Gradient descent must reach a small loss from most random starts, and the gradient at the starts must be as large as
-# the proof says. Two certificates prove the statements on second derivatives in exact arithmetic. The controls are a
-# start on the dashed line, the quantity that only orthogonal codes conserve, and starts with $C(0)=0$ instead of near
-# the trap.
+# Descent must reach a small loss from most random starts, where the gradient must be as large as the proof says. Two
+# certificates settle the second derivatives in exact arithmetic. The controls are a start on the dashed line, the
+# quantity that only orthogonal codes conserve, and starts with $C(0)=0$.
 
 # %%
 claim = Claim("hyper-attention/almost-every-start")
@@ -429,14 +426,12 @@ claim.verdict()
 # %% [markdown]
 # ## Where we stop
 # For codes that are not orthogonal, we do not know whether the flow is bounded while its loss is above $\ell$; in our
-# runs it was. For several outputs, we do not know what happens from $C(0)=0$ in general. For HyperAttention, the first
-# statement holds word for word, with pairs of symbols in place of $\nu$, under the assumptions of Theorem G.7.
+# runs it was. For several outputs, we do not know what happens from $C(0)=0$. For HyperAttention, the first statement
+# holds word for word, with pairs of symbols in place of $\nu$, under the assumptions of Theorem G.7.
 #
 # ## What to remember
-# - With one output, all critical points above zero loss are saddle points, and the flow avoids them from almost every
-#   start.
-# - The result needs neither positive values nor $C(0)=0$. The statement about saddles does not even need orthogonal
-#   codes.
+# - With one output, all critical points above zero loss are saddles, which the flow avoids from almost every start.
+# - This needs neither positive values nor $C(0)=0$ and, for the saddles, not even orthogonal codes.
 # - With two outputs, the loss can have a local minimum above zero.
 #
 # ## Exercises
@@ -444,7 +439,7 @@ claim.verdict()
 # 1. *By hand.* In the tiny example, start from $(C,w)=(2,1)$. What is $w^2-C^2$ at the end, and where does the flow
 #    end? <details><summary>Solution</summary>
 #
-#    The difference is conserved, so $w^2-C^2=1-4=-3$. At the end, also $Cw=1$. With $x=w^2$ we get $x-1/x=-3$, so
+#    The difference is conserved, so $w^2-C^2=1-4=-3$, and at the end $Cw=1$. With $x=w^2$ we get $x-1/x=-3$, so
 #    $x=(\sqrt{13}-3)/2\approx0.303$, $w\approx0.550$ and $C\approx1.817$.
 #
 #    </details>

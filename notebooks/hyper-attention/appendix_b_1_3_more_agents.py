@@ -72,12 +72,12 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the same scores fail for three agents. Each number of agents needs different scores.
+# Each number of agents needs different scores.
 #
 # ## The paper states
 # Agent $i$ is in the cell $r_i=(n_i^x,n_i^y)$ of an $N\times N$ grid and has the policy $q_i$. The codes $p^x$ and
 # $p^y$ consist of sines and cosines, the rows of $P$ are the codes $p^x\otimes p^y$ of the cells, and $\otimes$ lists
-# all products of an entry of one code with an entry of the other: $(1,2)\otimes(3,4)=(3,4,6,8)$.
+# all products of their entries: $(1,2)\otimes(3,4)=(3,4,6,8)$.
 #
 # <!-- claim hyper-attention/two-coordinate-construction -->
 # <blockquote>
@@ -150,8 +150,8 @@ show.figure(
 # cells, or to $2N^2$ cells with a policy. The layer then has $N^4$ or $4N^4$ scores, and sums over all $j$.
 #
 # To leave out $j=i$ for $L$ agents, we subtract the agent's own term, a part $\frac1L$ of it from each score. No
-# weights are correct for two different numbers of agents: if all agents are alike, the output of the layer is
-# proportional to $L$, but the sum is proportional to $L-1$.
+# weights are correct for two different numbers of agents: if all agents are alike, the layer grows as $L$, but the sum
+# as $L-1$.
 #
 # If the effect depends on differences around *both* loops, most entries of $C$ are zero in the sinusoidal code
 # ([Theorem B.6](theorem_b_6_sinusoids.ipynb)). The $x$ axis of the paper's agents ends at a wall, and then more entries
@@ -271,8 +271,7 @@ in_words = aggregate_interactions(symbols, distance_effect(grid, radius, far), m
 in_print = aggregate_interactions(symbols, distance_effect(grid, radius, far, form="printed"), minus_one)
 
 # %% [markdown]
-# Next, we add two policies on a torus: one moves an agent to the right, the other moves it up. We move every pair of
-# agents to find out which pairs meet.
+# Next, agents on a torus move right or up. We move every pair of agents to find out which pairs meet.
 
 # %%
 policies = one_hot(2)

@@ -72,8 +72,8 @@ show.figure(
 # We find the plus where the count is five. At the border some cells are missing, so the count stays lower.
 #
 # ## The paper states
-# Each token is one pixel. It consists of the colour $b_i$ (1 for black) and the code $p_i$ of the pixel's position. The
-# set $\Delta$ holds the offsets of the pattern.
+# A token is a pixel, with the colour $b_i$ (1 for black) and the code $p_i$ of its position. The set $\Delta$ holds the
+# offsets of the pattern.
 #
 # <!-- claim hyper-attention/vision-construction -->
 # <blockquote>
@@ -110,8 +110,8 @@ show.figure(
 #
 # ## Why it is true
 # The scores depend only on positions: the score is 1 between a pixel and each position of the pattern around it. The
-# value is the colour. The output at a pixel is therefore the number of black pixels in the pattern around it. The
-# scores form a table over *all* pairs of positions, so no pattern is too large.
+# value is the colour. The output therefore counts the black pixels in this pattern. The scores cover *all* pairs of
+# positions, so no pattern is too large.
 #
 # ## See it run
 # We look for three patterns in hand-written digits of 8 by 8 pixels, and in random images.
@@ -162,8 +162,7 @@ show.figure(
 # We see the crosses inside thick strokes, where the count is 5.
 #
 # For comparison, we fit the best 3-by-3 kernel by least squares. We also run a 7-by-7 kernel, and three 3-by-3 kernels
-# in a row. They are exact because along one axis the far corners are
-# $z^3+z^{-3}=(z+z^{-1})(z-\sqrt3+z^{-1})(z+\sqrt3+z^{-1})$.
+# in a row: along one axis, the far corners are $z^3+z^{-3}=(z+z^{-1})(z-\sqrt3+z^{-1})(z+\sqrt3+z^{-1})$.
 
 # %%
 wanted = {name: looked_up[name] for name in ("plus", "far corners")}
@@ -248,14 +247,14 @@ claim.verdict()
 # 1. *By hand.* In the tiny example, we make the last pixel of the second row black as well. Which counts change?
 #    <details><summary>Solution</summary>
 #
-#    Its own count changes from 1 to 2. The counts of its three neighbours inside the image also change: above from 0 to
-#    1, left from 2 to 3, and below from 1 to 2.
+#    Its own count changes from 1 to 2. So do those of its neighbours: above from 0 to 1, left from 2 to 3, and below
+#    from 1 to 2.
 #
 #    </details>
 # 2. *Predict, then run.* Set `threshold = 4`, so that more pixels are black. Does the layer find a wrong pattern?
 #    <details><summary>Solution</summary>
 #
-#    No. The layer finds more patterns, and all of them are correct: there are 0 wrong pixels.
+#    No. The layer finds more patterns, and all of them are correct.
 #
 #    </details>
 #

@@ -58,8 +58,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the rule depends only on how long ago the other values were. The last token's own value does not matter,
-# because the rule gives it no weight.
+# The rule depends only on how long ago the other values were. It gives the last token's own value no weight.
 #
 # ## The paper states
 # Here $m[t]$ has $d_2$ entries, $D$ is the set of delays with factors $a_k$, the matrix $A$ mixes the entries, and
@@ -94,8 +93,8 @@ show.figure(
 #
 # ## Why it is true
 # By [Theorem 3.1](theorem_3_1_representation.ipynb) the scores can be any table over pairs of times. We take $a_k$
-# where $u$ is $k$ steps after $v$, and let the value matrix apply $A$. The sum over all times is then exactly the rule.
-# We write tokens as rows, so the value matrix must contain $A^\top$.
+# where $u$ is $k$ steps after $v$, and let the value matrix apply $A$. The sum over all times is then the rule. We
+# write tokens as rows, so the value matrix must contain $A^\top$.
 #
 # ## See it run
 # We predict random series with the paper's delays, and put noise into the last token, the query.

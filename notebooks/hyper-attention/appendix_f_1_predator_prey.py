@@ -58,7 +58,7 @@ require(paper_size=(paper_size, 10, 10_000), seed=(seed, 0, None))
 # ## A tiny example
 # Let $x$ point to the right and $y$ down, as in the picture below. A hunter starts in the cell $(1,1)$ and moves right;
 # a prey starts in $(3,3)$ and moves up. After two steps both are in $(3,1)$: the hunter gains 1 and the prey loses 1.
-# We can see this from the starting cells, because the prey is two cells to the right of the hunter and two below it.
+# We can see this from the start: the prey is two cells to the right of the hunter and two below it.
 #
 # We play random worlds step by step, without any formula, and show one of them.
 
@@ -170,8 +170,8 @@ show.figure(
 # the same if $i$ and $j$ exchange roles, so one head is enough for both cases.
 #
 # Two entities with the same policy keep their distance on a torus. They meet only if they start in the same cell, which
-# needs one more factor in each of the last two heads. With walls, the one in front stops and the other catches up; in
-# this case the paper's last two heads are correct.
+# takes one more factor in the last two heads. With walls, the one in front stops and the other catches up; in this case
+# the paper's last two heads are correct.
 #
 # <details><summary>Proof of App. F.1, non-identical agents revisited, eqs (35)-(36), as corrected</summary>
 #
@@ -206,9 +206,9 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We build the paper's three heads, and the same heads with one more factor in each of the last two. The layer reads
-# one-hots of species, policy, $x$, $y$ and the diagonal $n^x-n^y$. We play on a torus, on a cylinder with a wall at the
-# right, and in a box, with $y$ pointing down and up.
+# We build the paper's three heads, and the same heads with one more factor in the last two. The layer reads one-hots of
+# species, policy, $x$, $y$ and the diagonal $n^x-n^y$. We play on a torus, on a cylinder with a wall at the right, and
+# in a box, with $y$ pointing down and up.
 
 # %%
 tokens = embed_features(world, feature_sizes(size))
@@ -244,8 +244,7 @@ show.table(
 # On the torus with $y$ pointing down, the condition is correct for every pair.
 #
 # ### How many parameters
-# The paper says that about $10^6$ parameters suffice for HFA, and that self-attention needs about $10^7$. We count the
-# entries of the tables.
+# We count the entries of the tables.
 
 # %%
 N = paper_size
@@ -268,9 +267,9 @@ show.table(
 # The heads have about half a million entries. The number $10^7$ results if we take $2N$ positions instead of $N^2$.
 #
 # ## How we checked
-# With the extra factor, the layer must give the values of the game on the torus. The paper's heads must give the values
-# of a game in which pairs with the same policy move between walls and all other pairs move on a torus. As controls, we
-# turn $y$ upwards, omit a head, and build the diagonal from one-hot vectors of $x$ and $y$.
+# With the extra factor, the layer must give the values of the game on the torus. The paper's heads must do so if pairs
+# with the same policy move between walls. As controls, we turn $y$ upwards, omit a head, and build the diagonal from
+# one-hot vectors of $x$ and $y$.
 
 # %%
 claim = Claim("hyper-attention/predator-prey-construction")
@@ -339,7 +338,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `size = 20`. Are there more or fewer meetings, and is the layer still exact?
 #    <details><summary>Solution</summary>
 #
-#    There are fewer, because the grid has more cells. The layer with the extra factor still gives every value exactly.
+#    There are fewer, because the grid has more cells. The layer with the extra factor stays exact.
 #
 #    </details>
 #

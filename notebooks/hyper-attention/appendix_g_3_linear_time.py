@@ -10,9 +10,9 @@
 # # Appendix G.3 · Order 3 in linear time
 # *Ustaomeroglu, Qu: Appendix G.3, Eqs. 42 and 43.*
 #
-# HyperAttention of order 3 computes a score for every query and every pair of tokens, so its cost is cubic in the
-# length of the text. Without a softmax, we can exchange the order of the sums. How much does this save, and does it
-# still work for ordered pairs, or with a softmax?
+# HyperAttention of order 3 scores every pair of tokens for every query, so its cost is cubic in the length. Without a
+# softmax, we can exchange the order of the sums. How much does this save, and does it still work for ordered pairs, or
+# with a softmax?
 
 # %%
 import math
@@ -119,8 +119,7 @@ show.table(
 #
 # $$\mathrm{HA} = Q \bigl[ (K_1^\top V_1) \odot (K_2^\top V_2) \bigr] V_3^\top.$$
 #
-# In an ordered sum, the second table becomes a prefix sum. A causal sum, in which no token looks ahead, needs one more
-# prefix sum.
+# In an ordered sum, the second table becomes a prefix sum. A causal sum, in which no token looks ahead, needs one more.
 #
 # **Softmax.** We truncate the exponential series after degree $p$. By the multinomial theorem, its terms are sums of
 # products of three features, so the softmax becomes a fraction of two linear sums.
@@ -189,8 +188,8 @@ show.table(
 # Eq. 43 is correct only for the sum over all pairs. The linear form is correct for each sum.
 #
 # ### Cost
-# We count operations and the numbers that they read and write. For contrast, we also recompute the prefix sums for
-# every token.
+# We count operations and the numbers that they read and write. We also recompute the prefix sums for every token, for
+# contrast.
 
 
 # %%
@@ -238,8 +237,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Both linear forms have slope 1, so their cost is linear. The sum over triples has slope 3, and recomputed prefix sums
-# have slope 2.
+# Both linear forms have slope 1, the sum over triples has slope 3, and recomputed prefix sums have slope 2.
 #
 # ### The softmax by a series
 # We increase the degree for three bounds $c$ on the entries of queries and keys.
@@ -261,9 +259,9 @@ show.table(
 )
 
 # %% [markdown]
-# With entries up to 0.3, few terms suffice. Could other features do better? With $K$ features, the matrix of weights
-# has rank at most $K$, which bounds the error from below. We compute this bound for sixteen kinds of tokens, each with
-# a one-dimensional query and key.
+# With entries up to 0.3, few terms suffice. Could other features do better? $K$ features give weights of rank at most
+# $K$, which bounds the error from below. We compute this bound for sixteen kinds of tokens with one-dimensional queries
+# and keys.
 
 # %%
 kinds = torch.linspace(-2, 2, 16, dtype=torch.float64)
@@ -297,12 +295,11 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see that large entries need many terms. On the right, no $K$ features can get below the dashed curve,
-# at any length.
+# On the left, large entries need many terms. On the right, no $K$ features get below the dashed curve, at any length.
 #
 # ## How we checked
 # For the linear form, the controls are recomputed prefix sums and the sum over triples, whose cost is not linear. A
-# certificate proves that all sums are correct for four tokens and rank two.
+# certificate proves all sums for four tokens and rank two.
 
 # %%
 linear_slope, cubic_slope = (
@@ -330,8 +327,8 @@ claim.certified("four tokens, rank two: all entries, each sum", certify_linear_f
 claim.verdict()
 
 # %% [markdown]
-# For the series, we compare errors with the bound from its remainder. As a control, large entries must not reach the
-# same error at the largest degree. Ten features must not reach $1/L^2$ at a million tokens.
+# For the series, we compare errors with its remainder. Large entries must not reach the same error, and ten features
+# must not reach $1/L^2$ at a million tokens.
 
 # %%
 largest_values = (values[0].abs().max() * values[1].abs().max()).item()
@@ -374,14 +371,14 @@ claim.verdict()
 # ## What to remember
 # - Over all pairs, the sums separate, and the cost of order 3 is linear in the length.
 # - With prefix sums, ordered and causal sums also have linear cost.
-# - A series can replace the softmax. It needs a power of $\log L$ features; a fixed number does not suffice.
+# - A series with a power of $\log L$ features can replace the softmax; a fixed number cannot.
 #
 # ## Exercises
 #
 # 1. *By hand.* In the tiny example, what is the sum over pairs with $j_1>j_2$?
 #    <details><summary>Solution</summary>
 #
-#    It is $2\cdot1+3\cdot(1+2)=11$. As a check, twice this plus the squares, $22+1+4+9$, is 36.
+#    It is $2\cdot1+3\cdot(1+2)=11$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `degrees = [0, 2, 4, 6, 8]`. For which bounds on the entries does the error fall to

@@ -10,8 +10,8 @@
 # # Corollary 4.9 · When two layers are the same
 # *Ustaomeroglu, Qu: Corollary 4.9, Section 4.3; Corollary D.3 and Remark D.2, Appendix D.2.*
 #
-# Training seldom finds the parameters that we would have written down, and yet the function may be the same. How can we
-# check this? We need a list of numbers that is the same for two layers exactly when they compute the same function.
+# Training seldom finds the parameters that we would have written down, and yet the function may be the same. To check
+# this, we need a list of numbers that is the same for two layers exactly when they compute the same function.
 
 # %%
 import torch
@@ -41,9 +41,8 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Each entry of the table below is what one symbol adds to the output of another, the score times the value. If one
-# layer has the score 2 and the value 3, and another layer has 6 and 1, both have the entry 6, and no input can
-# distinguish them.
+# Each entry of the table is what one symbol adds to the output of another: score times value. With score 2 and value 3,
+# or with 6 and 1, the entry is 6, and no input can distinguish the two layers.
 #
 # | | $a$ adds | $b$ adds | sum |
 # | --- | --- | --- | --- |
@@ -113,8 +112,8 @@ require(seed=(seed, 0, None))
 # </details>
 #
 # ## See it run
-# We construct a second layer with the same $T$, and recover $T$ from the outputs, once on short sequences and once on
-# sequences of a single length. We also construct two layers for which only the sums are equal.
+# We construct a second layer with the same $T$, recover $T$ from outputs on short sequences and at a single length, and
+# construct two layers with only equal sums.
 
 # %%
 draw = generator(seed)
@@ -183,8 +182,7 @@ show.figure(
 # %% [markdown]
 # On the left, all points are on the diagonal. On the right, the sums are equal but the outputs are not.
 #
-# For Remark D.2, we train without a skip connection, with a skip and shifted targets, and with a skip and the original
-# targets.
+# For Remark D.2, we train without a skip connection, and with one on shifted and on original targets.
 
 # %%
 square_value = normal(size, size, seed=draw)
@@ -247,7 +245,7 @@ claim.verdict()
 # ## What to remember
 # - The outputs of a layer reveal the table $T$, entry by entry, and nothing else.
 # - The outputs on sequences of one and two tokens determine $T$ completely.
-# - To compare learned with devised parameters, we therefore compare $T$, not $C$ or sums.
+# - To compare learned with devised parameters, we compare $T$, not $C$ or sums.
 #
 # ## Exercises
 #

@@ -88,12 +88,12 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the entrywise product links each token only to itself, as it should. The ordinary product of the two
-# matrices connects almost everything with everything.
+# We see that the entrywise product links each token only to itself, as it should. The ordinary matrix product links
+# almost all pairs.
 #
 # ## The paper states
-# An entity is a token with $M$ features. The set $\mathcal S_\phi$ contains the values of feature $\phi$; the sets
-# $\mathcal S_\ell$ and $\mathcal S_r$ are those of two particular features.
+# An entity is a token with $M$ features. The set $\mathcal S_\phi$ contains the values of feature $\phi$; $\ell$ and
+# $r$ are two particular features.
 #
 # <!-- claim hyper-attention/definition-coupled-interaction -->
 # <blockquote>
@@ -172,7 +172,7 @@ show.figure(
 #
 # The layer is also ordinary linear attention on longer token vectors, because a product of inner products is an inner
 # product of Kronecker products. For example, $(1,2)\otimes(3,4)=(3,4,6,8)$ and $(1,1)\otimes(1,0)=(1,0,1,0)$. The short
-# vectors have the inner products $1+2=3$ and $3+0=3$, and the long vectors have the inner product $3+6=9=3\cdot3$.
+# vectors have the inner products $1+2=3$ and $3+0=3$, and the long ones $3+6=9=3\cdot3$.
 #
 # These blocks have $\Theta(M)$ entries in total. If we do not know which feature belongs to which factor, we need the
 # whole matrices. Each is as wide as the embedding, $\Theta(M)$, so it has $\Theta(M^2)$ entries.
@@ -187,8 +187,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw the tables of the heads, their weights and the features that they read at random. We compute the same sum with
-# plain attention on one symbol per combination.
+# We draw tables, weights and features of heads at random. We compute the same sum with plain attention on one symbol
+# per combination.
 
 # %%
 draw = generator(seed)
@@ -212,8 +212,8 @@ plain = sum(aggregate_interactions(symbols, effect, weight[:, None]) for effect,
 at_i = coupled_interaction(entities, target, weights_at="i")
 
 # %% [markdown]
-# Next, we run the layer in both of the paper's forms. We also compute a layer with dense matrices in two ways: by the
-# definition, and as linear attention on Kronecker products.
+# Next, we run the layer in both of the paper's forms. We also compute a dense layer by the definition and as linear
+# attention on Kronecker products.
 
 # %%
 embedded = embed_features(entities, sizes)
@@ -266,12 +266,12 @@ show.figure(
 )
 
 # %% [markdown]
-# On these axes, a power of $M$ is a straight line: this is what we see for tables, two dense factors, and one dense
-# factor per feature. The curve for plain attention bends upwards, because its count is exponential.
+# We see straight lines, which are powers of $M$, for tables and dense factors. Plain attention bends upwards, because
+# its count is exponential.
 #
 # ## How we checked
-# We compare the layer with the sum over tables. For two features with two values each, we prove that they agree for all
-# tables. As controls, we leave out a head or a factor, or read the weights at $i$ instead of $j$.
+# We compare the layer with the sum over tables. For two features of two values, we prove it for all tables. As
+# controls, we leave out a head or a factor, or read the weights at $i$.
 
 # %%
 claim = Claim("hyper-attention/definition-coupled-interaction")
@@ -294,8 +294,7 @@ claim.certified("two features of two values: all tables", certify_feature_layer(
 claim.verdict()
 
 # %% [markdown]
-# To see how the counts grow, we take differences. A polynomial of degree $p$ has zero differences of order $p+1$, and
-# an exponential does not.
+# A polynomial of degree $p$ has zero differences of order $p+1$; an exponential does not.
 
 
 # %%
@@ -344,8 +343,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Four features have three values each. How many dimensions does the embedding have, and how many would
-#    plain attention need?
+# 1. *By hand.* Four features have three values each. How many dimensions do this layer and plain attention need?
 #    <details><summary>Solution</summary>
 #
 #    It has $4\cdot3=12$ dimensions, whereas plain attention needs $3^4=81$.

@@ -51,8 +51,8 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# Our sequence is a, a, b. How many pairs of positions $(j_1, j_2)$ hold (a, a), and how many hold (a, b)? The answer
-# depends on which pairs we allow.
+# Our sequence is a, a, b. How many pairs of positions $(j_1, j_2)$ hold (a, a), and how many hold (a, b)? It depends on
+# the allowed pairs.
 
 # %%
 HOLDS = {
@@ -147,9 +147,8 @@ show.figure(
 #
 # **Leaving out the diagonal.** An agent does not collide with itself, so
 # {doc}`Example 1 </notebooks/hyper-attention/example_1_colliding_agents>` sums over $j\ne i$. The layer sums over every
-# $j$, and the additional term is a constant, $f(\alpha,\alpha)\,w_\alpha$. A layer sees only the counts $s_\beta$. At a
-# known length $L$ they add up to $L$, so we can write $1=\sum_\beta s_\beta/L$ and subtract the constant. With two
-# lengths this fails.
+# $j$, and the additional term is a constant, $f(\alpha,\alpha)\,w_\alpha$. At a known length $L$ the counts $s_\beta$
+# add up to $L$, so we can write $1=\sum_\beta s_\beta/L$ and subtract the constant. With two lengths this fails.
 #
 # For alliances, the same happens one order higher: $s(s+1)/2$ exceeds $s(s-1)/2$ by $s$. At one length, $s$ is a linear
 # combination of pair counts; at two lengths, it is not.
@@ -219,7 +218,7 @@ show.table(
 )
 
 # %% [markdown]
-# The three ways agree exactly, and every other sum gives outputs different from those of Definition 6.1.
+# All three agree exactly, and every other sum differs from that of Definition 6.1.
 #
 # **Alliances.** The types form a ring, and neighbours are allied. We also take a task without synergy, whose strengths
 # $g(\mathcal X(i),\mathcal X(j))+g(\mathcal X(i),\mathcal X(k))$ reduce to a pairwise interaction.
@@ -278,8 +277,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Linear attention gives too little to the agents that gain nothing and to those that gain most. The layer of order 3 is
-# exact.
+# Linear attention gives too little at both ends. The layer of order 3 is exact.
 #
 # ## How we checked
 # Sympy compares the five sums with the pair counts for all tensors on two symbols. We also fit the alliances at lengths
@@ -327,8 +325,7 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# We compare the layer computed from factors with the layer computed from full tensors. Leaving out one term must change
-# the output.
+# The layer from factors must equal that from full tensors, but not if we leave out one term.
 
 # %%
 q, k1, k2, v1, v2, v3 = factors
@@ -350,15 +347,14 @@ claim.verdict()
 # ## What to remember
 # - HyperAttention of order 3 sees pair counts, just as linear attention sees counts.
 # - Five sums over pairs give five different layers.
-# - A layer can represent a sum without its diagonal at one length, but in general not at two.
+# - A layer represents a sum without its diagonal at one length, but in general not at two.
 #
 # ## Exercises
 #
 # 1. *By hand.* The sequence is a, a, a, b. How many pairs hold (a, a) in each of the five sums?
 #    <details><summary>Solution</summary>
 #
-#    The sum over all pairs gives $3^2=9$, the two ordered sums with the diagonal give $3\cdot4/2=6$, and the two strict
-#    sums give $3\cdot2/2=3$.
+#    All pairs give $3^2=9$, the sums with the diagonal $3\cdot4/2=6$, and the strict sums $3\cdot2/2=3$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `size = 6`. Does the best linear attention miss more or less of the alliances?

@@ -130,9 +130,9 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# The $A$ parts of a head divide its $d_h$ features among them, so all queries together come from one $d\times d$
-# matrix, whatever the order $A$. The same holds for keys. Values are different: with a *value product*, each of the $A$
-# values has all $d_h$ features.
+# The $A$ parts of a head share its $d_h$ features, so all queries together come from one $d\times d$ matrix, whatever
+# the order $A$. The same holds for keys. Values are different: with a *value product*, each of the $A$ values has all
+# $d_h$ features.
 #
 # A rotary encoding turns queries and keys by angles that grow with the position, so their inner product depends on
 # positions only through the distance. The same is true of a product of several such scores.
@@ -235,8 +235,8 @@ show.table(
 )
 
 # %% [markdown]
-# We see that rotary scores do not change, whereas scores with learned positions do. How does a product of rotary scores
-# decrease with the distance?
+# Rotary scores do not change, whereas scores with learned positions do. How does a product of rotary scores decrease
+# with the distance?
 
 # %%
 ones = torch.ones(1, 41, width // order, dtype=torch.float64)
@@ -255,11 +255,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that all curves decrease with oscillations, and that the curve is lower the higher the order is.
+# All curves fall with oscillations, and a higher order gives a lower curve.
 #
 # ## How we checked
 # For Definition F.2, we compare the block with its heads, one by one, with and without the scale. A change of the last
-# token must not affect earlier outputs. As a control, it must affect them without the mask.
+# token must not affect earlier outputs, except without the mask.
 
 # %%
 leaks = {
@@ -277,8 +277,8 @@ claim.control.equal("the same without the mask", leaks[False], 0)
 claim.verdict()
 
 # %% [markdown]
-# For Definition F.3, we compare the block with its factors, one by one. As a control, another order with the same
-# weights must give a different output.
+# For Definition F.3, we compare the block with its factors, one by one. Another order with the same weights must
+# differ.
 
 # %%
 claim = Claim("hyper-attention/definition-f-3")
@@ -351,7 +351,7 @@ claim.verdict()
 #    It has $3+A=6$ with value product and 4 without.
 #
 #    </details>
-# 2. *Predict, then run.* Set `width = 96`. How do the counts change, and how do they change in units of $d^2$?
+# 2. *Predict, then run.* Set `width = 96`. How do the counts change, also in units of $d^2$?
 #    <details><summary>Solution</summary>
 #
 #    The counts grow fourfold. In units of $d^2$ they stay 4 or, with value product at order 4, 7.

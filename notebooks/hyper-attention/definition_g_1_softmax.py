@@ -51,7 +51,7 @@ require(seed=(seed, 0, None))
 # Token 3 attends to pairs of the tokens 1, 2 and 3. The order of the two does not matter, so the definition keeps only
 # pairs $(j_1, j_2)$ with $j_1\ge j_2$, and its strict version only those with $j_1>j_2$.
 #
-# To compute the score of a pair, we multiply the query and both keys entry by entry, and add up the products. The query
+# For the score of a pair, we multiply the query and both keys entry by entry, and add up the products. The query
 # $(1,2)$ and the keys $(3,1)$ and $(1,4)$ give the score $1\cdot3\cdot1+2\cdot1\cdot4=11$.
 
 # %%
@@ -249,7 +249,7 @@ show.figure(
 #
 # ## How we checked
 # For Definition G.1, we compare the block with a plain loop over pairs. A change of the last token must not affect
-# earlier outputs. As a control, it must affect them without $j_1\le i$.
+# earlier outputs, except without $j_1\le i$.
 
 # %%
 q, k, v = (project(x) for project in (shared.queries, shared.keys[0], shared.values[0]))
@@ -333,7 +333,7 @@ claim.verdict()
 #
 # ## What to remember
 # - HyperAttention of order 3 is a softmax over ordered pairs of past tokens.
-# - It is ordinary attention with one query for each pair of tokens $(i,j_1)$, so it needs no cubic memory.
+# - It is ordinary attention with a query for each pair $(i,j_1)$, so it needs no cubic memory.
 # - With one head and sharing, it has exactly as many parameters as self-attention.
 #
 # ## Exercises
@@ -341,7 +341,7 @@ claim.verdict()
 # 1. *By hand.* How many ordered pairs, and how many strict pairs, does token $i$ attend to?
 #    <details><summary>Solution</summary>
 #
-#    It attends to $i(i+1)/2$ ordered and $i(i-1)/2$ strict pairs. For $i=3$ these are 6 and 3.
+#    $i(i+1)/2$ ordered and $i(i-1)/2$ strict pairs. For $i=3$ these are 6 and 3.
 #
 #    </details>
 # 2. *Predict, then run.* Set `lengths = [32, 64, 128, 256]`. By what factor does each curve grow when the length

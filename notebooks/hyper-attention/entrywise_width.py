@@ -44,8 +44,7 @@ require(most=(most, 3, 5), steps=(steps, 800, 5000), seed=(seed, 0, None))
 # others. If we multiply the square by $\frac23$, the scores are $\frac23$ on the diagonal and at most $\frac13$ off it.
 # All scores are then within $\frac13$ of what we want.
 #
-# A product of two scores thus needs only two dimensions. A single score needs three dimensions for four tokens, as we
-# will see.
+# A product of two scores thus needs only two dimensions; a single score needs three.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.4)
@@ -92,11 +91,10 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# For $|\Phi|$ features with $k$ values each there are $N=k^{|\Phi|}$ tokens. Self-attention needs a number of
-# dimensions proportional to $|\Phi|\log k$, and a layer with $|\Phi|$ factors needs a number proportional to
-# $|\Phi|\log k/\log|\Phi|$. Remark F.1 gives $\log|\Phi|$ as the second number. We chose $\frac13$; any fixed error
-# strictly between 0 and $\frac12$ gives the same orders of magnitude, whereas the constant score $\frac12$ has an error
-# of $\frac12$ everywhere.
+# For $|\Phi|$ features with $k$ values each there are $N=k^{|\Phi|}$ tokens. The number of dimensions is proportional
+# to $|\Phi|\log k$ for self-attention, and to $|\Phi|\log k/\log|\Phi|$ for a layer with $|\Phi|$ factors. Remark F.1
+# gives $\log|\Phi|$ as the second number. We chose $\frac13$; any fixed error strictly between 0 and $\frac12$ gives
+# the same orders of magnitude, whereas the constant score $\frac12$ has an error of $\frac12$ everywhere.
 #
 # ## Why it is true
 # *Few dimensions are enough.* Take unit vectors and $C_a=1$. The score is the power $(x_i\cdot x_j)^A$. It is at most
@@ -105,8 +103,8 @@ show.figure(
 #
 # *Fewer are not.* Now take powers of all entries of the table of scores. The errors off the diagonal fade, so the rank
 # must approach $N$. However, the $r$-th powers of scores of order $A$ are polynomials of degree $Ar$ in $d$ variables,
-# and only a limited number of these are linearly independent. This argument is Alon's for a single score
-# {cite}`alon2009perturbed`, and it also works for products.
+# and few of these are linearly independent. This argument is Alon's for a single score {cite}`alon2009perturbed`, and
+# it also works for products.
 #
 # <details><summary>Proof of the two bounds</summary>
 #
@@ -142,8 +140,8 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We compute both bounds for features with two values each, once for as many factors as features and once for
-# self-attention. Concatenated one-hot vectors give exact scores in $|\Phi|+1$ dimensions.
+# We compute both bounds for features of two values, for as many factors as features and for self-attention.
+# Concatenated one-hot vectors give exact scores in $|\Phi|+1$ dimensions.
 
 # %%
 numbers = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
@@ -173,8 +171,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the two bands separate at 16 features, and from there their distance grows slowly, like a logarithm. How good
-# are the bounds for few features? We search for tokens and matrices, and count the dimensions that suffice.
+# We see the two bands separate at 16 features, and from there their distance grows slowly, like a logarithm. For few
+# features, we search for tokens and matrices, and count the dimensions that suffice.
 
 # %%
 widths = {m: 2 if m == 2 else 3 for m in range(2, most + 1)}
@@ -201,8 +199,8 @@ show.table(["features", "tokens", "searched", "lower bound", "upper bound", "one
 #
 # ## How we checked
 # The searches must reach an error of $\frac13$, and the ranks of the tables that they find must be between the two
-# bounds in the proof. We also compare the exact bounds with the formulas in the statement. As controls, we search with
-# a single score, and test whether the width could grow as slowly as $\log|\Phi|$.
+# bounds in the proof. We also compare both bounds with the formulas in the statement. As controls, we search with a
+# single score, and test whether the width could grow as $\log|\Phi|$.
 
 
 # %%
@@ -248,8 +246,7 @@ claim.verdict()
 # ## What to remember
 # - Entry by entry, order $A$ reduces the width by a factor of about $\log A$, whatever the weights and the number of
 #   heads.
-# - A power makes errors small, but it also gives a table of large rank from few dimensions. The two bounds use these
-#   two effects.
+# - A power makes errors small, but it also gives a table of large rank from few dimensions. Both bounds use this.
 # - Whether a gap is exponential depends on the measure: in mean square it is, entry by entry it is not.
 #
 # ## Exercises
@@ -262,11 +259,10 @@ claim.verdict()
 #
 #    </details>
 # 2. *Predict, then run.* Set `most = 3`. Which rows does the last table have, and how many dimensions do one-hot
-#    vectors need in each row?
+#    vectors need?
 #    <details><summary>Solution</summary>
 #
-#    The table has the rows for two and three features, for which one-hot vectors need 3 and 4 dimensions. The searches
-#    use 2 and 3.
+#    It has rows for two and three features. One-hot vectors need 3 and 4 dimensions.
 #
 #    </details>
 #

@@ -44,8 +44,8 @@ require(seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# There are six heights around the pipe, and they form a loop. In the end all ants are at the wall, so only their
-# heights matter: two ants touch if their heights differ by at most 1. We put three ants at heights 1, 2 and 4.
+# Six heights form a loop around the pipe. In the end all ants are at the wall, so two ants touch if their heights
+# differ by at most 1. We put three ants at heights 1, 2 and 4.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -97,8 +97,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A layer can represent any table of strengths ([Theorem 3.1](theorem_3_1_representation.ipynb)). Our table has a 1 for
-# two heights that differ by at most $2R$ and a 0 for all others. Every agent sends $-1$.
+# A layer can represent any table of strengths ([Theorem 3.1](theorem_3_1_representation.ipynb)). Ours is 1 for heights
+# that differ by at most $2R$ and 0 for others, and every agent sends $-1$.
 #
 # An agent is always close to itself, so we get $V_i-1$. No weights avoid this for every number of agents. A lone agent
 # must get 0, so it must contribute 0 at its own height. Yet two agents at the same height must each get $-1$. For one
@@ -135,7 +135,7 @@ show.figure(
 )
 
 # %% [markdown]
-# At the end, the overlapping discs have negative values. Next we run the layer.
+# At the end, the overlapping discs have negative values.
 
 # %%
 minus_one = torch.full((grid, 1), -1.0, dtype=torch.float64)
@@ -175,12 +175,12 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the layer is off by exactly 1 for every agent. Setting the diagonal to zero does not help, because the
-# layer then also misses other agents at the same height.
+# The layer is off by exactly 1 for every agent. A zero diagonal does not help: it also misses other agents at the same
+# height.
 #
 # ## How we checked
-# We compare the simulation and the layer with Eq. 4. As controls, we add one agent to the input of the layer with
-# scores $C_{mn}-\frac1L$, and test the zero diagonal on agents that share a height.
+# We compare the simulation and the layer with Eq. 4. As controls, we add one agent for the scores $C_{mn}-\frac1L$, and
+# test the zero diagonal at shared heights.
 
 # %%
 claim = Claim("hyper-attention/example-1")
@@ -197,13 +197,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Equations 4 and 13 leave out $j=i$, but the layer includes it. The bias of $-1$ in the appendix is exactly this term.
+# Equations 4 and 13 leave out $j=i$, but the layer includes it. The bias of $-1$ in the appendix is this term.
 # [Definition 6.1](definition_6_1_hyper_attention.ipynb) compares the paper's sums.
 #
 # ## What to remember
 # - Who collides with whom depends on pairs, so one layer computes it.
 # - The layer counts the agent itself, and no weights avoid this for two different numbers of agents.
-# - Later, the term $j=i$ decides whether a layer is correct at [other lengths](theorem_4_8_lengths.ipynb).
+# - The term $j=i$ also decides whether a layer is correct at [other lengths](theorem_4_8_lengths.ipynb).
 #
 # ## Exercises
 #

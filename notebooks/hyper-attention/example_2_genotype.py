@@ -11,8 +11,8 @@
 # *Ustaomeroglu, Qu: Example 2, Section 3; Appendix B.2.*
 #
 # Some gene variants, or alleles, are active only if certain others are present. Can one layer of attention decide, for
-# each allele on a strand, whether it is active? It can, and in two ways. One way is correct for strands of all lengths,
-# but training on a single length finds neither.
+# each allele on a strand, whether it is active? It can, in two ways. One is correct for all lengths, but training on a
+# single length finds neither.
 
 # %%
 from itertools import permutations, product
@@ -42,9 +42,8 @@ size, larger_size = 5, 10
 
 # %% [markdown]
 # ## A tiny example
-# A strand is a sequence that contains each allele at most once. The paper's dictionary is `{1: [3], 2: [], 4: [2]}`:
-# allele 3 activates allele 1, allele 2 is always active, and allele 2 activates allele 4. All other alleles are never
-# active.
+# A strand contains each allele at most once. The paper's dictionary is `{1: [3], 2: [], 4: [2]}`: allele 3 activates
+# allele 1, allele 2 is always active, and allele 2 activates allele 4. All other alleles are never active.
 #
 # On the strand *1 3 2*, alleles 1 and 2 are active. We want scores whose sum over the strand is 1 for active alleles
 # and 0 for the others.
@@ -150,15 +149,14 @@ show.figure(
 # always active allele its 1 at length $L$, and $C_{\mu\mu}=1$ gives it at every length.
 #
 # Without repeats, strands of one length cannot distinguish the two ([Theorem 4.8](theorem_4_8_lengths.ipynb)), because
-# some direction of the score matrix never affects their outputs. Gradient descent starts from $C=0$, without a
-# component in this direction, and never adds one, so it does not end at the diagonal layer.
+# their outputs do not depend on one direction of the scores. Gradient descent starts from $C=0$ and never moves in this
+# direction, so it does not end at the diagonal layer.
 #
-# **With repeats.** Section 3 does not exclude repeated alleles. Take the strands that contain only copies of one always
-# active allele $\mu$. On these a layer returns $L\,T_{\mu\mu}$, where $T_{\mu\mu}$ is the score times the value, and
-# this is 1 for only one $L$.
+# **With repeats.** Section 3 does not exclude repeated alleles. On a strand of $L$ copies of one always active allele
+# $\mu$, a layer returns $L\,T_{\mu\mu}$, where $T_{\mu\mu}$ is the score times the value. This is 1 for only one $L$.
 #
 # **The ReLU.** At $L^*=3$, the row of $1/L^*$ gives $z=\frac13,\frac23,1$ at the lengths 1, 2 and 3. All three should
-# become 1, and 0 should stay 0. No $\mathrm{relu}(az+c)$ does this, but with an affine read-out,
+# become 1, and 0 should stay 0. No $\mathrm{relu}(az+c)$ does this; with a read-out,
 # $1-\mathrm{relu}(1-L^*z)=\min(1,L^*z)$ does.
 #
 # <details><summary>Proof that a layer is right at all lengths</summary>
@@ -225,12 +223,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the two matrices differ in one row. The row of $1/L$ is correct at only one length, and the diagonal entry
-# is correct at all lengths.
+# The two matrices differ in one row. The row of $1/L$ is correct at only one length, the diagonal entry at all.
 #
-# Next, we add the ReLU layer, first for the paper's dictionary and then for longer lists of activators. For these, we
-# compare the result with two targets: whether any activator is present, and the fraction of activators that are
-# present.
+# Next, we add the ReLU layer for the paper's dictionary and for longer lists, where the target is whether any activator
+# is present, or which fraction.
 
 # %%
 headed = {"no ReLU": {}, "min(1, z)": {}, "min(1, L* z)": {}}
@@ -269,8 +265,8 @@ elsewhere = {f"L = {length}": error for length, error in by_length.items() if le
 on_diagonal = {f"L = {n}": error for n, error in zip(lengths, errors["1 on the diagonal"], strict=True)}
 
 # %% [markdown]
-# The formula in Section 3 contains weights and does not exclude repeats. We test a layer for each length, and fit the
-# best layer to two lengths together.
+# The formula in Section 3 contains weights and does not exclude repeats. We test it at each length, and fit the best
+# layer to two lengths together.
 
 # %%
 weight = 0.5 + torch.rand(size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -327,13 +323,13 @@ apart = learned[f"L = {trained_length} only"] - diagonal
 along = (apart * unseen).sum(1, keepdim=True) / unseen.square().sum(1, keepdim=True) * unseen
 
 # %% [markdown]
-# If we train on one length, the layer is correct there and wrong at other lengths. Its rows are off by multiples of the
-# direction that the data leave undetermined. If we train on several lengths, the layer is correct at all lengths.
+# Trained on one length, the layer is wrong at the others, by multiples of the undetermined direction. Trained on
+# several, it is correct at all.
 #
 # ## How we checked
 # We test every length. As controls, we take the row of $1/L$ at other lengths, two lengths with repeats, $\min(1,z)$
 # without the factor $L^*$, repeats without a ReLU, and the fraction of the activators after a ReLU. The diagonal layer,
-# which is constructed and not trained, shows that some linear layer is correct at every length.
+# which we do not train, shows that some linear layer is correct at every length.
 
 # %%
 claim = Claim("hyper-attention/example-2")
@@ -385,7 +381,7 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* An allele has three activators, and two of them are on the strand. What does the layer return, and what
-#    does $\min(1, 3z)$ make of it?
+#    is $\min(1, 3z)$?
 #    <details><summary>Solution</summary>
 #
 #    The layer returns $\frac23$. Then $\min(1, 3\cdot\frac23)=1$, because any activator is enough.
@@ -394,7 +390,7 @@ claim.verdict()
 # 2. *Predict, then run.* Set `trained_length = 4`. At which lengths is the layer trained at one length correct?
 #    <details><summary>Solution</summary>
 #
-#    It is correct only at $L=4$. At every other length, its largest error is at least 0.22.
+#    Only at $L=4$. At every other length, its largest error is at least 0.22.
 #
 #    </details>
 #

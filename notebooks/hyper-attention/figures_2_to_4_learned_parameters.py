@@ -180,17 +180,16 @@ show.figure(
 # $T_{\mu\nu}=C_{\mu\nu}W_\nu$ to the output of an agent at $\mu$, so outputs determine $T$ and nothing else ([Corollary
 # 4.9](corollary_4_9_equivalence.ipynb)).
 #
-# In the sinusoidal code, a list of sines and cosines, the matrix of a score that depends only on the distance is
-# diagonal. Whether the learned matrix is also diagonal depends on how we train. The task does not change if we shift
-# all heights, and gradient descent from a constant start preserves this symmetry. Adam breaks it, because it scales all
-# entries of the small random gradients to one size.
+# In the sinusoidal code, a list of sines and cosines, a score that depends only on the distance has a diagonal matrix.
+# Whether training keeps it diagonal depends on how we train. The task does not change if we shift all heights, and
+# gradient descent from a constant start preserves this symmetry. Adam breaks it, because it scales all entries of the
+# small random gradients to one size.
 #
 # ## See it run
 # ### Training
 # We train four layers by gradient descent from $C=0$: one-hot; sinusoidal from a constant $w$; sinusoidal from an
 # uneven $w$ between 0.5 and 1.5; and one-hot with the target of Eq. 4 read literally, which leaves out the self term.
-# The data enter only through third moments of the counts, so the cost of a step is proportional to $N^3$, whatever the
-# number of sequences.
+# The data enter only through third moments of the counts, so a step costs $N^3$ for any number of sequences.
 
 # %%
 draw = generator(seed)
@@ -258,7 +257,7 @@ show.figure(
 # letter is correct only at the training length $L^*$; elsewhere its squared error is $(1-L/L^*)^2$.
 #
 # ### Figure 2: scores in the sinusoidal code
-# We also train with Adam, which updates the entries of the matrix in the sinusoidal code, on a smaller grid.
+# On a smaller grid, Adam trains the entries of the matrix in the sinusoidal code.
 
 
 # %%
@@ -325,9 +324,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The devised matrix is diagonal. With Adam, we see horizontal bands and no diagonal. With gradient descent, the
-# diagonal remains visible from both starts. What Figure 2(b) shows therefore depends on the optimiser, which the paper
-# does not give.
+# With Adam, we see horizontal bands and no diagonal. With gradient descent, the diagonal remains visible. What Figure
+# 2(b) shows therefore depends on the optimiser, which the paper does not give.
 #
 # ### Figures 3 and 4: the same function
 # For each run, we draw the learned and the devised $C$ in the one-hot basis, then the learned and the devised $T$.
@@ -356,7 +354,7 @@ def four_panels(name, title, number):
 
 
 # %% [markdown]
-# We draw the one-hot layer first, then the sinusoidal layer with the uneven start.
+# We draw the one-hot layer, then the sinusoidal layer with the uneven start.
 
 # %%
 four_panels(names[0], "figure-3", 0)
@@ -368,7 +366,7 @@ four_panels(names[2], "figure-4", 2)
 #
 # ### How many parameters do sinusoids save?
 # We count how many of the largest entries approximate a score matrix up to a given error. For comparison, we move the
-# same number of ones to random positions, and we count the entries of two factors.
+# ones to random positions, and count the entries of two factors.
 
 
 # %%

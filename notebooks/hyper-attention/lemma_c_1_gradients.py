@@ -49,9 +49,9 @@ require(size=(size, 2, 12), length=(length, 2, 30), samples=(samples, 5, 500), s
 # ## A tiny example
 # We take one symbol and one token. The output is a score $c$ times a value $w$, and the target is 1. At $c=0$, $w=1$
 # the error is $cw-1=-1$, and the loss is its square. Its gradients are $2\cdot(-1)\cdot w=-2$ in $c$ and
-# $2\cdot(-1)\cdot c=0$ in $w$. Gradient flow moves against the gradients, so only $c$ moves, with speed 2. The error
-# then increases at speed 2, which is $-2(w^2+c^2)$ times the error. As long as $w^2+c^2$ stays away from 0, the error
-# decays exponentially.
+# $2\cdot(-1)\cdot c=0$ in $w$. Gradient flow moves against them, so only $c$ moves, with speed 2. The error then also
+# changes at speed 2, which is $-2(w^2+c^2)$ times the error. As long as $w^2+c^2$ stays away from 0, the error decays
+# exponentially.
 
 # %%
 words = ["loss", "gradients", "motion of the errors", "decay"]
@@ -68,7 +68,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We follow this chain step by step. With many symbols, a matrix takes the place of $w^2+c^2$.
+# With many symbols, a matrix takes the place of $w^2+c^2$.
 #
 # ## The paper states
 # Sequence $X^{(n)}$ has the counts $s^{(n)}$ and the residuals $D^{(n)}$, output minus target. The rows of the matrix
@@ -173,7 +173,7 @@ show.figure(
 #
 # ## Why it is true
 # **Lemma C.1.** If the rows of $E$ are the one-hot tokens, then $X=EB$, and $BX^\top XB^\top=E^\top E$ because
-# $BB^\top=I$. Entry $(\mu,\nu)$ counts the tokens that are both $\mu$ and $\nu$.
+# $BB^\top=I$. Entry $(\mu,\nu)$ counts tokens that are both $\mu$ and $\nu$.
 #
 # **Lemma C.4.** We have $\frac{d}{dt}\|x\|^2=-2\eta\,x^\top A(t)\,x\le-2\eta\psi\|x\|^2$, so $\|x(t)\|^2e^{2\eta\psi
 # t}$ does not grow.
@@ -380,7 +380,7 @@ claim.verdict()
 #
 # ## What to remember
 # - The residuals obey a linear equation whose matrix depends on the layer.
-# - A positive definite matrix would make them decay. This one is singular, so we need another argument.
+# - A positive definite matrix would make them decay. This one can be singular, so we need another argument.
 # - With orthonormal codes, the diagonal of $BX^\top XB^\top$ holds the counts of the symbols.
 #
 # ## Exercises

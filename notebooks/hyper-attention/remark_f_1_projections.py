@@ -12,8 +12,8 @@
 # Appendix F.2.*
 #
 # The paper's theorems use as many dimensions as symbols, but real models have fewer. The paper says that little is
-# lost, because random vectors in few dimensions are nearly orthogonal. We examine what a layer loses, since it needs a
-# whole table of scores and not a single inner product.
+# lost, because random vectors in few dimensions are nearly orthogonal. What does a layer lose, which needs a whole
+# table of scores?
 
 # %%
 import math
@@ -54,9 +54,8 @@ require(device=(device, {"cpu", "cuda"}))
 
 # %% [markdown]
 # ## A tiny example
-# We have two symbols and one dimension. If symbols act only on equal symbols, the table of the layer should be the
-# identity. If every symbol acts on every symbol, all entries should be 1. With the embedding $b=(b_1,b_2)$, the layer
-# produces multiples of $bb^\top$.
+# We have two symbols and one dimension. If symbols act only on equal symbols, the table should be the identity. If all
+# act on all, every entry should be 1. With the embedding $b=(b_1,b_2)$, the layer produces multiples of $bb^\top$.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.6)
@@ -276,7 +275,7 @@ for name, interaction in small.items():
 
 # %% [markdown]
 # ### Random projections of features
-# How many dimensions do we need so that no two of $n$ random vectors have an inner product above one half?
+# How many dimensions do $n$ random vectors need so that no two have an inner product above one half?
 
 
 # %%
@@ -299,8 +298,7 @@ show.table(["vectors n", "dimensions needed, mean"], [[count, mean(found)] for c
 
 # %% [markdown]
 # Ten times as many vectors need only about 33 more dimensions. Next, the tokens are all combinations of features with
-# two values each. We find the number of dimensions at which different tokens have at most half the score of equal
-# tokens.
+# two values each. We need different tokens to have at most half the score of equal ones.
 
 # %%
 combined = (4, 6, 8)  # features of two values each: 16 to 256 tokens
@@ -334,8 +332,8 @@ show.table(
 )
 
 # %% [markdown]
-# The error of the product of factors is rounding, whereas self-attention misses most of the squares. The rank of a
-# product also limits HyperFeatureAttention. For half of the squares, it needs at least the following dimensions.
+# The error of the factors is rounding, whereas self-attention misses most of the squares. A product also has a limited
+# rank. For half of the squares, it needs at least these dimensions:
 
 # %%
 ranks = {}
@@ -398,8 +396,7 @@ claim.verdict()
 
 # %% [markdown]
 # For the paper's $O(\log|\Phi|)$, we take $8\log_2|\Phi|$ dimensions. We test whether they capture half of the squares,
-# and whether they are enough entry by entry. The controls are a single feature, and a width that grows in proportion to
-# $n$.
+# or are enough entry by entry. The controls are a single feature, and a width that grows as $n$.
 
 # %%
 claim = Claim("hyper-attention/remark-f-1")
@@ -425,15 +422,14 @@ claim.verdict()
 #
 # We set the threshold of a tenth before the run. Among the trained layers, we judge those of one and two dimensions on
 # the smooth interaction, and only report the others. On four features of three values we build the embedding from the
-# tokens and compare it with the bound. If we multiply the scores in the table of combinations by $\frac23$, they are
-# within $\frac13$ of the exact ones, which say whether two tokens agree in all features.
+# tokens and compare it with the bound. Times $\frac23$, the scores in the table of combinations are within $\frac13$ of
+# the exact ones.
 #
 # </details>
 #
 # ## What to remember
 # - Near-orthogonality is cheap: ten times as many vectors cost a fixed number of additional dimensions.
-# - What a narrow layer loses depends on the singular values of the interaction. Smooth interactions need few
-#   dimensions; $F=I$ needs all of them.
+# - What a narrow layer loses depends on the singular values. Smooth interactions need few dimensions; $F=I$ needs all.
 # - Products of scores save exponentially many dimensions in mean square, and a logarithmic factor entry by entry.
 #
 # ## Exercises

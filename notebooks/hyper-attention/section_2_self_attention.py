@@ -75,8 +75,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The first token receives 22. The order of the tokens does not matter: it is enough to know that there are two *a*s and
-# one *b*. We also see that a token acts on itself.
+# The first token receives 22. The order of the tokens does not matter: we need to know only that there are two *a*s and
+# one *b*. A token also acts on itself.
 #
 # ## The paper states
 # <!-- claim hyper-attention/definition-softmax-attention -->
@@ -190,8 +190,7 @@ show.figure(
 )
 
 # %% [markdown]
-# From right to left, the cost is roughly proportional to the length. With the scores written out, it is roughly
-# proportional to the square of the length.
+# From right to left, the cost grows roughly as the length; with the scores written out, roughly as its square.
 
 # %%
 effect = normal(size, size, seed=draw)

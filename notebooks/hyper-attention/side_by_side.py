@@ -363,8 +363,8 @@ show.table(["length", "output over the true number"], [[n, ratio.mean().item()] 
 #
 # ## How we checked
 # For random stacks of order 2, we differentiate the output with respect to the number of times that each token occurs,
-# at 0. The derivative is the term with a single sum, and its signed sum over the eight tokens must be 0. As a control,
-# with two layers the signed sum of the outputs themselves must not be 0.
+# at 0. This gives the term with a single sum, whose signed sum over the eight tokens must be 0. With two layers, the
+# signed sum of the outputs themselves must not be 0.
 
 # %%
 bits = torch.cartesian_prod(*[torch.arange(2)] * 3)
@@ -422,8 +422,8 @@ claim.verdict()
 #
 # ## Where we stop
 # We do not know the fewest heads that a layer needs, nor how short a sequence may be for $D$ layers of order $A$ to
-# obey the second statement. A feed-forward layer between two layers of attention changes the question, because it can
-# turn each combination of features into one symbol.
+# obey the second statement. A feed-forward layer between two layers of attention can turn each combination of features
+# into one symbol.
 #
 # ## What to remember
 # - Linear attention on concatenated features can use one feature of the query token and two features of each other

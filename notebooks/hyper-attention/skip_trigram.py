@@ -11,7 +11,7 @@
 # *Ustaomeroglu, Qu: Appendix G.2.1.*
 #
 # After "keep ... in" we expect the word "mind", and after "keep ... at" the word "bay". One head of attention cannot
-# learn both from the word "keep" alone. For this reason, the paper looks at three words together.
+# learn both from the word "keep" alone. The paper therefore looks at three words together.
 
 # %%
 import torch
@@ -39,8 +39,8 @@ require(contexts=(contexts, 3, 8), queries=(queries, 3, 8), draws=(draws, 1, 10_
 # word, always with the same two numbers: one for "mind" and one for "bay". We want the votes (1, 0) after "in" and
 # (0, 1) after "at".
 #
-# If "keep" votes (1, 0) and only "in" listens, the vote after "at" is missing, and the squared error is 1. If "keep"
-# votes (½, ½) and both listen, all four votes are off by ½, and the squared error is 4 · ¼ = 1.
+# If "keep" votes (1, 0) and only "in" listens, the vote after "at" is missing: the squared error is 1. If "keep" votes
+# (½, ½) and both listen, all four votes are off by ½, and the squared error is 4 · ¼ = 1.
 
 # %%
 tables = {
@@ -65,7 +65,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see why no head gives the wanted table: in the table of a head, the two rows are multiples of one vector.
+# In the table of a head, the two rows are always multiples of one vector.
 #
 # ## The paper states
 # Here $f$ says how strongly one word listens to another, and $w$ is a word's vector of votes.
@@ -97,17 +97,16 @@ show.figure(
 # theorem of Eckart and Young, the best such table has a squared error of 1.
 #
 # **Three words.** HyperAttention of order 3 has a vector of votes for each *pair* of words. The paper uses a third
-# word, as in "keep the deadline in mind", with the vector $w_{\text{keep}, \text{deadline}}$. We can also use the pair
-# (keep, in) itself, and then no third word is needed.
+# word, as in "keep the deadline in mind", with the vector $w_{\text{keep}, \text{deadline}}$. With the pair (keep, in)
+# itself, no third word is needed.
 #
 # **How strong is the argument?** The words "in" and "at" are also tokens, and they attend to themselves. With $c$
 # context words and $q$ queries, a head has $c+q$ vectors, so its table can have rank $c+q$. It is certain to fail only
-# if there are more phrases, $cq>c+q$. For $3\times3$ phrases with nine answers, one head has a squared error of at
-# least $9-6=3$.
+# if there are more phrases, $cq>c+q$. For $3\times3$ phrases with nine answers, its squared error is at least $9-6=3$.
 #
 # ## See it run
-# The output of a head is a matrix of attention weights times the vectors of the words. We draw the scores at random,
-# and compute the best vectors by least squares.
+# A head outputs attention weights times the vectors of the words. We draw scores at random, and compute the best
+# vectors by least squares.
 
 
 # %%
@@ -155,8 +154,8 @@ for query, answer in zip((IN, AT), mind_and_bay, strict=True):
 two_heads_error = (two_heads - mind_and_bay).square().sum()
 
 # %% [markdown]
-# Next, we use all pairs of a context word and a query, each with a different answer. We also choose the weights of
-# HyperAttention of order 3 by hand.
+# Next, we use all pairs of a context word and a query, each with a different answer. We choose the weights of order 3
+# by hand.
 
 
 # %%
@@ -192,8 +191,7 @@ ternary_error = {
 }
 
 # %% [markdown]
-# Finally, we add the paper's third word: first "deadline" for one answer and "dogs" for the other, then the same word
-# for both answers.
+# Finally, we add a third word: first "deadline" or "dogs", then the same word for both answers.
 
 # %%
 DEADLINE, DOGS, IN_3, AT_3 = 1, 2, 3, 4
@@ -246,12 +244,11 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see one head spread each answer over the phrases that share a word with it. On the right, order 3
-# gives each phrase its own answer.
+# We see that one head spreads each answer over several phrases, whereas order 3 gives each phrase its answer.
 #
 # ## How we checked
-# We compare linear and softmax heads with the bound from the rank, and order 3 with the answers. As controls, we give
-# one head two equal answers, use two heads, and require two answers from the same pair of words.
+# We compare linear and softmax heads with the bound from the rank, and order 3 with the answers. The controls are equal
+# answers, two heads, and two answers for one pair of words.
 
 # %%
 claim = Claim("hyper-attention/skip-trigram")
@@ -279,18 +276,17 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* How large is the squared error of one head at least, with 4 contexts, 4 queries and 16 answers?
+# 1. *By hand.* Which squared error can one head not get below, with 4 contexts, 4 queries and 16 answers?
 #    <details><summary>Solution</summary>
 #
 #    The wanted table is the identity of size 16, and a head has rank at most $4+4=8$. Its squared error is at least
 #    $16-8=8$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `contexts = 5` and `queries = 5`. What are the squared errors of one head and of order 3?
+# 2. *Predict, then run.* Set `contexts = 5` and `queries = 5`. What are the errors of one head and of order 3?
 #    <details><summary>Solution</summary>
 #
-#    One head has an error of at least $25-10=15$, and the best of our random heads reaches exactly this. Order 3 has no
-#    error.
+#    One head errs by at least $25-10=15$, which the best of our random heads reaches. Order 3 has no error.
 #
 #    </details>
 #

@@ -18,9 +18,9 @@
 # - **HyperAttention** scores each *pair* of earlier tokens.
 # - HyperAttention **without sharing** has separate keys and values for both members of a pair.
 #
-# The paper trains on OpenWebText. We train much smaller models, on a laptop, on the source code of Python's standard
-# library, read character by character. This stand-in cannot confirm or refute the paper's numbers. It can show how to
-# compare kinds of attention, and what each of them costs.
+# The paper trains on OpenWebText. We train small models on the source code of Python's standard library, read character
+# by character. This stand-in cannot confirm or refute the paper's numbers. It can show how to compare kinds of
+# attention, and what each of them costs.
 
 # %%
 import math
@@ -84,7 +84,7 @@ show.table(
 )
 
 # %% [markdown]
-# To get below the loss of the bigrams, a model must look further back than one character.
+# To get below the loss of the bigrams, a model must look further back.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-1 -->
@@ -120,9 +120,8 @@ show.table(
 #
 # ## Why it is true
 # We can decide the claim about compute by counting. HyperFeatureAttention needs no larger inner products than
-# self-attention; it only multiplies their parts. At length $L$, HyperAttention of order 3 computes a score for each of
-# about $L^3/6$ combinations of a query and a pair, whereas self-attention has $L^2/2$ scores. At 256 tokens, these
-# scores add a third to the cost of the whole model.
+# self-attention; it only multiplies their parts. At length $L$, HyperAttention of order 3 has about $L^3/6$ scores,
+# whereas self-attention has $L^2/2$. At 256 tokens, these scores add a third to the cost of the whole model.
 #
 # <details><summary>Proof of Conclusion: matched compute, as corrected</summary>
 #
@@ -180,7 +179,7 @@ show.figure(
 
 # %% [markdown]
 # On the left, all four models end below the mean of the past, HyperFeatureAttention only slightly. On the right, the
-# models that use the past do worse at position 0, where there is no earlier token to see.
+# models that use the past do worse at position 0, which has no earlier token.
 
 # %%
 added = {name: gaps(courses["mean of the past"], runs) for name, runs in courses.items()}
@@ -195,8 +194,7 @@ show.table(
 )
 
 # %% [markdown]
-# Self-attention is 0.08 nats better than the mean of the past, so it has learned to attend, and we can compare the
-# models.
+# Self-attention is 0.08 nats better than the mean of the past: it has learned to attend.
 #
 # ### The gaps to self-attention
 # The gap is the loss of a model minus that of self-attention; a negative gap is better.
@@ -325,8 +323,7 @@ show.table(
 
 # %% [markdown]
 # HyperFeatureAttention costs as much as self-attention. With HyperAttention, the model takes 1.37 times the operations
-# and its block takes seven times as many. Next, we give self-attention more training steps, so that it uses as many
-# operations as HyperAttention.
+# and its block takes seven times as many. Next, we spend as many operations on more steps of self-attention.
 
 # %%
 more = round(steps * ratios["HyperAttention"])
@@ -345,8 +342,8 @@ show.table(
 )
 
 # %% [markdown]
-# At equal operations, self-attention is ahead of both. Our models are still learning fast at their last step. The
-# paper's models are trained much longer, so more steps would probably help them less.
+# At equal operations, self-attention is ahead of both. Our models still learn fast at their last step; the paper's are
+# trained much longer, so more steps would probably help less.
 #
 # ## How we checked
 # We judge only whether self-attention has learned to attend, the counts and the fits. As a control, a model without
@@ -427,8 +424,7 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    No. The model without attention has perplexity 15.9, self-attention 17.4 and the mean of the past 18.1. Until a
-#    model has learned to attend, attention makes it worse. The control, a model without attention, now beats the mean
-#    of the past and does not fail, so the claim stays open.
+#    model has learned to attend, attention makes it worse. The control does not fail, so the claim stays open.
 #
 #    </details>
 #

@@ -15,8 +15,7 @@
 # of about 0.03 nats between single runs. How large a gap can arise by chance?
 #
 # - **SA** has three heads of self-attention.
-# - **HFA** has three heads that each multiply two scores, so an earlier token gets a large score if both parts of a
-#   head match it.
+# - **HFA** has three heads that each multiply two scores, so an earlier token counts if both parts of a head match it.
 # - **HFA_v2** has two narrower heads of each kind.
 
 # %%
@@ -58,12 +57,12 @@ require(validation_windows=(validation_windows, 1, None))
 
 # %% [markdown]
 # ## A tiny example
-# The product of the scores 2 and 3 is 6, and the product of 2 and 0 is 0. If a query has the parts $(q_1,q_2)$ and a
-# key has $(k_1,k_2)$, a head of HFA has the score $q_1k_1\cdot q_2k_2$, whereas SA has $q_1k_1+q_2k_2$. This is one
-# more multiplication for each pair of tokens, next to hundreds for the inner products.
+# The scores 2 and 3 have the product 6, and 2 and 0 the product 0. For a query $(q_1,q_2)$ and a key $(k_1,k_2)$, HFA
+# has the score $q_1k_1\cdot q_2k_2$, whereas SA has $q_1k_1+q_2k_2$. This is one more multiplication for each pair of
+# tokens, next to hundreds for the inner products.
 #
-# Our runs are small: the models read source code character by character. For scale, the table gives the losses of two
-# models that need only counts.
+# Our runs are small: the models read source code character by character. Two counted tables set the scale for the
+# losses.
 
 # %%
 corpus = open_corpus(tokens_folder)
@@ -75,7 +74,7 @@ show.table(
 )
 
 # %% [markdown]
-# To get below the loss of the bigrams, a model must look further back than one character.
+# To get below the loss of the bigrams, a model must look further back.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-2 -->
@@ -177,8 +176,8 @@ show.table(
 # smaller gaps; single runs cannot.
 #
 # ### Parameters and operations
-# We run the models at the paper's size with tensors that have shapes but no values. We count the operations of their
-# matrix products, and every entry that a block reads or writes beyond those of SA.
+# At the paper's size, we count the operations of matrix products, and every entry that a block reads or writes beyond
+# those of SA.
 
 # %%
 variants = {

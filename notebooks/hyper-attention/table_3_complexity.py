@@ -10,8 +10,8 @@
 # # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
-# If a text is twice as long, how much more work does attention have to do? For six kinds of attention, the paper
-# answers with a power of the length. We count the work, and look at what such a power hides.
+# How much more work is a text that is twice as long? For six kinds of attention, the paper answers with a power of the
+# length. We count the work, and look at what such a power hides.
 
 # %%
 from collections.abc import Callable
@@ -67,8 +67,7 @@ show.table(
 )
 
 # %% [markdown]
-# Each doubling of the length multiplies the last three columns by 2, 4 and 8. On logarithmic axes, these are lines of
-# slope 1, 2 and 3.
+# Each doubling multiplies the columns by 2, 4 and 8. On logarithmic axes, these are lines of slope 1, 2 and 3.
 #
 # ## The paper states
 # <!-- claim hyper-attention/table-3 -->
@@ -114,12 +113,11 @@ show.table(
 #
 # ## Why it is true
 # Linear forms have no softmax, so we can multiply keys by values first. Linear HyperFeatureAttention is linear
-# attention on Kronecker products of the factors' queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. If a head has
-# $d_h$ features in $A$ factors of $d_h/A$ features each, these products have $(d_h/A)^A$ entries. The cost is therefore
-# linear in the length $L$, but contains a power of the width.
+# attention on Kronecker products of the factors' queries and keys, as in $(1,2)\otimes(3,4)=(3,4,6,8)$. With $A$
+# factors of $d_h/A$ features each, these products have $(d_h/A)^A$ entries. The cost is linear in the length $L$, but
+# not in the width.
 #
-# Memory need not grow as fast as time. If we compute the $L^3$ scores in blocks, we never hold more than about $L^2$ of
-# them.
+# Memory can grow more slowly than time: in blocks, we never hold more than about $L^2$ of the $L^3$ scores.
 #
 # <details><summary>Proof of Appendix H, parameters of HyperAttention, as corrected</summary>
 #
@@ -215,8 +213,7 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see the slopes 1, 2 and 3. On the right, the memory of order 3 in blocks grows about as fast as that
-# of self-attention.
+# On the left, we see the slopes 1, 2 and 3. On the right, order 3 in blocks is about as steep as self-attention.
 #
 # Linear HyperFeatureAttention takes more operations than linear self-attention by a factor that grows with the width of
 # a head:
@@ -233,8 +230,8 @@ for one in widths:
 show.table(["$d_h$", "linear self-attention", "linear HyperFeatureAttention", "ratio", "$(d_h / A)^A / d_h$"], rows)
 
 # %% [markdown]
-# The last two columns agree, so the factor is $(d_h/A)^A/d_h$. We also count the entries of the tensors of Definition
-# 6.1 at order 3, and of their factors of rank $d$:
+# The last two columns agree. We also count the entries of the tensors of Definition 6.1 at order 3, and of their
+# factors of rank $d$:
 
 # %%
 tensors, factored = [], []
@@ -246,12 +243,11 @@ for one in widths:
 show.table(["width", "tensors", "factors of rank d"], list(zip(widths, tensors, factored, strict=True)))
 
 # %% [markdown]
-# When the width doubles, the tensors grow by a factor of almost 8 and the factors by a factor of about 4.
+# When the width doubles, the tensors grow almost eightfold and the factors about fourfold.
 #
 # ## How we checked
-# We fit exponents over a decade of lengths and compare those of the counted operations with the table. The control is
-# the form that holds every triple at once. The paper's linear self-attention, Eq. 1, must represent a pairwise
-# interaction exactly.
+# We fit exponents over a decade of lengths and compare those of operations with the table. The control holds every
+# triple at once. The paper's linear self-attention, Eq. 1, must represent a pairwise interaction exactly.
 
 # %%
 symbols = sample_sequences(100, 8, 5, seed)
@@ -283,7 +279,7 @@ claim.verdict()
 # ## What to remember
 # - We reproduce all six exponents in the table.
 # - Linear HyperFeatureAttention takes linear time, but its cost contains a power of the width.
-# - Order 3 takes cubic time, but in blocks its memory grows only as fast as that of self-attention.
+# - Order 3 takes cubic time but, in blocks, only quadratic memory.
 #
 # ## Exercises
 #

@@ -53,8 +53,8 @@ require(device=(device, {"cpu", "cuda"}))
 # %% [markdown]
 # ## A tiny example
 # Three symbols $a$, $b$, $c$ form a circle, and each acts on the next. The table $F$ has a 1 where the symbol of the
-# column acts on the symbol of the row. Each row of $B$ is the code of one symbol. It has either three numbers or only
-# two: $a=(1,0)$, $b=(0,1)$ and $c=(1,1)$. A matrix $C$ then produces the table $BCB^\top$.
+# column acts on the symbol of the row. Each row of $B$ is the code of one symbol, either three numbers or only two:
+# $a=(1,0)$, $b=(0,1)$ and $c=(1,1)$. A matrix $C$ then produces the table $BCB^\top$.
 
 # %%
 circle = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
@@ -127,9 +127,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# **Sufficient.** The rows of $B$ are the codes. If $B$ is square and invertible, we can solve $BCB^\top=F$ and
-# $BW^V=W$, where row $\beta$ of $W$ is $w_\beta$. The same weights are correct at every length, because the layer and
-# the target both add up over pairs.
+# **Sufficient.** The rows of $B$ are the codes. If $B$ is square and invertible, we solve $BCB^\top=F$ and $BW^V=W$,
+# with the rows $w_\beta$ of $W$. The same weights are correct at every length, because both sides add up over pairs.
 #
 # **Necessary.** If $d<|\mathcal S|$, the table $BCB^\top$ has rank at most $d$, and the values only rescale its
 # columns. The identity has full rank, so every narrow layer misses it by a squared distance of at least
@@ -151,8 +150,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We use one set of weights at all lengths, first with an orthonormal embedding and then with one that is merely
-# invertible.
+# We use one set of weights at all lengths, with an orthonormal and with a merely invertible embedding.
 
 # %%
 draw = generator(seed)
@@ -219,10 +217,9 @@ show.figure(
 )
 
 # %% [markdown]
-# The trained layers reach the line $|\mathcal S|-d$ and never fall below it. For the target of rank 2, two dimensions
-# are enough.
+# The trained layers reach the line $|\mathcal S|-d$ and never fall below it.
 #
-# Finally, we look at a target in which the second symbol sends nothing. For this target, one dimension is enough.
+# Finally, we look at a target whose second symbol sends nothing. One dimension is then enough.
 
 # %%
 one_number = torch.tensor([[1.0], [0.0]], dtype=torch.float64)  # x(a) = 1, x(b) = 0
@@ -240,8 +237,8 @@ narrow_residual = best_residual(nowhere_zero.to(device), 1, restarts, steps, see
 
 # %% [markdown]
 # ## How we checked
-# We compare the layer's outputs with the sums at four lengths. For three symbols, we also prove that they agree as
-# polynomials. The controls perturb one entry of $C$, or use a transpose where the embedding needs an inverse.
+# We compare outputs with the sums at four lengths and, for three symbols, prove that they agree as polynomials. The
+# controls perturb one entry of $C$, or use a transpose where the embedding needs an inverse.
 
 # %%
 score, value = represent(effect, weights, orthonormal)
@@ -315,9 +312,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `small_size = 3`. Where does the line start and end?
 #    <details><summary>Solution</summary>
 #
-#    It starts at $3-1=2$ for one dimension, and ends at 0 for three. Our trained layers reach 2, 1 and 0.
+#    It starts at $3-1=2$ for one dimension, and ends at 0 for three.
 #
 #    </details>
 #
-# Next: [Example 1](example_1_colliding_agents.ipynb), because we want to see the theorem at work on agents that
-# collide.
+# Next: [Example 1](example_1_colliding_agents.ipynb), which applies the theorem to agents that collide.

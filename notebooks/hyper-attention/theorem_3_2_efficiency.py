@@ -10,9 +10,9 @@
 # # Theorem 3.2 · What an unshared linear layer would cost
 # *Ustaomeroglu, Qu: Theorem 3.2, Section 3; proof in Appendix B.*
 #
-# Attention uses one table for all pairs of positions: two symbols act on each other in the same way wherever they
-# occur. A network without shared weights needs separate numbers for every pair of positions. How many parameters does
-# sharing save, and compared with what?
+# Attention uses one table for all pairs of positions: two symbols act on each other in the same way everywhere. A
+# network without shared weights needs separate numbers for every pair of positions. How many parameters does sharing
+# save, and compared with what?
 
 # %%
 import torch
@@ -43,7 +43,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # %% [markdown]
 # ## A tiny example
 # Two tokens are blue or red, and we want a 1 if they agree and a 0 if not. A linear network on the two tokens adds one
-# number per token. Below are its outputs; the rows are the colours of the first token, the columns those of the second:
+# number per token. In the table of its outputs, the rows are the colours of the first token:
 #
 # | | blue | red |
 # | --- | --- | --- |
@@ -51,8 +51,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # | **red** | $b+c$ | $b+d$ |
 #
 # In every such table both diagonals have the same sum, $a+b+c+d$. In the table that we want, one diagonal has the sum 2
-# and the other has the sum 0. If we give the network each *pair* of colours as one input, it can store all four
-# numbers.
+# and the other 0. If each *pair* of colours is one input, the network can store all four numbers.
 #
 # ## The paper states
 # Here $L$ is the number of tokens, $\mathcal S$ the set of symbols, and $e_{\mathcal X(i)}$ the one-hot vector of the
@@ -99,8 +98,8 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # - The partner $j=i$ has the same symbol, so only $|\mathcal S|$ of its features are ever 1. We lose
 #   $|\mathcal S|^2-|\mathcal S|$.
 #
-# For three symbols and four tokens, 21 of 36 remain. Attention first adds up the features over all partners, and has
-# only $|\mathcal S|^2$ free numbers for all outputs together.
+# For three symbols and four tokens, 21 of 36 remain. Attention adds up the features over all partners first, and has
+# $|\mathcal S|^2$ free numbers for all outputs together.
 #
 # <details><summary>Proof of Theorem 3.2, as corrected</summary>
 #
@@ -121,7 +120,7 @@ require(size=(size, 2, 5), length=(length, 2, 6), longest=(longest, 3, 7), seed=
 # </details>
 #
 # ## See it run
-# The number of free parameters is the rank of the features over all sequences. We compute these ranks exactly.
+# Free parameters are the exact rank of the features over all sequences.
 
 
 # %%
@@ -156,10 +155,9 @@ show.figure(
 )
 
 # %% [markdown]
-# The computed ranks agree with the formula, which grows as the square of the length. With sharing, the number of free
-# parameters is the same at every length.
+# The computed ranks agree with the formula, which grows as the square of the length.
 #
-# Next, we fit a network that reads the tokens themselves. We also compute how many numbers of $f$ it could store.
+# Next, we fit the network on the tokens themselves, and compute how many numbers of $f$ it can store.
 
 # %%
 draw = generator(seed)
@@ -216,8 +214,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# The paper does not say what the input of its network is. If it is the tokens themselves, no linear network is enough.
-# The count says nothing about networks with a nonlinearity: a small hidden layer could first count the symbols.
+# The paper does not say what the input of its network is. On the tokens themselves, no linear network is enough. The
+# count says nothing about nonlinear networks: a small hidden layer could count the symbols first.
 #
 # ## What to remember
 # - Attention saves parameters because it shares one table over all pairs of positions.
@@ -229,7 +227,7 @@ claim.verdict()
 # 1. *By hand.* How many parameters are free with two symbols and three tokens, for all outputs together?
 #    <details><summary>Solution</summary>
 #
-#    $L|\mathcal S|\bigl(1+(L-1)(|\mathcal S|-1)\bigr)=3\cdot2\cdot(1+2\cdot1)=18$, which is $2L^2$.
+#    $L|\mathcal S|\bigl(1+(L-1)(|\mathcal S|-1)\bigr)=3\cdot2\cdot(1+2\cdot1)=18$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `size = 2`. Which curve do the ranks follow?

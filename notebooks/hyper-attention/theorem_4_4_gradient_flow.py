@@ -10,8 +10,8 @@
 # # Theorem 4.4 · Gradient flow reaches zero loss, and we can say where
 # *Ustaomeroglu, Qu: Assumption 4.3, Theorem 4.4, Section 4.1; Lemma C.2, Appendix C.*
 #
-# An attention layer multiplies scores by values, so its loss is not convex, and training could stop before the layer
-# fits the data. The paper says that this does not happen. What keeps the training going, and where does it end?
+# An attention layer multiplies scores by values, so its loss is not convex, and training could get stuck. The paper
+# says that it does not. What keeps the training going, and where does it end?
 
 # %%
 import math
@@ -53,11 +53,10 @@ require(end=(end, 1.0, 1000.0), seed=(seed, 0, None))
 
 # %% [markdown]
 # ## A tiny example
-# With one symbol and one token, the layer has a score $c$ and a value $w$, and outputs $cw$. The target is
-# $\frac{15}{16}$, and we start at $c=0$, $w=1$. The loss is $(cw-\frac{15}{16})^2$. Gradient flow changes $c$ in
-# proportion to $w$, and $w$ in proportion to $c$, with the same factor. Therefore $w^2-c^2$ never changes: it is 1 at
-# the start and 1 at the end. The flow ends at $c=\frac34$, $w=\frac54$, because $\frac34\cdot\frac54=\frac{15}{16}$ and
-# $\frac{25}{16}-\frac9{16}=1$.
+# With one symbol and one token, the layer outputs a score $c$ times a value $w$. The target is $\frac{15}{16}$, and we
+# start at $c=0$, $w=1$. The loss is $(cw-\frac{15}{16})^2$. Gradient flow changes $c$ in proportion to $w$, and $w$ in
+# proportion to $c$, with the same factor. Therefore $w^2-c^2$ never changes: it is 1 at the start and 1 at the end. The
+# flow ends at $c=\frac34$, $w=\frac54$, because $\frac34\cdot\frac54=\frac{15}{16}$ and $\frac{25}{16}-\frac9{16}=1$.
 
 # %%
 wide = torch.linspace(-0.5, 1.5, 17, dtype=torch.float64)
@@ -159,8 +158,8 @@ show.figure(
 # **Conserved.** As in the example, $w_\alpha^2-\|C_{:,\alpha}\|^2$ does not change. Since $C$ starts at 0, $w_\alpha$
 # never falls below its initial value, which is at least $b$.
 #
-# **How fast.** If $w_\alpha\ge b$, an error in $T$ gives a large gradient in $C$, because versatile data make every
-# error in $T$ visible. If $\zeta$ is the smallest singular value of the data matrices and $B$ the number of sequences,
+# **How fast.** If $w_\alpha\ge b$, every error in $T$ gives a gradient in $C$, because versatile data reveal all
+# errors. With the smallest singular value $\zeta$ of the data matrices and $B$ sequences,
 # $L(t)\le L(0)\,e^{-4b^2\zeta^2t/B}$.
 #
 # **Where to.** At zero loss, versatile data determine the table $T^*=C\,\mathrm{diag}(w)$. Together with the conserved
@@ -190,7 +189,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We draw uniform sequences and a random target, and follow the flow to its end. We record the beginning in finer steps.
+# We draw uniform sequences and a random target, and follow the flow to its end.
 
 # %%
 draw = generator(seed)
@@ -256,12 +255,12 @@ show.figure(
 
 # %% [markdown]
 # The loss stays below its bound. A negative entry does no harm, because only $w_\alpha\ne0$ matters. An entry that
-# starts at zero stays at zero, so the loss cannot reach zero.
+# starts at zero stays there.
 #
 # ### Large steps and few data
 # The theorem is about the flow. Gradient descent converges if its step is about 1 over the largest curvature at the
-# end, and diverges with four times this step. With three sequences, the loss still goes to zero, but the flow ends at a
-# different table, because the data do not determine $T$.
+# end, and diverges with four times this step. With three sequences, the loss still goes to zero, but at a different
+# table, because the data do not determine $T$.
 
 # %%
 stiffness = torch.linalg.eigvalsh(gram).max() * (limit_value.square() + limit_score.square().sum(dim=0)).max()
@@ -326,9 +325,8 @@ show.table(
 
 # %% [markdown]
 # From $w_1=0.1$, the value crosses zero and ends negative; from 0.2, it ends positive. From some start in between, the
-# flow never reaches zero loss. Such starts are rare:
-# {doc}`from almost every start </notebooks/hyper-attention/almost_every_start>` the flow reaches zero loss if the codes
-# are orthogonal.
+# flow never reaches zero loss. If the codes are orthogonal, it does so
+# {doc}`from almost every start </notebooks/hyper-attention/almost_every_start>`.
 #
 # <details><summary>Proof of Theorem 4.4, a start that fails with skew codes</summary>
 #
@@ -345,8 +343,8 @@ show.table(
 # </details>
 #
 # ## How we checked
-# The controls are the variants above, which must not reach zero loss. We also test the steps of the paper's proof and
-# their replacements along the flow. For three symbols and all data, sympy proves what the flow conserves.
+# The controls are the variants above, which must not reach zero loss. We also test the steps of both proofs along the
+# flow. For three symbols and all data, sympy proves what the flow conserves.
 
 # %%
 hot = torch.eye(size, dtype=torch.float64)[symbols]
@@ -490,8 +488,7 @@ off = fitted - target
 in_units = samples * torch.einsum("nab,abc,nac->n", off, gram, off)
 
 # %% [markdown]
-# For the first draw of the noise, we compute the loss from the outputs, and compare it with the two parts of the loss
-# in the proof.
+# For the first draw of the noise, we compare the loss with its two parts in the proof.
 
 # %%
 noisy_flow = gradient_flow(gram, fitted[0], start, end, tolerance=1e-12)
@@ -522,13 +519,13 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# Two steps of the paper's proof fail (see the slips in the box), and our proof replaces them. The theorem should also
-# say that the codes are orthogonal.
+# Two steps of its proof fail (see the slips), and ours replaces them. The theorem should also say that the codes are
+# orthogonal.
 #
 # ## What to remember
 # - The flow conserves $w_\alpha^2-\|C_{:,\alpha}\|^2$, so no value can shrink to zero.
 # - The loss falls exponentially, and the limit has a closed form.
-# - If the codes are not orthogonal, a value can change its sign, and from some start the flow does not reach zero loss.
+# - If the codes are not orthogonal, a value can change its sign, and some start fails.
 #
 # ## Exercises
 #

@@ -54,10 +54,9 @@ require(number_of_sample_sizes=(len(samples), 3, None))
 # There are two symbols, $a$ and $b$. A layer gives a token $a$ the number $p$ for every $a$ in the sequence and $q$ for
 # every $b$. We train on the single sequence *a a b*, where a token $a$ should receive 5. Then $2p+q=5$, and we cannot
 # distinguish $p=2$, $q=1$ from $p=1$, $q=3$. A second sequence, *a b b* with output 4, gives $p+2q=4$, so $p=2$ and
-# $q=1$. Now the layer is correct on every other sequence as well.
+# $q=1$. Now the layer is correct on all sequences.
 #
-# The rows $(2,1)$ and $(1,2)$ are the counts of $a$ and $b$ in the two sequences. The matrix of these rows must have
-# full rank.
+# The rows $(2,1)$ and $(1,2)$ are the counts in the two sequences. Their matrix must have full rank.
 #
 # ## The paper states
 # <!-- claim hyper-attention/theorem-4-6 -->
@@ -125,12 +124,12 @@ require(number_of_sample_sizes=(len(samples), 3, None))
 # A token $\nu$ adds $T_{\mu\nu}=C_{\mu\nu}w_\nu$ to the output at a token $\mu$, so this output is
 # $\sum_\nu s_\nu T_{\mu\nu}$. Let $T^*$ be the table of the target function. Zero training error means
 # $S_{\mathcal B_\mu}(T_\mu-T^*_\mu)=0$ for every $\mu$. If the data matrix $S_{\mathcal B_\mu}$ has full column rank,
-# then $T_\mu=T^*_\mu$. If not, we can add a vector of its null space to $T_\mu$. This changes no output on the training
-# data, but it changes outputs on other data.
+# then $T_\mu=T^*_\mu$. If not, we can add a vector of its null space to $T_\mu$. This changes outputs, but not on the
+# training data.
 #
 # ## See it run
 # The symbols are the heights of colliding agents. We fit layers to fewer and fewer sequences, by gradient descent and
-# by least squares. Least squares also reaches zero training error where descent would take long.
+# by least squares, which also reaches zero error where descent takes long.
 
 # %%
 draw = generator(seed)
@@ -183,8 +182,7 @@ show.figure(
 )
 
 # %% [markdown]
-# With full rank, we see the target. With fewer sequences, the training error is still zero, but the table differs from
-# the target.
+# With full rank, we see the target. With fewer sequences, we do not, although the fit is perfect.
 #
 # We also add a null vector to the target, and evaluate the proof's first equation, Eq. 30, on two random layers.
 

@@ -72,13 +72,12 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that both lists are right for three agents, and that the second list fails for two and for four. Three agents
-# at heights 2, 2 and 4 would reveal the difference: the right list gives $-1-1+0=-2$, and the other list gives
-# $-3-3+1=-5$.
+# Both lists are right for three agents, and the second list fails for two and for four. Three agents at heights 2, 2
+# and 4 would reveal the difference: the right list gives $-2$, the other $-3-3+1=-5$.
 #
 # A second danger lies in the target. Suppose that an agent does not pay for itself, so that its value is higher by 1.
 # With three agents, a layer produces this 1 by adding $\frac13$ to every number in the list. With six agents, the same
-# layer adds 2 instead of 1.
+# layer adds 2.
 #
 # ## The paper states
 # The heights are the *symbols*, and $|\mathcal S|$ is their number. Training has length $L^*$. The list of symbol $\mu$
@@ -160,8 +159,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Versatile data determine the whole table. If *some* layer is correct at all lengths, its table is therefore the one
-# that training finds. Each condition can fail, as in the example.
+# Versatile data determine the whole table. If *some* layer is correct at all lengths, training therefore finds its
+# table. Each condition can fail, as in the example.
 #
 # - **No token twice.** Every sequence with $\mu$ contains it once, and the other $L^*-1$ tokens are other symbols. The
 #   list with $-(L^*-1)$ at $\mu$ and 1 elsewhere adds up to 0 on all these data. If we add a multiple of it to the
@@ -190,7 +189,7 @@ require(rate=(rate, 1e-4, grid**2 / 6480))  # on a smaller grid heights come tog
 # %% [markdown]
 # ## See it run
 # We train three layers: with the self term in the target, without it, and on sequences in which no height occurs twice.
-# Then we measure their errors on fresh sequences of six lengths.
+# Then we measure errors on fresh sequences.
 
 # %%
 draw = generator(seed)
@@ -246,11 +245,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that at other lengths only the first layer stays at rounding level. The squares, for the target without its
-# self term, are exactly on the dotted curve.
+# At other lengths, only the first layer stays at rounding level. The squares, without the self term, are exactly on the
+# dotted curve.
 #
-# For the assumption, we fit the best layer to three lengths together, on eight heights. For the illustration, we add
-# $\Delta$ to the table of a layer. For the remark, we multiply the data matrices by the list that adds up to 0 on them.
+# Next, we fit the best layer to three lengths together, add $\Delta$ to the table of a layer, and multiply the data
+# matrices by the list that adds up to 0 on them.
 
 # %%
 hidden = unique_run.tensor[0] - with_self
@@ -359,16 +358,14 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# The paper reports small errors at other lengths for Eq. 4, which leaves out $j=i$. These are possible only if the
-# target contains the self term, which is the bias of the paper's appendix. Remark D.1 attributes the lower rank to a
-# column of ones. This column lowers the rank only because all rows have the sum $L^*$: with mixed lengths, the rank is
-# full.
+# The paper reports small errors at other lengths for Eq. 4, which leaves out $j=i$. These need the self term, which is
+# the bias of the appendix. Remark D.1 attributes the lower rank to a column of ones, but this column lowers the rank
+# only because all rows have the sum $L^*$. With mixed lengths, the rank is full.
 #
 # ## What to remember
 # - A layer trained at one length is correct at all others if the data determine its table and some layer is correct at
 #   all lengths.
-# - Without repeated tokens, the data leave one direction per symbol undetermined, and its error at other lengths has a
-#   formula.
+# - Without repeated tokens, one direction per symbol is undetermined, and its error at other lengths has a formula.
 # - A layer can learn a target without $j=i$ at one length, but then errs by $1-L/L^*$ at another.
 #
 # ## Exercises
@@ -384,7 +381,7 @@ claim.verdict()
 #    $L=20$?
 #    <details><summary>Solution</summary>
 #
-#    It is $(1-\frac{20}8)^2=2.25$, and the run also gives 2.25.
+#    It is $(1-\frac{20}8)^2=2.25$.
 #
 #    </details>
 #

@@ -87,8 +87,8 @@ show.figure(
 )
 
 # %% [markdown]
-# No: we see that the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is small, the first token receives too little;
-# if it is large, the second receives too much.
+# No: we see that the best error is $\frac12$, at $t=b_2/b_1=1$. If $b_2$ is smaller, the first token receives too
+# little; if larger, the second too much.
 #
 # ## The paper states
 # The table $F$ holds the strengths, $W$ has the rows $w_\nu$ with $d_2$ entries, and $\sigma_i$ is the $i$-th singular
@@ -125,8 +125,8 @@ show.figure(
 # ## Why it is true
 # A layer forms $BCB^\top$ and $BW^V$ from *one* embedding $B$. The columns of $B$ must span the left singular vectors
 # of $F$ (who receives), the right ones (who acts) and those of $W$ (what is sent). For ranks $r$ and $q$, these are
-# $2r+q$ dimensions. With so many dimensions, we can truncate $F$ and $W$ to these ranks as the paper does. One
-# dimension fewer is enough, because we can move factors from the scores to the values until the two share a vector.
+# $2r+q$ dimensions, and we can truncate $F$ and $W$ as the paper does. One dimension fewer is enough, because we can
+# move factors from the scores to the values until the two share a vector.
 #
 # The error of a token is the norm of a linear function of the symbol counts. It is therefore convex in the counts, so
 # the worst sequence consists of one symbol followed by $L-1$ copies of another.
@@ -230,8 +230,7 @@ show.figure(
 # %% [markdown]
 # We see that the error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
 #
-# Then we use one dimension fewer, with and without moving factors. We also test the corresponding step of the paper's
-# proof for an $F$ of rank 1.
+# Then we use one dimension fewer, with and without moving factors, and test the paper's step for an $F$ of rank 1.
 
 
 # %%

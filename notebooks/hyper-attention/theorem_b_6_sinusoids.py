@@ -11,8 +11,8 @@
 # *Ustaomeroglu, Qu: Definition B.3, Lemmas B.4 and B.5, Theorem B.6, Remark B.7, Appendix B.1.2; Figure 1.*
 #
 # Positions are often encoded by sines and cosines. Which effects of one position on another can attention then
-# represent, and what do its scores look like? If the effect depends only on the difference of the positions, we find
-# that the score matrix is almost diagonal.
+# represent, and what do its scores look like? If the effect depends only on the difference, we find that the score
+# matrix is almost diagonal.
 
 # %%
 import math
@@ -68,11 +68,11 @@ show.figure(
 
 # %% [markdown]
 # We see that both tables are constant along diagonals, so they depend only on the difference. A $2\times2$ block that
-# turns the code gives the second table. With codes of all frequencies, such blocks give every table of this kind.
+# turns the code gives the second table. With all frequencies, such blocks give every table of this kind.
 #
 # ## The paper states
-# Agent $i$ is at position $n_i$ on a loop of $N$ positions, and $p_i$ is the code of this position. The function $f$
-# has the coefficients $F[k]$, and $R$ is the radius of an agent.
+# Agent $i$ is at position $n_i$ on a loop of $N$ positions, with the code $p_i$. The function $f$ has the coefficients
+# $F[k]$, and $R$ is the radius of an agent.
 #
 # <!-- claim hyper-attention/definition-b-3 -->
 # <blockquote>
@@ -359,7 +359,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see an oscillation that dies away. A window twice as wide gives a faster oscillation.
+# The oscillation dies away, and is faster for a window twice as wide.
 #
 # ## How we checked
 # We compare each formula with the numerical series, and the layer with a direct sum. As controls, we leave out $1/N$,
@@ -453,9 +453,9 @@ claim.verdict()
 # 1](example_1_colliding_agents.ipynb).
 #
 # ## What to remember
-# - With sines and cosines, an effect that depends on the difference needs one block with two numbers per frequency.
+# - With sines and cosines, an effect of the difference needs one block with two numbers per frequency.
 # - A symmetric effect needs only a diagonal matrix.
-# - We may use the closed form of the window if the window does not overlap itself on the loop.
+# - The closed form of the window holds if the window fits into the loop.
 #
 # ## Exercises
 #

@@ -10,9 +10,8 @@
 # # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# Training reaches the right layer if the data are varied enough. The paper says that random data are varied enough,
-# except with a probability that falls exponentially with the number of sequences. What must "varied" mean for this to
-# be true?
+# Training reaches the right layer if the data are varied enough. The paper says that random data are, except with a
+# probability that falls exponentially in their number. What must "varied" mean for this to be true?
 
 # %%
 import math
@@ -53,7 +52,7 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # ## A tiny example
 # Take two symbols and one token. The counts are $(1,0)$ or $(0,1)$, and their sum is always 1. This sum never varies,
 # so the covariance is singular. Yet two sequences with different tokens already have full rank. The rank depends on the
-# rows themselves, not on their deviations from a mean.
+# rows, not on their deviations from a mean.
 #
 # ## The paper states
 # Here $s$ is the row of symbol counts of a sequence.
@@ -150,10 +149,10 @@ require(last_sample_size=(sample_sizes[-1], sample_sizes[0] + 1, None))
 # <!-- /claim -->
 #
 # ## Why it is true
-# **The theorem.** If the rows so far do not span the space, some direction is orthogonal to all of them. Because of the
-# second moment, the next row leaves their span with a probability of at least $g/L^2$. Each such row raises the rank by
-# one, and we need $|\mathcal S|$ of them. The paper subtracts the mean first, which lowers the rank by one if all
-# sequences have the same length.
+# **The theorem.** If the rows so far do not span the space, some direction is orthogonal to all of them. By the second
+# moment, the next row leaves their span with a probability of at least $g/L^2$. Each such row raises the rank by one,
+# and we need $|\mathcal S|$ of them. The paper subtracts the mean first, which lowers the rank by one if all sequences
+# have the same length.
 #
 # **Rows that contain a symbol.** Suppose that the counts are $(1,1)$, $(0,1)$ or $(0,2)$ with equal probability. Their
 # covariance is positive definite, but every row that contains the first symbol is $(1,1)$, so the rank of these rows is
@@ -308,11 +307,11 @@ show.figure(
 )
 
 # %% [markdown]
-# For single tokens, the bound falls at the true rate. For longer sequences, failures are far rarer than the bound
-# allows, because most new rows raise the rank.
+# For single tokens, the bound falls at the true rate. For longer sequences, failures are far rarer, because most new
+# rows raise the rank.
 #
 # **Remark E.3.** May $\mu$ be drawn again, do lengths vary, and which moment do we take? We try all combinations for
-# three symbols. Then we draw data sets in the paper's scenario.
+# three symbols, and then draw data sets in the paper's scenario.
 
 
 # %%
@@ -365,9 +364,9 @@ never_full = (scenario_ranks < size).double().mean()
 # %% [markdown]
 # In the paper's scenario, both matrices are singular. No single change is enough, but any two changes are.
 #
-# **Rows that contain a symbol.** The first table compares eigenvalues for all sequences with those for sequences that
-# contain $\mu$; its last row has the size of the paper's experiment. The second table shows how often data with three
-# symbols and two tokens are not versatile.
+# **Rows that contain a symbol.** The first table compares eigenvalues for all sequences with those that contain $\mu$;
+# its last row is the paper's experiment. The second shows how often three symbols and two tokens give data that are not
+# versatile.
 
 # %%
 worlds = [(2, 6), (length, size), (20, 360)]
@@ -385,8 +384,8 @@ for n in small_sizes:
 show.table(["B", "fraction not versatile", "bound"], [[n, missed[n].mean().item(), union[n]] for n in small_sizes])
 
 # %% [markdown]
-# Sequences that contain $\mu$ have the smaller eigenvalue, so more of them are needed. For three symbols and two
-# tokens, we also know the exact probability, because each of the six unordered pairs must have been drawn.
+# Sequences that contain $\mu$ have the smaller eigenvalue, so we need more of them. For three symbols and two tokens,
+# we also know the exact probability: each of the six unordered pairs must have been drawn.
 
 
 # %%
@@ -413,8 +412,8 @@ within_union, beyond_union = over_union(1, range(10, 2001, 10)), over_union(6, r
 
 # %% [markdown]
 # ## How we checked
-# Exact probabilities must stay below the bounds. As a control, they must exceed the bounds if we increase the assumed
-# probability that a row raises the rank. Exact arithmetic proves the statements on the moments for small sizes.
+# Exact probabilities must stay below the bounds. As a control, they must exceed the bounds if we assume that rows raise
+# the rank more often. Exact arithmetic settles the moments for small sizes.
 
 # %%
 g = length / size
@@ -497,15 +496,13 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# Assumption E.1 cannot hold if all sequences have the same length; the second moment must take the place of the
-# covariance. For versatile data, the condition must hold among the sequences that contain a given symbol.
+# Assumption E.1 cannot hold at one length; the second moment must replace the covariance. For versatile data, the
+# condition must hold among the sequences that contain a given symbol.
 #
 # ## What to remember
-# - The counts of sequences of one length have a singular covariance. Their second moment can still be positive
-#   definite.
-# - Until the rank is full, each new sequence raises it with at least a known probability, so failures become
-#   exponentially rare.
-# - For versatile data, the second moment of the sequences that contain a given symbol must be positive definite.
+# - Counts at one length have a singular covariance. Their second moment can still be positive definite.
+# - Each new sequence raises the rank with at least a known probability, so failures become exponentially rare.
+# - Versatile data need such a second moment for the sequences that contain a given symbol.
 #
 # ## Exercises
 #

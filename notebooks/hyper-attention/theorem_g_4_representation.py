@@ -10,9 +10,9 @@
 # # Theorem G.4 · One layer represents every interaction of n bodies
 # *Ustaomeroglu, Qu: Theorem G.4, Appendix G.2.*
 #
-# Three tokens together may have an effect that no two of them have. Self-attention represents every sum over pairs of
-# tokens ([Theorem 3.1](theorem_3_1_representation.ipynb)). Does HyperAttention do the same for larger groups? It does
-# if the layer sums over the same groups as the interaction.
+# Three tokens may have an effect that no two of them have. Self-attention represents every sum over pairs of tokens
+# ([Theorem 3.1](theorem_3_1_representation.ipynb)). Does HyperAttention do the same for larger groups? It does if the
+# layer sums over the same groups as the interaction.
 
 # %%
 from itertools import permutations, product
@@ -61,8 +61,8 @@ show.table(
 )
 
 # %% [markdown]
-# For two tokens, a factor of 4/3 turns the ordered count into the full one; for three tokens, the factor is 3/2. No
-# single factor is correct for both lengths.
+# For two tokens, a factor of 4/3 turns the ordered count into the full one; for three tokens, 3/2 does. No factor suits
+# both.
 #
 # ## The paper states
 # <!-- claim hyper-attention/theorem-g-4 -->
@@ -138,8 +138,8 @@ show.table(
 #
 # ## See it run
 # ### Full tensors
-# We compare layers with the sum in the theorem, written out tuple by tuple, first for a one-hot and then for an
-# orthonormal embedding. The layer in the last column sums over $j_1\le j_2\le\dots$, as in Definition 6.1.
+# We compare layers with the sum in the theorem, written out tuple by tuple, for a one-hot and for an orthonormal
+# embedding. The last column sums over $j_1\le j_2\le\dots$, as in Definition 6.1.
 
 # %%
 draw = generator(seed)
@@ -185,12 +185,12 @@ show.table(
 )
 
 # %% [markdown]
-# We see that the sum over all tuples is exact at every order. The ordered sum is exact only at order 2, where there is
-# nothing to order.
+# The sum over all tuples is exact at every order. The ordered sum is exact only at order 2, where there is nothing to
+# order.
 #
 # ### Factors
-# At order 3, we build layers of rank $|\mathcal S|^2$: from free factors for any $f$ and $w$, and from shared factors
-# for symmetric $f$ and $w$.
+# At order 3, we use rank $|\mathcal S|^2$, with free factors for any $f$ and $w$, and with shared factors for symmetric
+# ones.
 
 # %%
 effect, weights = normal(size, size, size, seed=draw), normal(size, size, 2, seed=draw)
@@ -223,8 +223,8 @@ show.table(
 )
 
 # %% [markdown]
-# At order 4, shared keys enter as cubes of vectors. We fit $|\mathcal S|^3$ random cubes to a symmetric tensor, and to
-# one that is not symmetric.
+# At order 4, shared keys enter as cubes of vectors. We fit $|\mathcal S|^3$ random cubes to a symmetric and to another
+# tensor.
 
 # %%
 vectors = normal(size**3, size, seed=draw)
@@ -243,7 +243,7 @@ by_cubes, by_cubes_uneven = missed_by_cubes(even), missed_by_cubes(uneven)
 
 # %% [markdown]
 # When is sharing not enough? For every unordered pair of symbols, shared factors give a table of rank one, with one row
-# per own symbol and one column per output. We compute the part of a target that no such table can represent.
+# per symbol of the query token and one column per output. We compute what no such table can represent.
 
 
 # %%
@@ -264,11 +264,11 @@ sharing = {
 show.table(["target", "missed by shared factors"], list(sharing.items()))
 
 # %% [markdown]
-# In this table, sharing fails only if $f$ and $w$ are both asymmetric and there are two outputs.
+# Here sharing fails only if $f$ and $w$ are both asymmetric and there are two outputs.
 #
 # ### One kind of sum for another
-# The output at each own symbol is linear in the pair counts. We fit the best layer by least squares, at one length and
-# over all lengths.
+# For each symbol of the query token, the output is linear in the pair counts. We fit the best layer by least squares,
+# at one length and over all lengths.
 
 # %%
 one_length = {lengths[-1]: symbols[lengths[-1]]}
@@ -312,8 +312,8 @@ show.figure(
 )
 
 # %% [markdown]
-# With one output, ordered pairs can replace all pairs at one length, but fail over several lengths. The fit has one
-# free number for each own symbol, pair and output, which a layer does not have. With two outputs, this matters.
+# With one output, ordered pairs can replace all pairs at one length, but not over several. The fit has more free
+# numbers than a layer, which matters with two outputs.
 
 
 # %%
@@ -373,12 +373,11 @@ claim.verdict()
 # ## What to remember
 # - A layer of order $n$ that sums over all tuples represents every interaction of $n$ bodies.
 # - Factors of rank $d^{\,n-1}$ suffice.
-# - A layer with an ordered sum represents the full sum at one length with one output, but in general not otherwise.
+# - Ordered sums can replace full ones at one length with one output, but in general not otherwise.
 #
 # ## Exercises
 #
-# 1. *By hand.* A sequence consists of four tokens with the same symbol. Which factor turns the ordered count into the
-#    full one?
+# 1. *By hand.* Which factor turns the ordered count into the full one for four equal tokens?
 #    <details><summary>Solution</summary>
 #
 #    There are 16 pairs and 10 ordered pairs, so the factor is $16/10=8/5$.

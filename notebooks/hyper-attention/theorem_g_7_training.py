@@ -69,8 +69,7 @@ show.table(
 )
 
 # %% [markdown]
-# The six pairs of positions give the four counts 3, 1, 1 and 1. They play the role that counts of single symbols play
-# in self-attention.
+# The six pairs of positions give the four counts 3, 1, 1 and 1. They take the role of symbol counts in self-attention.
 #
 # ## The paper states
 # <!-- claim hyper-attention/assumption-g-6 -->
@@ -196,8 +195,8 @@ show.table(
 # In one-hot coordinates the layer is $\mathrm{HA}_i=\sum_{\nu\sigma}\Gamma_{\nu\sigma}C_{\mathcal
 # X(i)\nu\sigma}w_{\nu\sigma}$, with scores $C$, values $w$ and pair counts $\Gamma$. This is linear attention with
 # *pairs of symbols* instead of symbols. For every pair $p$, the flow conserves $w_p^2-\|C_{\cdot p}\|^2$. From
-# $C(0)=0$, no $w_p^2$ falls below its initial value. If the pair counts are versatile, the gradient is therefore zero
-# only when the error is zero.
+# $C(0)=0$, no $w_p^2$ falls below its initial value. If the pair counts are versatile, the gradient is then zero only
+# at zero error.
 #
 # We also know where the flow ends. If $T^*_{\cdot p}=C^*_{\cdot p}w^*_p$ belongs to a layer that fits the data,
 #
@@ -307,8 +306,8 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, we see the loss fall below its bound from positive and from negative entries. With one zero entry, it
-# stalls. On the right, no entry of $w$ falls below its initial value, and all end at the closed form.
+# On the left, the loss falls below its bound from positive and from negative entries, and stalls with one zero entry.
+# On the right, no entry of $w$ falls below its initial value, and all end at the closed form.
 #
 # For Lemma G.9, we measure the conserved quantity. One step of gradient descent changes it at second order: half the
 # step makes a quarter of the change. We also compare the two weighted derivatives in the proof.
@@ -332,8 +331,8 @@ out_of_step = (weighing * (halfway * by_value).sum() - of_score).abs().max() / o
 # %% [markdown]
 # ### Order 4
 # The paper calls the extension to any order trivial. At order 4, the layer sees counts of triples. We compare the loss
-# computed from these counts with that of the layer written out over all tuples. Then we run the flow, also with a zero
-# entry and on too few sequences.
+# from these counts with the layer written out over all tuples, and run the flow, also with a zero entry and on too few
+# sequences.
 
 # %%
 few_symbols = sample_sequences(400, 6, 2, seed + 7)
@@ -372,9 +371,9 @@ ends_apart = max((flow_4.score[-1] - end_score).abs().max(), (flow_4.value[-1] -
 
 # %% [markdown]
 # ## How we checked
-# Both sides of Lemma G.8 are integers, so we require exact equality. The controls for the lemma and the assumptions are
-# counts with $j<k$, random labels, short sequences and sequences without repeats. Certificates cover all sequences of
-# four tokens over three symbols, and the exact ranks at five sizes.
+# Lemma G.8 equates integers, so we require equality. Controls for the lemma and the assumptions are counts with $j<k$,
+# random labels, short sequences and sequences without repeats. Certificates cover all sequences of four tokens over
+# three symbols, and the exact ranks at five sizes.
 
 # %%
 claim = Claim("hyper-attention/lemma-g-8")
@@ -460,8 +459,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Gradient flow learns three-way interactions in the same way as pairwise ones, with pair counts in place of symbol
-#   counts.
+# - Gradient flow learns three-way interactions like pairwise ones, with pair counts in place of symbol counts.
 # - The flow reaches zero loss at a known rate, and its limit is known.
 # - The signs of $w$ do not matter, but a zero does.
 #
