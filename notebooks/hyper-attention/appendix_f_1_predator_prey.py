@@ -90,7 +90,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Most gains come from pairs whose arrows cross. On the torus, a path continues on the opposite side.
+# The hunter at $(3,11)$ gains 2. One prey starts in its cell, and the prey from $(5,1)$ arrives over the right edge and
+# meets it at $(3,1)$ after ten steps.
 #
 # ## The paper states
 # <!-- claim hyper-attention/predator-prey-construction -->

@@ -262,7 +262,7 @@ show.figure(
     "the curve that bends upwards is exponential.",
     alt="Four curves on logarithmic axes. Tables, dense matrices with two factors and dense matrices with one "
     "factor per feature are straight lines with slopes of about one, two and three. Plain attention on product "
-    "symbols is far above and bends upwards.",
+    "symbols bends upwards and ends far above.",
 )
 
 # %% [markdown]
