@@ -229,7 +229,15 @@ with_self, without_self, repaired, at_another = (
 )
 filled = {name: int((score.abs() > 1e-12).sum()) for name, score in scores.items()}
 show.table(
-    ["effect", "sum over all j", "over j ≠ i, as printed", "over j ≠ i, repaired", "one agent more", "filled", "of"],
+    [
+        "effect",
+        "sum over all j",
+        "over j ≠ i, the paper's weights",
+        "over j ≠ i, repaired",
+        "one agent more",
+        "filled",
+        "of",
+    ],
     [[n, with_self[n], without_self[n], repaired[n], at_another[n], filled[n], grid**4] for n in effects],
     caption="Largest errors per term of the layers, compared with two sums, and the number of entries of the score "
     "matrix of Theorem 3.1 that are not zero (“filled”).",

@@ -139,11 +139,11 @@ show.figure(
 #
 # **What is true.** At $N = 360$, the paper's three heads have 388,824 table entries if the diagonal has a one-hot
 # vector. The corrected heads for the torus have 648,024. Self-attention on product symbols needs $(4N^2)^2 = 2.7 \cdot
-# 10^{11}$.
+# 10^{11}$ entries.
 #
-# **What changed.** With the paper's features, where positions are $N^2$ symbols, the first count is $5.0 \cdot
-# 10^{10}$; the second number is too small by a factor of 27,000. With $2N$ in place of $N^2$, it would be $8.3 \cdot
-# 10^6$.
+# **What changed.** With the paper's features, where positions are $N^2$ symbols, the count for HyperFeatureAttention is
+# $5.0 \cdot 10^{10}$. Its number for self-attention is too small by a factor of 27,000; with $2N$ in place of $N^2$,
+# the count would be $8.3 \cdot 10^6$.
 #
 # <details><summary>Slips (1)</summary>
 #

@@ -107,7 +107,7 @@ show.table(
 # error $1/\mathrm{poly}(L)$. It has $R_2=\binom{R+p}p$ features, at most a power of $\log L$.
 #
 # **What changed.** A number of features that does not grow with $L$ is not enough: $K$ features give weights of rank at
-# most $K$, whereas the weights of the softmax can have a higher rank, at a distance that does not depend on $L$.
+# most $K$, and the weights of the softmax can stay at a distance from all such weights that does not depend on $L$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -107,7 +107,7 @@ show.figure(
 # **What is true.** Without value product a block has $4d^2$ parameters at every order, as self-attention has. With it,
 # a block of order $A$ has $(A-1)d^2$ more.
 #
-# **What changed.** The excess is not slight: it is a quarter of the total at order 2 and three quarters at order 4.
+# **What changed.** The excess is not slight: it is a quarter of $4d^2$ at order 2 and three quarters at order 4.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -127,7 +127,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold for the loss was $10^{-20}$ when the page was first run, and is $10^{-10}$ now, as in the description.
+# The threshold for the loss was $10^{-20}$ when the page was first run, and is $10^{-10}$ now.
 #
 # </details>
 #
@@ -218,15 +218,15 @@ show.figure(
     name="lengths",
     caption="Two score matrices for the paper's dictionary, and their errors. The paper's matrix is correct at the "
     "length for which it was made; the other matrix is correct at every length.",
-    alt="Two small heat maps which differ in row two: evenly filled on the left, a single blue cell on the right. "
-    "On the right are a line that touches zero only at length three, and a line that is zero throughout.",
+    alt="Two small heat maps differ in row two: the left one is evenly filled, the middle one has a single blue "
+    "cell. On the right, one line touches zero only at length three, and another is zero throughout.",
 )
 
 # %% [markdown]
-# The two matrices differ in one row. The row of $1/L$ is correct at only one length, the diagonal entry at all.
+# The two matrices differ in one row. The row of $1/L$ is correct at only one length, the diagonal entry at all lengths.
 #
 # Next, we add the ReLU layer for the paper's dictionary and for longer lists, where the target is whether any activator
-# is present, or which fraction.
+# is present, or which fraction is.
 
 # %%
 headed = {"no ReLU": {}, "min(1, z)": {}, "min(1, L* z)": {}}

@@ -68,7 +68,7 @@ show.figure(
 )
 
 # %% [markdown]
-# With many symbols, a matrix takes the place of $w^2+c^2$.
+# We follow this chain. With many symbols, a matrix takes the place of $w^2+c^2$.
 #
 # ## The paper states
 # Sequence $X^{(n)}$ has the counts $s^{(n)}$ and the residuals $D^{(n)}$, output minus target. The rows of the matrix

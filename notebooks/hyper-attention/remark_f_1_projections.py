@@ -103,7 +103,8 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The width for random interactions, a quarter of the symbols: at half of them the gap is too near the threshold.
+# The width for random interactions is a quarter of the symbols, because at half of them the gap is too close to the
+#   threshold.
 #
 # </details>
 #
@@ -128,8 +129,8 @@ show.figure(
 # dimensions. The two differ by a logarithmic factor.
 #
 # **What changed.** The paper compares the dimensions for inner products of whole tokens with those for inner products
-# of single features. If both layers are measured by the scores that they compute, neither in mean square nor entry by
-# entry are its two numbers right, and entry by entry the gap is not exponential.
+# of single features. If we measure both layers by the scores that they compute, its two numbers are right neither in
+# mean square nor entry by entry, and entry by entry the gap is not exponential.
 #
 # <details><summary>Chosen after a run</summary>
 #

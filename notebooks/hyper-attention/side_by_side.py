@@ -107,8 +107,8 @@ show.figure(
 #
 # Some stack of linear HyperFeatureAttention of orders up to $A$, with skip connections or without, computes
 # $\sum_jg(x_i;x_j)$ at all lengths if and only if $g$ is a sum of functions of $A$ features of $i$ and $2A$ features of
-# $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$ with $K=A^D$, a stack of $D$
-# layers computes them if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
+# $j$. One layer without a skip connection is then enough. At a single length $L\ge4^K+1$, where $K=A^D$, a stack of $D$
+# layers computes it if and only if $g$ is a sum of functions of $K$ features of $i$ and $2K$ features of $j$.
 #
 # </blockquote>
 # <!-- /claim -->

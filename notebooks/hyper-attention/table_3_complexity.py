@@ -10,8 +10,8 @@
 # # Table 3 · What each attention costs
 # *Ustaomeroglu, Qu: Table 3, Appendix H.*
 #
-# How much more work is a text that is twice as long? For six kinds of attention, the paper answers with a power of the
-# length. We count the work, and look at what such a power hides.
+# How much more work does a text need if it is twice as long? For six kinds of attention, the paper answers with a power
+# of the length. We count the work, and look at what such a power hides.
 
 # %%
 from collections.abc import Callable
@@ -105,7 +105,7 @@ show.table(
 # **What is true.** It has $\Theta(d^2)$ parameters if the order is fixed and its tensors are factored with a rank
 # proportional to $d$.
 #
-# **What changed.** The tensors of Definition 6.1 have $d^n + d^{n-1} d_2$ entries, and Theorem G.4 needs these to
+# **What changed.** The tensors of Definition 6.1 have $d^n + d^{n-1} d_2$ entries, and Theorem G.4 uses these to
 # capture every interaction of $n$ tokens.
 #
 # </blockquote>

@@ -325,7 +325,7 @@ show.table(
 
 # %% [markdown]
 # From $w_1=0.1$, the value crosses zero and ends negative; from 0.2, it ends positive. From some start in between, the
-# flow never reaches zero loss. If the codes are orthogonal, it does so
+# flow never reaches zero loss. If the codes are orthogonal, it reaches zero
 # {doc}`from almost every start </notebooks/hyper-attention/almost_every_start>`.
 #
 # <details><summary>Proof of Theorem 4.4, a start that fails with skew codes</summary>
@@ -543,4 +543,4 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be right at other lengths.
+# Next: [Theorem 4.8](theorem_4_8_lengths.ipynb), because we want the trained layer to be correct at other lengths.

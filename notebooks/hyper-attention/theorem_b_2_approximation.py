@@ -74,7 +74,7 @@ curve = largest_error(scales[..., None, None, None] * pattern - target_two, 2).m
 fig, axis = show.axes(width=5.5)
 axis.plot(ratios, curve, label="best layer for this embedding")
 axis.plot([1.0], [by_hand], "o", color=show.COLOURS[1], markersize=7, label="t = 1, κ = 1/4")
-axis.axhline(printed_two, color=show.COLOURS[2], linestyle="--", label="printed bound")
+axis.axhline(printed_two, color=show.COLOURS[2], linestyle="--", label="the paper's bound")
 axis.set(xlabel="t = b₂ / b₁", ylabel="largest error in a sequence of two", ylim=(-0.05, 1.05))
 axis.legend()
 show.figure(
