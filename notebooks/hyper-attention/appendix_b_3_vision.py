@@ -247,8 +247,8 @@ claim.verdict()
 # 1. *By hand.* In the tiny example, we make the last pixel of the second row black as well. Which counts change?
 #    <details><summary>Solution</summary>
 #
-#    Its own count changes from 1 to 2. So do those of its neighbours: above from 0 to 1, left from 2 to 3, and below
-#    from 1 to 2.
+#    Its own count changes from 1 to 2. The counts of its neighbours also change: above from 0 to 1, left from 2 to 3,
+#    and below from 1 to 2.
 #
 #    </details>
 # 2. *Predict, then run.* Set `threshold = 4`, so that more pixels are black. Does the layer find a wrong pattern?

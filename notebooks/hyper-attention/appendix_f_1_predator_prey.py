@@ -268,8 +268,8 @@ show.table(
 # The heads have about half a million entries. The number $10^7$ results if we take $2N$ positions instead of $N^2$.
 #
 # ## How we checked
-# With the extra factor, the layer must give the values of the game on the torus. The paper's heads must do so if pairs
-# with the same policy move between walls. As controls, we turn $y$ upwards, omit a head, and build the diagonal from
+# With the extra factor, the layer must give the values of the game on the torus. The paper's heads must do so if only
+# pairs with the same policy meet walls. As controls, we turn $y$ upwards, omit a head, and build the diagonal from
 # one-hot vectors of $x$ and $y$.
 
 # %%

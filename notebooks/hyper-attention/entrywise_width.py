@@ -84,7 +84,7 @@ show.figure(
 #
 # $$\tfrac1{20}\,\frac{\ln N}{\ln(1+A)}\le d_A(N)\le2+5\,\frac{\ln N}{\ln(1+A)}\,.$$
 #
-# More exactly, $\binom{d+Ar-1}{Ar}\ge N/(1+(N-1)4^{-r})$ for $d=d_A(N)$ and each whole $r\ge1$, and
+# More exactly, $\binom{d+Ar-1}{Ar}\ge N/(1+(N-1)4^{-r})$ for $d=d_A(N)$ and each integer $r\ge1$, and
 # $d_A(N)\le1+\lceil\ln N/\ln(1/\sin t)\rceil$, where $\cos^At=\frac12$. A single head with $C_a=c_aI$ achieves the
 # upper bound.
 #

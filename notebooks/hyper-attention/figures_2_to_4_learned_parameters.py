@@ -189,7 +189,8 @@ show.figure(
 # ### Training
 # We train four layers by gradient descent from $C=0$: one-hot; sinusoidal from a constant $w$; sinusoidal from an
 # uneven $w$ between 0.5 and 1.5; and one-hot with the target of Eq. 4 read literally, which leaves out the self term.
-# The data enter only through third moments of the counts, so a step costs $N^3$ for any number of sequences.
+# The data enter only through third moments of the counts, so a step takes about $N^3$ operations for any number of
+# sequences.
 
 # %%
 draw = generator(seed)

@@ -60,8 +60,8 @@ show.figure(
     fig,
     name="votes",
     caption="The votes of “keep” for the next word: full cells are 1, empty cells are 0, and the others are ½.",
-    alt="Three tables of in and at by mind and bay. The wanted one is the identity. In the second only in and mind is "
-    "filled. In the third all four cells are half filled.",
+    alt="Three tables with the rows in and at and the columns mind and bay. The wanted one is the identity. In the "
+    "second only in and mind is filled. In the third all four cells are half filled.",
 )
 
 # %% [markdown]

@@ -134,8 +134,8 @@ show.table(
         [name, mean(some), min(some), max(some), mean(added[name]), in_words(interval_of(added[name]))]
         for name, some in ((name, [one.perplexity for one in runs]) for name, runs in courses.items())
     ],
-    caption="Validation perplexity over the seeds, and how much the scores improve the loss. Negative numbers are "
-    "worse than the mean of the past.",
+    caption="Validation perplexity over the seeds, and how much the scores improve the loss. Negative numbers mean "
+    "a higher loss than that of the mean of the past.",
 )
 
 # %% [markdown]

@@ -10,8 +10,8 @@
 # # Theorem E.2 · How many sequences are enough?
 # *Ustaomeroglu, Qu: Assumption E.1, Theorem E.2, Remark E.3, Appendix E.*
 #
-# Training reaches the right layer if the data are varied enough. The paper says that random data are, except with a
-# probability that falls exponentially in their number. What must "varied" mean for this to be true?
+# Training reaches the right layer if the data are varied enough. The paper says that random data are varied enough,
+# except with a probability that falls exponentially in their number. What must "varied" mean for this to be true?
 
 # %%
 import math
@@ -362,7 +362,8 @@ rank_of_rows, rank_of_centred = repeats[0], modular_rank(size * plain_rows - len
 never_full = (scenario_ranks < size).double().mean()
 
 # %% [markdown]
-# In the paper's scenario, both matrices are singular. No single change is enough, but any two changes are.
+# In the paper's scenario, the covariance and the second moment are singular. No single change is enough, but any two
+# changes are.
 #
 # **Rows that contain a symbol.** The first table compares eigenvalues for all sequences with those that contain $\mu$;
 # its last row is the paper's experiment. The second shows how often three symbols and two tokens give data that are not
