@@ -82,8 +82,9 @@ show.figure(
 #
 # **What changed.** As stated in the paper, no machine runs. Algorithms 5, 6 and 7 and the proof of Lemma C.1 need their
 # corrections, and a cell without the head needs a letter for "no state", because an empty state cannot be looked up.
-# The tape is every fourth of the last tokens. A head that walks on needs $N=\hat n+\hat\Phi$ cells, where the paper
-# counts $\hat n$. Therefore heads, rows and tokens exceed the bounds of Lemma 2.2, which other heads satisfy.
+# The tape is every fourth of the last tokens. A head that keeps moving to the right needs $N=\hat n+\hat\Phi$ cells,
+# where the paper counts $\hat n$. Therefore heads, rows and tokens exceed the bounds of Lemma 2.2, which other heads
+# satisfy.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -75,7 +75,7 @@ show.figure(
 # kept symmetric, every local minimum over $(V_h,Q_h)$ with $H\ge d(d+1)/2$ is global. If they are free, every local
 # minimum with $H\ge d^2-d+1$ is global; at $d=2$ these numbers are both 3. For $d(d+1)/2\le H\le d^2-d$, at a local
 # minimum that is not global the $V_h$ are independent, the $Q_h$ are independent, and the vectors $(G_{a;jk\ell})_j$ of
-# the gradient $G$ by the head matrix span at most $d-2$ dimensions.
+# the gradient $G$ with respect to the head matrix span at most $d-2$ dimensions.
 #
 # <details><summary>Chosen after a run</summary>
 #

@@ -67,7 +67,8 @@ show.figure(
 #
 # **What is true.** Each step appends the new output: $Z^{t+1}=Z^t\circ y^{t+1}\in\mathbb R^{d\times(n+t+1)}$.
 #
-# **What changed.** Eq. 22 appends the output of the step before, and its size is that after one step.
+# **What changed.** Eq. 22 appends the output of the previous step, and the size that it gives is right for the first
+# step only.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -111,8 +112,8 @@ show.figure(
 # **What is true.** In the rows of each attribute, a vector is rounded to the unit vector of its largest entry, or to
 # zero (no letter) if that entry is below $\frac12$. An error of squared norm below $\frac14$ is then always undone.
 #
-# **What changed.** A definition is not false, but this one does not fit its purpose. It never returns the empty value
-# that the construction of Appendix C needs, and of a token with several attributes it keeps only one.
+# **What changed.** The definition does not fit its purpose. It never returns the empty value that the construction of
+# Appendix C needs, and it keeps only one attribute of a token that has several.
 #
 # </blockquote>
 #
@@ -396,8 +397,8 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** For orthogonal vectors it is $T$ exactly. An ID that is unique, and not orthogonal to the
-# others, needs only $\log_2T$ rows of $\pm1$, but then a look-up finds other tokens also.
+# **Beyond the paper.** Orthogonal vectors need exactly $T$ dimensions. IDs that are unique but not orthogonal need only
+# $\log_2T$ rows of $\pm1$, but then a look-up also finds other tokens.
 #
 # </blockquote>
 # <!-- /claim -->

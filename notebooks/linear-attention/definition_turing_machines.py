@@ -94,8 +94,8 @@ show.figure(
 # of the pairs $(M,x)$ such that $M$ halts on $x$ within $p(|M|,|x|)$ steps and accepts.
 #
 # **What changed.** The paper names no polynomial. The time of $M$ on one word is a number, and every number is below
-# some polynomial, so to the letter every pair that halts belongs to the language, and nothing decides that. Lemma 2.2
-# has a bound on the steps, $\hat\Phi$.
+# some polynomial, so, read literally, every pair that halts belongs to the language, and no machine decides it. Lemma
+# 2.2 bounds the number of steps by $\hat\Phi$.
 #
 # <details><summary>Slips (1)</summary>
 #

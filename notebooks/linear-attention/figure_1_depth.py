@@ -43,9 +43,9 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** We run $d=2$, of the four widths of Appendix D.1. There two and four layers and the full
-# transformer end at least ten times as high as one layer with $d^2$ heads, and in the geometric mean no lower than one
-# layer with one head.
+# **Beyond the paper.** We run $d=2$, one of the four widths of Appendix D.1. There two and four layers and the full
+# transformer end with at least ten times the error of one layer with $d^2$ heads and, in the geometric mean, with no
+# lower error than one layer with one head.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -62,9 +62,10 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** At $d=2$, of the four widths of Appendix D.1, one layer with as many parameters as the rival, or
-# fewer, reaches a tenth, a hundredth and a thousandth of the error of always answering 0 in fewer passes than two or
-# four layers or a full transformer, each from the start that suits it best.
+# **Beyond the paper.** At $d=2$, the only one of the four widths of Appendix D.1 that we run, one layer reaches a
+# tenth, a hundredth and a thousandth of the error of always answering 0 in fewer passes than two or four layers or a
+# full transformer. It has at most as many parameters as its rival, and each model has the initial scale that suits it
+# best.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -28,13 +28,14 @@
 # unidentifiable data with minimum eigenvalue 0, they are far apart in feature space and therefore compute different
 # functions. (Three different runs.)
 #
-# **What is true.** On identifiable data most runs reach the teacher, with every number of heads. On unidentifiable data
-# runs with eight heads end far from it after the shorter training, and many after the longer one. With one, two and
-# four heads this depends on the start and on the length.
+# **What is true.** On identifiable data most runs reach the teacher, with every number of heads. On unidentifiable
+# data, runs with eight heads end far from it after the shorter training, and many do so after the longer one. With one,
+# two and four heads, this depends on the initial values and on the length of training.
 #
-# **What changed.** The paper gives neither steps nor start, and the high bars of one, two and four heads depend on
-# both. With one head the teacher is the only minimiser on orthogonal tables also, as we prove. A one-head run that ends
-# far from it is stuck or unfinished, and does not show that the data leave the function open.
+# **What changed.** The paper gives neither the number of steps nor the initial values, and the high bars of one, two
+# and four heads depend on both. With one head, the teacher is the only minimiser on orthogonal tables as well, as we
+# prove. A one-head run that ends far from it is stuck or unfinished, and does not show that the data leave the function
+# open.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -50,8 +51,8 @@
 # $\lambda_{\min}(\Lambda_D)=0$ (Figure 2).
 #
 # **What is true.** Where $\lambda_{\min}>0$, every run whose loss goes to 0 ends at the true parameters. Where
-# $\lambda_{\min}=0$, many runs with eight heads converge to spurious solutions. With one head there is none to converge
-# to.
+# $\lambda_{\min}=0$, many runs with eight heads converge to spurious solutions. With one head, there are no spurious
+# solutions.
 #
 # **What changed.** One head has no spurious solution on orthogonal tables. Its runs end at the teacher, or at no
 # minimiser.

@@ -82,9 +82,9 @@ show.figure(
 # **Beyond Algorithm 1 (Every layer has a form with symmetric Q and half of the heads)**
 #
 # Every layer of linear attention, with any number of heads, computes the same function as one with at most $d(d+1)/2$
-# heads whose $Q_h$ are symmetric. Among the matrices $W$ of Eq. 10 that are symmetric in $k$ and $\ell$, each function
-# has exactly one (for $n\ge2$ tokens), so the minimiser among them is unique if $\lambda_{\min}(\Lambda_D)>0$. Lemma
-# 4.3 holds for every $H\ge d(d+1)/2$.
+# heads whose $Q_h$ are symmetric. Among the matrices $W$ of Eq. 10 that are symmetric in $k$ and $\ell$, exactly one
+# computes each function (on $n\ge2$ tokens), so the minimiser among them is unique if $\lambda_{\min}(\Lambda_D)>0$.
+# Lemma 4.3 holds for every $H\ge d(d+1)/2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -94,10 +94,10 @@ show.figure(
 #
 # **Beyond Theorem 2.1 (How many heads give almost every function)**
 #
-# Let $H_d$ be the smallest $H$ with $H(2d^2-H)\ge d^3(d+1)/2$, which is about $0.29\,d^2$. Fewer heads give
-# coefficients of measure zero only, at every $d$. For $d=2,\dots,8$, where $H_d=2,4,7,10,13,17,22$, complex $H_d$ heads
-# give almost all complex coefficients, and real ones give at least an open set of real coefficients. At $d=2$ two real
-# heads give almost all real coefficients and three give all. Three are needed for $y_1=\langle z_1,z_1\rangle
+# Let $H_d$ be the smallest $H$ with $H(2d^2-H)\ge d^3(d+1)/2$, which is about $0.29\,d^2$. At every $d$, fewer heads
+# give only a set of coefficients of measure zero. For $d=2,\dots,8$, where $H_d=2,4,7,10,13,17,22$, $H_d$ complex heads
+# give almost all complex coefficients, and $H_d$ real heads give at least an open set of real coefficients. At $d=2$,
+# two real heads give almost all real coefficients, and three give all. Three are needed for $y_1=\langle z_1,z_1\rangle
 # z_{1n}-\langle z_2,z_2\rangle z_{2n}$, $y_2=\langle z_1,z_1\rangle z_{2n}$.
 #
 # </blockquote>

@@ -91,8 +91,8 @@ show.figure(
 # $\lambda_{\min}(\mathbb{E}\,\mathcal{H}\mathcal{H}^\top) > 0$.
 #
 # **What changed.** The lemma is stated for every $n$. For $n = 1$ and $d \ge 2$ it is false: minimisers on inputs with
-# one token can differ on longer ones. The proof finds $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the smallest eigenvalue,
-# which is not right.
+# one token can differ on longer ones. The proof obtains $\min(m_2^3, (m_4 - m_2^2) m_2)$ for the smallest eigenvalue,
+# which is wrong.
 #
 # <details><summary>Slips (1)</summary>
 #
@@ -104,9 +104,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** No symmetry and no zero mean is needed. For standard normal entries with $d \ge 3$ the smallest
-# eigenvalue is $n - 1$ in the features of Algorithm 2. It is $1 - 1/n$ for the pairs and singles of the paper's proof,
-# and lower together with its linear feature, 0.31 at $d = 3$ and $n = 2$.
+# **Beyond the paper.** Neither symmetry nor a zero mean is needed. For standard normal entries with $d \ge 3$, the
+# smallest eigenvalue is $n - 1$ in the features of Algorithm 2. It is $1 - 1/n$ for the features $j<k$ and $j=k$ of the
+# paper's proof, and lower if the proof's linear feature is included, 0.31 at $d = 3$ and $n = 2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -315,7 +315,7 @@ claim.verdict()
 # blocks are near zero.
 #
 # **What is true.** Let $\nu$ be symmetric, $v = (m_4 - m_2^2)\, m_2$, and call a feature $\langle z_j, z_k\rangle
-# z_{\ell n}$ with $j<k$ a *pair* and one with $j=k$ a *single*. Up to the names of the rows:
+# z_{\ell n}$ with $j<k$ a *pair* and one with $j=k$ a *single*. Up to renaming of the rows, the moments are:
 #
 # - A pair with itself, $\ell \in \{j,k\}$: $m_2^3 + v/n$.
 # - A single with itself, $\ell = j$: $v + (m_6 - 3 m_2 m_4 + 2 m_2^3)/n$.
@@ -324,16 +324,16 @@ claim.verdict()
 #   \ell' = 1$: $v/n$.
 # - The linear feature $m_2 z_\ell$: $m_2^3$ with itself, $v/\sqrt n$ with single $\ell$, $\ell' = \ell$, and
 #   $m_2^3/\sqrt n$ with pair $\{j, \ell\}$, $\ell' = j$.
-# - All others are the paper's: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is not in it, and
-#   0.
+# - All other moments are as in the paper: $m_2^3$ for a pair and $v$ for a single with itself, where $\ell$ is
+#   not in it, and otherwise 0.
 #
-# **What changed.** The last token is a factor of each feature and also a part of its inner product, which gives terms
-# in $1/n$ and $1/\sqrt n$. The paper's values also assume a symmetric distribution, which the lemma does not. Finally,
-# the subtraction of $nm_2$ makes $p$ depend on $n$, so Lemma B.1 applies to one length at a time.
+# **What changed.** The last token is a factor of each feature and also enters its inner product, which gives terms in
+# $1/n$ and $1/\sqrt n$. The paper's values also assume a symmetric distribution, which the lemma does not. Finally, the
+# subtraction of $nm_2$ makes $p$ depend on $n$, so Lemma B.1 applies to one length at a time.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The linear feature has $m_2^3$ with itself, not $m_2^2$.
+# - The moment of the linear feature with itself is $m_2^3$, not $m_2^2$.
 #
 # </details>
 #

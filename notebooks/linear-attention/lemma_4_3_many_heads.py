@@ -103,9 +103,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The lemma holds from $H=d(d+1)/2$ on, because so many heads reach all coefficients. The
+# **Beyond the paper.** The lemma already holds from $H=d(d+1)/2$, because that many heads give all coefficients. The
 # coefficients of each minimiser are the unique solution of least squares. With one head the certificate is not enough:
-# for $d=2$ and three tokens, symmetric data with $\lambda_{\min}>0$ have two minimisers far apart.
+# for $d=2$ and three tokens, there are symmetric data with $\lambda_{\min}>0$ and two minimisers that are far apart.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -85,9 +85,9 @@ show.figure(
 # identifiable, then generalization holds out-of-distribution.
 #
 # **What is true.** The lemma is true, without rounding, if the data begin with the prompt, $t=0$, and Algorithm 1 takes
-# the solution of least norm (Eq. 24 holds for any). For some $N$ polynomial in $d$, $\epsilon^{-1}$ and
-# $\log\delta^{-1}$, with probability $1-\delta$ over the training runs a new run has all its features in the span of
-# theirs, up to a probability of $\epsilon$, and then every output is exact.
+# the solution of least norm (for Eq. 24, any solution will do). For some $N$ polynomial in $d$, $\epsilon^{-1}$ and
+# $\log\delta^{-1}$, with probability $1-\delta$ over the training runs, a new run has all its features in the span of
+# theirs, except with probability $\epsilon$. If they are in the span, every output is exact.
 #
 # **What changed.** Only the proof differs. It applies Theorem 2.1 to the $\Phi$ prefixes of each run, which are not
 # independent. It rounds each token, which Eq. 22 does not do, and without rounding no constant leads from Eq. 23 to
@@ -113,8 +113,8 @@ show.figure(
 #
 # **Beyond the paper.** Let a model have the mean squared error $\varepsilon$ on the next token over the $\Phi$ entries
 # of a true history. If each output is rounded before it becomes a token, its own history differs from the true one with
-# probability at most $4\varepsilon\Phi$. The last sentence of the lemma speaks of no data at all if $D$ are histories
-# of one-hot tokens, see Lemma 5.2.
+# probability at most $4\varepsilon\Phi$. The last sentence of the lemma never applies if $D$ consists of histories of
+# one-hot tokens (see Lemma 5.2).
 #
 # </blockquote>
 # <!-- /claim -->
@@ -610,8 +610,9 @@ claim.verdict()
 # are handled in the UTM learning result: see Section C.2.
 #
 # **What is true.** Section C.2 applies Theorem 2.1, for i.i.d. examples, to the prefixes of runs. The issue can be
-# handled: a run is one example. Of $N+1$ runs at most $r$ have features outside the span of all the others, where $r$
-# is the dimension of the span of all features, so a new run lies outside with probability at most $\frac r{N+1}$.
+# handled by taking a run as one example. Of $N+1$ runs at most $r$ have features outside the span of all the others,
+# where $r$ is the dimension of the span of all features, so a new run lies outside with probability at most $\frac
+# r{N+1}$.
 #
 # **What changed.** The prefixes of one run share its machine and word, so they are not independent, and Section C.2
 # does not mention it.

@@ -93,7 +93,7 @@ show.figure(
 # **What is true.** The lemma is true as stated. Exact least squares takes polynomial time and returns the coefficients
 # of the universal machine.
 #
-# **What changed.** Only the proof differs. Eq. 66 lacks a square: right is
+# **What changed.** Only the proof differs. Eq. 66 lacks a square: it should be
 # $\|\mathrm{MHLA}_{\hat\Theta}(Z)-\mathrm{MHLA}_\Theta(Z)\|^2\le\frac\epsilon\eta\|Z\|_F^6$. The proof ends with a
 # probability over $(M,x)$, while the lemma is about all of them.
 #
@@ -101,10 +101,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** A model with a loss above 0 executes every machine as well, if its outputs are rounded and its
-# loss is below the *gate* $\eta/(4\|Z\|_F^6)$ for all inputs $Z$ in runs. Data that pass, of polynomial number, exist
-# at every width. Histories of the embedded machines never pass. For one input at a time we can decide whether they
-# determine the output: all minimisers agree where its features lie in the range of $\Lambda_D$.
+# **Beyond the paper.** A model with a loss above 0 also executes every machine if its outputs are rounded and its loss
+# is below the *gate* $\eta/(4\|Z\|_F^6)$ for all inputs $Z$ in runs. At every width, there are data sets of polynomial
+# size that pass the certificate. Histories of the embedded machines never do. For one input at a time we can decide
+# whether they determine the output: all minimisers agree where its features lie in the range of $\Lambda_D$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -124,8 +124,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The sentence says "given", and what is given does not exist in the paper's own embedding: a
-# token holds at most one letter of an attribute, so two of its rows are orthogonal in every history, and no data set of
+# **Beyond the paper.** The sentence starts from a "given" data set, which does not exist in the paper's embedding: a
+# token holds at most one letter of an attribute, so two of the rows are orthogonal in every history, and no data set of
 # histories is certifiably identifiable. With four copies of the layer there are such data sets, of polynomial size.
 #
 # </blockquote>

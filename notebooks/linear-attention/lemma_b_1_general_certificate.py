@@ -30,7 +30,7 @@
 #
 # - The proof gives $p$ and $v$ the shape $\psi$, one row for all outputs. The right shape is $d\times\psi$, as in the
 #   statement.
-# - The proof writes $p(\Theta)\subseteq v_{\mathrm{ERM}}$ for $p(\Theta)\in v_{\mathrm{ERM}}$.
+# - The proof writes $p(\Theta)\subseteq v_{\mathrm{ERM}}$ where it means $p(\Theta)\in v_{\mathrm{ERM}}$.
 # - The proof begins with a $p$ that is equal for equal functions. This follows from $\lambda_{\min}>0$, and fails
 #   without it.
 #
@@ -58,7 +58,7 @@
 # MHLA is identifiable with respect to the data.
 #
 # **What changed.** $\mathcal X(Z)$ has $d^3$ entries, of which at most $d^2(d+1)/2$ differ, so for $d\ge2$ its second
-# moment is singular for all data, and the sentence says nothing. Eq. 5 has the right features.
+# moment is singular for all data, and the condition never holds. Eq. 5 has the right features.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -74,8 +74,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In heads, numbering the new token is a look-up as well: the last token finds itself by its
-# position, and $B_V$ moves the position on by one.
+# **Beyond the paper.** With heads, numbering the new token is also a look-up: the last token finds itself by its
+# position, and $B_V$ increases the position by one.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -89,12 +89,13 @@ show.figure(
 # parameters $\Theta\in\Omega_H$ such that $\mathrm{MHLA}_\Theta(Z)=\mathcal P(Z)$.
 #
 # **What is true.** Let every letter of an attribute be a unit vector, and let each attribute have separate rows. For
-# every program of look-ups, no two of which find a value for one destination, there are heads, one for each look-up and
-# one for the position, whose output at the last token is the token that the program writes next. $Q$ holds the matrix
-# of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value columns.
+# every program of look-ups, no two of which find a value for the same destination, there are heads, one for each
+# look-up and one for the position, whose output at the last token is the token that the program writes next. $Q$ holds
+# the matrix of $B_Q$ in the key rows and source columns, and $V$ holds that of $B_V$ in the destination rows and value
+# columns.
 #
-# **What changed.** Two lines of a program may write one attribute, and the later assignment counts. Heads add instead,
-# and no heads run the program of two such lines, which this page writes in the form of Algorithm 6.
+# **What changed.** Two lines of a program may write to one attribute, and then the later assignment counts. Heads add
+# instead. We give a program with two such lines, in the form of Algorithm 6, that no heads can run.
 #
 # <details><summary>Slips (2)</summary>
 #
@@ -108,8 +109,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** A key that several tokens hold returns the sum of their values, as line 9 of Algorithm 3 says,
-# and an absent key returns zero.
+# **Beyond the paper.** The look-up of a key that several tokens hold returns the sum of their values, as line 9 of
+# Algorithm 3 says, and that of an absent key returns zero.
 #
 # </blockquote>
 # <!-- /claim -->

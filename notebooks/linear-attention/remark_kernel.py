@@ -35,9 +35,9 @@
 #
 # $$\langle\mathcal X(Z),\mathcal X(Z')\rangle=\|Z^\top Z'\|_F^2\,\langle z_n,z'_n\rangle ,$$
 #
-# so Algorithm 1 runs at any width. The Gram matrix has the rank of $\Lambda_D$. For each input it shows whether the
-# data determine the output there, for models with $d^2$ heads. It can show $\lambda_{\min}(\Lambda_D)>0$ only from
-# $\psi$ samples on.
+# so Algorithm 1 runs at any width. The Gram matrix has the same rank as $\Lambda_D$. For each input, it shows whether
+# the data determine the output there, for models with $d^2$ heads. It can show $\lambda_{\min}(\Lambda_D)>0$ only with
+# at least $\psi$ samples.
 #
 # </blockquote>
 # <!-- /claim -->
