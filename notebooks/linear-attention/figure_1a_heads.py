@@ -324,8 +324,7 @@ axes[0][-1].legend(fontsize=8)
 show.figure(
     fig,
     name="steps",
-    caption="The change in the error from one number of heads to the next, in powers of ten, after 100 passes, with "
-    "99 % intervals.",
+    caption="Powers of ten that each step adds to the error after 100 passes, with 99 % intervals.",
     alt="Points and error bars for each step from one number of heads to the next. For d = 2 the first two "
     "lie clearly below zero. For d = 4 the first two of Adam lie clearly above zero and the last two clearly below.",
 )

@@ -73,8 +73,8 @@ require(machines=(machines, 10, 2000), seed=(seed, 0, None), start=(start, 0, le
 # | 1 | b | b, **swap** | _ | |
 # | 2 | b | a | _, **swap** | _ |
 #
-# The layer cannot erase anything, but it can add. In the first step, three of its tokens write under the names of cells,
-# and a later token reads the sum of everything under a name:
+# The layer cannot erase anything, but it can add. In the first step, three of its tokens write under the names of
+# cells, and a later token reads the sum of everything under a name:
 #
 # | under the name | prompt | WRITE | LEAVE | ARRIVE | sum |
 # | --- | --- | --- | --- | --- | --- |
@@ -374,12 +374,8 @@ axis.set_yticks([(first + last) / 2 for first, last in groups.values()], list(gr
 columns = [*range(states), "#", *text, *WORK, *["PRINT"] * (len(text) + 1)]
 axis.set_xticks(range(len(columns)), columns, rotation=90, fontsize=7)
 axis.grid(False)
-caption = (
-    "Prompt and first step (blue: 1, red: −1). Each column is a token, and each row is one of its coordinates, in "
-)
-caption += (
-    "the blocks of the table above. Each token of the printed tape has one letter and at most one state. The last "
-)
+caption = "Prompt and first step: blue 1, red −1. Each column is a token and each row one of its coordinates, in the "
+caption += "blocks of the table above. Each token of the printed tape has one letter and at most one state. The last "
 caption += "token has the key of a new cell and the mark that starts a step."
 alt = "A sparse picture of coordinates against tokens. Blue entries stand for 1. The three red entries stand for -1: "
 alt += "the read state of WRITE, and the head and the move of LEAVE."
@@ -463,7 +459,7 @@ for size in [(2, 2, 1, 3), (2, 2, 4, 3), (3, 3, 3, 5)]:
     tables, (words, places) = random_tables(10, *size[:2], seed), random_inputs(10, *size[1:3], seed + 1)
     whole = torch.nn.functional.pad(words, (0, size[3]))
     paper = UniversalMachine(*size[:2], whole.shape[1], size[3])
-    both.append([*size, "these", *sizes_in(CompactMachine(*size), (tables, words, places), size[3])])
+    both.append([*size, "ours", *sizes_in(CompactMachine(*size), (tables, words, places), size[3])])
     both.append([*size, "the paper's", *sizes_in(paper, (tables, whole, places))])
 show.table(["states", "letters", "word", "steps", "heads", "d", "H", "tokens", "largest entry"], both)
 
