@@ -11,8 +11,8 @@
 #
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the abstract, Section 5 and Section 6.3.*
 #
-# The next state of an automaton depends on its state *and* on a letter, but a head cannot look up two keys at once. How
-# can such a layer run every automaton? It takes two tokens per letter.
+# The next state of an automaton depends on its state *and* on a letter, but a head cannot look up two keys at once.
+# How can such a layer run every automaton? The answer is to write two tokens per letter.
 
 # %%
 import torch
@@ -31,8 +31,9 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 #
-# In state 0, our automaton goes to state 1 over `a`, and stays over `b`. The first letter is `a`. One new token looks
-# up both next states and the letter. A second one reads the first, and selects the next state.
+# In state 0, our automaton goes to state 1 over `a`, and stays in state 0 over `b`. The first letter is `a`. One new
+# token looks up both possible next states and the letter. A second new token reads the first one, and selects the
+# next state.
 
 # %%
 fig, axis = schematic.canvas(height=2.9)
@@ -52,9 +53,11 @@ show.figure(
 )
 
 # %% [markdown]
-# We see two look-ups: first by the state, then by the letter.
+# We see two look-ups: the first by the state, the second by the letter.
 #
 # ## The paper states
+#
+# $N$, $V$ and $L$ are the number of states, the number of letters and the length of the word.
 #
 # <!-- claim linear-attention/remark-dfa-in-attention -->
 # <blockquote>
@@ -99,9 +102,9 @@ show.figure(
 #
 # ## Why it is true
 #
-# One head looks up the rules of the state, another the letter. Then one head per letter selects the next state. It
-# finds only the last token, because each place of the word has separate rows. One more head moves on to the next
-# letter.
+# One head looks up the rules of the state, and another the letter. Then one head per letter selects the next state.
+# It finds only the last token, because each position in the word has separate rows. One more head moves on to the
+# next letter.
 #
 # <details><summary>Proof of Finite automata in linear attention: the number of heads</summary>
 #
@@ -127,10 +130,10 @@ show.figure(
 #
 # <details><summary>Proof of Section 6.3 remark: the size of the embedding, as corrected</summary>
 #
-# *Turing machines.* In Appendix C.1 each of the $N\hat\Phi$ blocks of tokens has rows for a cell and its two
+# *Turing machines.* In Appendix C.1 each of the $m\hat\Phi$ blocks of tokens has rows for a cell and its two
 # neighbours. For each of the three it has rows for the rules of the state there, one for every letter. A rule holds a
 # state, a letter and a move, which takes $\hat{\mathcal Q} + \hat\Sigma + 3$ rows. So these are
-# $3N\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $N$ cells, and
+# $3m\hat\Phi\hat\Sigma(\hat{\mathcal Q} + \hat\Sigma + 3)$ rows: linear in $\hat\Phi$, for a window of $m$ cells, and
 # in $\hat{\mathcal Q}$, and quadratic in $\hat\Sigma$. All other rows are at most linear in each of them.
 #
 # *Automata.* The width $2(q + L)(1 + v) + 1$ was counted above, and is linear in each of its three arguments. $\square$
@@ -196,8 +199,8 @@ for left_out in range(len(small.heads)):
 print("share of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
 
 # %% [markdown]
-# Every run is exact. If any one head is missing, at most one run in eight is. Next, Algorithm 1 learns from runs of
-# some automata, and we test others.
+# Every run is exact. If any one head is missing, at most one run in eight is exact. Next, Algorithm 1 learns from the
+# runs of some automata, and we test it on others.
 
 # %%
 task = AutomatonExecutor(states, letters, word)
@@ -229,7 +232,8 @@ show.table(
 # %% [markdown]
 # With 200 automata, the data determine all outputs of the new runs, and no run is wrong.
 #
-# We double each size. A linear width at most doubles.
+# Now we double the number of states, the number of letters and the length, one at a time. A width that is linear in a
+# size at most doubles with it.
 
 # %%
 of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}
@@ -249,7 +253,8 @@ show.table(
 by_letters = grown["Turing machines"].pop("letters")
 
 # %% [markdown]
-# The width for Turing machines grows 2.7-fold with the letters, because each letter has a rule that contains a letter.
+# The width for Turing machines grows 2.7-fold with the number of letters, because each letter has a rule that
+# contains a letter.
 #
 # ## How we checked
 #
@@ -303,8 +308,8 @@ claim.verdict()
 #
 #    <details><summary>Solution</summary>
 #
-#    None of them. All minimisers agree on an output only if its features are in the span of the data, which has the
-#    rank 40 of 40,678. All runs are wrong.
+#    They determine none of them. All minimisers agree on an output only if its features are in the span of the data,
+#    which has dimension 40 of 40,678. All runs are wrong.
 #
 #    </details>
 #
