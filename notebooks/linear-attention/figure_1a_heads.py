@@ -85,7 +85,7 @@ show.figure(
 )
 
 # %% [markdown]
-# A single head gets stuck where its product does not. A second head gives descent a way around the origin.
+# A second head gives descent a way around the origin.
 #
 # ## The paper states
 # A *teacher* with one head labels random sequences. *Students* with 1 to 16 heads are trained on its labels. A token
@@ -121,8 +121,7 @@ show.figure(
 # ## Why it is true
 # The output of a layer is linear in one matrix, the sum of the products of its heads. With few heads this matrix has
 # low rank, and the loss can have local minima that are not global. With $d^2-d+1$ heads or more [there are
-# none](benign_landscape.ipynb). This says where descent can end, but not how fast it gets there. To find out, we run
-# it.
+# none](benign_landscape.ipynb). This says where descent can end, but not how fast it gets there.
 #
 # A student's error on a mini-batch depends only on its $\psi=d^2(d+1)/2$ coefficients $p$. If $p^\star$ are the
 # teacher's coefficients, the loss on a batch $B$ is $L_B=(p-p^\star)\,\Lambda_B\,(p-p^\star)^\top$. We can therefore
@@ -363,7 +362,7 @@ show.figure(
 # gradients, so near the floor it still takes large steps in response to rounding errors. Extra heads buy speed.
 #
 # ### Three runs
-# The paper shows the mean over three runs. We group our runs in threes.
+# The paper shows the mean over three runs, so we group our runs in threes.
 
 # %%
 three = {}

@@ -238,7 +238,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 2  # width of a token in the first part, from 1 to 4

@@ -215,13 +215,8 @@ for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed")
         axis.axhline(block[0] - 0.5, linewidth=0.5)
         axis.axvline(block[0] - 0.5, linewidth=0.5)
 caption = "One look-up as the two matrices of a head; filled: ones. In the correct form the columns of $Q$ are the "
-caption += (
-    "source rows and those of $V$ the value rows. In the paper's proof, the names are exchanged, and so are rows "
-)
-caption += "and columns."
-alt = (
-    "Four square images of the matrices Q and V with rows and columns named source, key, value, destination. Correct: "
-)
+caption += "source rows and those of $V$ the value rows. In the paper's proof, names, rows and columns are exchanged."
+alt = "Four square images of the matrices Q and V, rows and columns named source, key, value, destination. Correct: "
 alt += "ones at key by source and destination by value. Printed: at value by destination and source by key."
 show.figure(fig, name="placement", caption=caption, alt=alt)
 

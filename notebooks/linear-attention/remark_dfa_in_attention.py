@@ -53,7 +53,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see two look-ups: the first by the state, the second by the letter.
+# The first look-up is by the state, the second by the letter.
 #
 # ## The paper states
 #
@@ -232,8 +232,7 @@ show.table(
 # %% [markdown]
 # With 200 automata, the data determine all outputs of the new runs, and no run is wrong.
 #
-# Now we double the number of states, the number of letters and the length, one at a time. A width that is linear in a
-# size at most doubles with it.
+# Now we double the states, the letters and the length, one at a time. A linear width at most doubles.
 
 # %%
 of_machines = {"states": 16, "letters": 16, "window": 4, "steps": 4}

@@ -12,7 +12,7 @@
 #
 # How many labelled sequences must we see before we can trust a fitted layer on new ones? If the labels are exact, we
 # need as many as there are unknowns. If they are noisy, the error should fall in inverse proportion to the number of
-# examples. We look at when it does, and at inputs for which a single example can spoil the fit.
+# examples. We ask when it does, and for which inputs a single example can spoil the fit.
 
 # %%
 import math
@@ -311,7 +311,7 @@ def gaussian_tokens(count, tokens=n):
 
 
 # %% [markdown]
-# The teacher and its inputs are the same as on the page on Algorithm 1, which makes three other draws first.
+# The teacher and its inputs are those of the page on Algorithm 1.
 
 # %%
 before = [
