@@ -160,7 +160,10 @@ for number in range(configurations):
     right["corrected"] += new_tape(tables[number], before) == after
     for name, faults in printed_parts.items():
         right[name] += new_tape(tables[number], before, form="printed", faults=faults) == after
-show.table(["Algorithm 7", f"configurations right, of {configurations}"], right.items())
+show.table(
+    ["Algorithm 7", f"configurations right, of {configurations}"],
+    [[name.replace("as printed", "as in the paper"), count] for name, count in right.items()],
+)
 
 # %% [markdown]
 # The corrected branches are always right. Without the fourth branch, no configuration is right. The heads of our
@@ -203,7 +206,7 @@ show.figure(
     name="steps",
     caption="The fraction of tapes that are right after each step. With the corrected offsets and copies, all are "
     "right. Copies of `s0` are right for the first step only. Offsets that count tokens fail at once.",
-    alt="Three curves against the step. One stays at 1. One is 1 at steps 0 and 1 and then drops to a small share. "
+    alt="Three curves against the step. One stays at 1. One is 1 at steps 0 and 1 and then drops to a small fraction. "
     "One drops to 0 at step 1.",
 )
 

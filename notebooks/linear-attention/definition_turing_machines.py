@@ -270,7 +270,7 @@ for letters in right:
     # Eq. 59 has a column for each state, with room for the rules of two letters.
     held[letters] = sum(sum(len(column[:2]) for column in table) == states * letters for table in tables)
 show.table(
-    ["letters", f"table and tape read back, of {machines}", "tables that the printed columns hold"],
+    ["letters", f"table and tape read back, of {machines}", "tables that Eq. 59 can hold"],
     [[letters, right[letters], held[letters]] for letters in right],
 )
 

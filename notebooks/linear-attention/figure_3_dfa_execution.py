@@ -226,7 +226,7 @@ show.figure(
     caption="Examples times word length until 99 % of the tokens of new runs are right, one point per training run. "
     "The lines are the best power law and the best exponential, in panels where every run reached this target; a run "
     "that did not has no point.",
-    alt="Three panels, for states, word length and alphabet. In each the marks of the runs rise to the right, and a "
+    alt="Three panels, for states, word length and alphabet. In each the points of the runs rise to the right, and a "
     "curved and a straight line go through them close to each other.",
 )
 

@@ -221,10 +221,10 @@ holds = {
     "table a letter": "in the table: $a'$ of $\\delta(q, a)$",
     "table a move": "in the table: $m$ of $\\delta(q, a)$",
     "cell": "the key of a cell, under which its letter and the head are stored",
-    "letter": "what is added to the letter of that cell, or the letter printed",
-    "state": "the state printed, where the head is",
+    "letter": "what is added to the letter of that cell, or the printed letter",
+    "state": "the printed state, where the head is",
     "head": "what is added to the state stored in that cell",
-    "at": "the cell that is asked for its letter and its state",
+    "at": "the cell whose letter and state are looked up",
     "next": "the cell to be printed next",
     "marks": "go, LOCATE, ..., LEAVE: which token of work comes next",
 }
@@ -235,9 +235,9 @@ holds |= {
     "read state": "what is added to the pair, $q$ and then $-q$",
     "pair a": "the state found under the letter $a$",
     "move": "the key under which the departure is stored, $m$ and then $-m$",
-    "moved": "$m$ once more, to make $-m$ of",
+    "moved": "$m$ again, from which $-m$ is made",
     "next state": "$q'$, on its way to the new cell",
-    "brought state": "the same one token later",
+    "brought state": "$q'$ again, one token later",
 }
 sizes_of = {}
 for name, rows in universal.rows.blocks.items():

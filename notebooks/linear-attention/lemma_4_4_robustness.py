@@ -370,7 +370,7 @@ numerators = {scale: printed_numerator(least, noise, z) for scale, (z, _, noise,
 
 # %%
 show.table(
-    ["data scale", "L", "‖ζ‖²", "‖Πζ‖²", "its bound", "B² log(1/δ) / N", "printed numerator at ε = L"],
+    ["data scale", "L", "‖ζ‖²", "‖Πζ‖²", "its bound", "B² log(1/δ) / N", "the paper's numerator at ε = L"],
     [
         [
             scale,

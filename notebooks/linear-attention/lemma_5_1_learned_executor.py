@@ -374,12 +374,12 @@ back = {share: torch.tensor([kept_back_and_wrong(share, stream) for stream in dr
 
 # %%
 show.table(
-    ["rules kept back", "of", "machines, mean", "fraction wrong, mean", "largest", "as many machines, all rules: mean"],
+    ["rules removed", "of", "machines, mean", "fraction wrong, mean", "largest", "as many machines, all rules: mean"],
     [
         [*one[0, :2].int(), one[:, 2].mean(), one[:, 3].mean(), one[:, 3].max(), one[:, 4].mean()]
         for one in back.values()
     ],
-    caption=f"{back_draws} draws of machines and of rules; up to {held_out} runs each that read a rule kept back.",
+    caption=f"{back_draws} draws of machines and of rules; up to {held_out} runs each that read a removed rule.",
 )
 
 # %% [markdown]

@@ -298,7 +298,7 @@ loss = 1e-6 * gate
 differences, bounds = (loss * reaches).sqrt(), loss / smallest * sizes**3
 determined_missed = sum(int((one.missed & one.determined).sum()) for _, one in found.values())
 print(
-    f"difference over the printed bound: {(differences / bounds).max():.3g},"
+    f"difference over the paper's bound: {(differences / bounds).max():.3g},"
     f" squared: {(differences**2 / bounds).max():.3g}"
 )
 

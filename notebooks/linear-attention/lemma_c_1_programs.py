@@ -206,7 +206,7 @@ exchanged &= torch.equal(placed["printed"].queries.mT, placed["correct"].values)
 fig, axes = show.axes(2, 2, width=5.2, height=5.6)
 for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed") for m in ("Q", "V")], strict=True):
     axis.imshow((placed[form].queries if name == "Q" else placed[form].values)[0], cmap="Greys", vmin=0, vmax=1)
-    axis.set_title(f"{name}, {form}")
+    axis.set_title(f"{name}, {'the paper' if form == 'printed' else form}")
     middles = [(block[0] + block[-1]) / 2 for block in blocks.values()]
     axis.set_xticks(middles, list(blocks), rotation=60)
     axis.set_yticks(middles, list(blocks) if axis in axes[:, 0] else [""] * len(blocks))
@@ -217,7 +217,7 @@ for axis, (form, name) in zip(axes.flat, [(f, m) for f in ("correct", "printed")
 caption = "One look-up as the two matrices of a head; filled: ones. In the correct form the columns of $Q$ are the "
 caption += "source rows and those of $V$ the value rows. In the paper's proof, names, rows and columns are exchanged."
 alt = "Four square images of the matrices Q and V, rows and columns named source, key, value, destination. Correct: "
-alt += "ones at key by source and destination by value. Printed: at value by destination and source by key."
+alt += "ones at key by source and destination by value. In the paper: at value by destination and source by key."
 show.figure(fig, name="placement", caption=caption, alt=alt)
 
 # %% [markdown]

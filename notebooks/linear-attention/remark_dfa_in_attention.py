@@ -196,7 +196,7 @@ for left_out in range(len(small.heads)):
     heads = [head for place, head in enumerate(small.heads) if place != left_out]
     told = small.states_of(BlockLayer(heads, small.width).run(prompts, 2 * small.word))
     without.append((told == by_hand(*every)).all(dim=1).double().mean().item())
-print("share of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
+print("fraction of runs exact without one head:", ", ".join(f"{one:.3g}" for one in without))
 
 # %% [markdown]
 # Every run is exact. If any one head is missing, at most one run in eight is exact. Next, Algorithm 1 learns from the

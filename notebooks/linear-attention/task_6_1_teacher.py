@@ -99,7 +99,7 @@ try:
     printed_shape = str(list(printed_labels(teacher, inputs).shape))
 except RuntimeError:
     printed_shape = "none, the factors do not fit"
-print(f"largest relative difference {gap:.2g}; shape of the labels by the printed formula: {printed_shape}")
+print(f"largest relative difference {gap:.2g}; shape of the labels by the paper's formula: {printed_shape}")
 
 # %%
 scales = ("deviation", "variance")
@@ -115,8 +115,9 @@ first = {scale: power(scale, 0, sequences).item() for scale in scales}
 
 # %%
 fig, axis = show.axes(1, 1, width=5.2, height=3.4)
+names = {"deviation": "standard deviation", "variance": "variance"}
 for scale, values in spread.items():
-    axis.hist(values.log10(), bins=30, alpha=0.7, label=f"1/√d as {scale}")
+    axis.hist(values.log10(), bins=30, alpha=0.7, label=f"1/√d as {names[scale]}")
     axis.axvline(torch.tensor(first[scale]).log10(), linestyle="--", color="grey")
 axis.set(xlabel="mean square of the labels, power of ten", ylabel="teachers")
 axis.legend(ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
@@ -138,7 +139,7 @@ beyond = {
     for run, used in FIGURE_1_RUNS.items()
 }
 show.table(
-    ["hyperparameter", "printed", *FIGURE_1_RUNS],
+    ["hyperparameter", "in the paper", *FIGURE_1_RUNS],
     [
         [name, *[", ".join(map(str, values)) for values in (printed, *[used[name] for used in FIGURE_1_RUNS.values()])]]
         for name, printed in FIGURE_1.items()
