@@ -212,8 +212,8 @@ show.figure(
     name="least-eigenvalue",
     caption="With one token, $\\lambda_{\\min} = 0$ for every distribution. With two or more tokens, it is positive "
     "and grows with $n$, except for signs. The vertical axis is linear below 0.01.",
-    alt="The least eigenvalue against the number of tokens for six distributions, d = 3. All curves start at zero at one "
-    "token. Five rise from two tokens on; the curve of signs stays at zero.",
+    alt="The smallest eigenvalue against the number of tokens for six distributions, d = 3. All curves start at zero "
+    "with one token. Five then rise; the curve of signs stays at zero.",
 )
 
 # %% [markdown]
