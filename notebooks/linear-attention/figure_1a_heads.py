@@ -38,7 +38,7 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Suppose that tokens are single numbers, so a head is a product $vq$, and that the labels require $vq=1$. We start at
-# $v=1$, $q=-1$ and descend along the gradient of $(vq-1)^2$. It pulls $v$ down and $q$ up at equal speed, so we end
+# $v=1$, $q=-1$ and follow the negative gradient of $(vq-1)^2$. It pulls $v$ down and $q$ up at equal speed, so we end
 # at $v=q=0$. There both derivatives are 0, and the error is 1.
 #
 # Now we add a second head, $v'q'$, that starts at $v'=q'=1$. The model predicts $vq+v'q'=-1+1=0$. The first head

@@ -112,8 +112,8 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# The distance of two models is that of $p$, their coefficients in the cubic features of Eqs. 41 and 42 ([Lemma
-# 4.1](lemma_4_1_certificate.ipynb)).
+# The distance between two models is that between their coefficients $p$ in the cubic features, as in Eqs. 41 and 42
+# ([Lemma 4.1](lemma_4_1_certificate.ipynb)).
 #
 # <!-- claim linear-attention/definition-parameter-distance -->
 # <blockquote>

@@ -406,7 +406,7 @@ show.figure(
     caption="The tape over time, read from the tokens that the layer wrote. Each row is the tape after one step. The "
     "frame marks the head and contains the state, and dots are blanks. The machine adds one to the binary number on "
     "its tape, which grows by one cell per step.",
-    alt="A table of cells with a row for every step, each row a cell longer. The head walks to the right end of the "
+    alt="A table of cells with a row for every step, each row one cell longer. The head walks to the right end of the "
     "number, turns back, turns trailing ones into zeros and the next zero into a one, and accepts.",
 )
 

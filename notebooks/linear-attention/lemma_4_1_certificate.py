@@ -230,9 +230,9 @@ def rank(tokens):
 #
 # ### Different heads, one function
 # Next we take a model and change its heads without changing the function. To build its *twin*, we take the matrix of
-# all products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, add a part that is antisymmetric in $j$ and $k$, and split the
-# result into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and once in a
-# direction that inputs of one token cannot see.
+# all products $V_h[a,j]\,Q_h[k,\ell]$, summed over $h$, add a part that is antisymmetric in $j$ and $k$, and split
+# the result into new heads. We also move the coefficients themselves, once by $10^{-3}$ in a random direction and
+# once in a direction that does not affect inputs of one token.
 
 # %%
 model = random_heads(2, d, source)

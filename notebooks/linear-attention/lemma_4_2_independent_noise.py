@@ -455,8 +455,8 @@ exact_values = {name: value for name, (value, _, _) in measured.items()}
 right_values = {name: right for name, (_, _, right) in measured.items()}
 
 # %% [markdown]
-# The products of two features are polynomials in the moments and in $n$, so three distributions and three values of
-# $n$ prove them for all.
+# The products of two features are polynomials in the moments and in $n$, so a check at three distributions and three
+# values of $n$ proves them for all.
 
 # %%
 claim = Claim("linear-attention/lemma-4-2-moments")

@@ -140,8 +140,8 @@ show.figure(
 # $$q=\frac1{N-r}\Big(r\ln\frac{eN}r+\ln\frac1\delta\Big) .$$
 #
 # Inside the span every output is exact, and so is the run, even without rounding. Outside, the squared error of the
-# least-norm solution is at most $\|W^\star\|_F^2\,\|Z\|_F^6$, with the matrix $W^\star$ of the universal machine. So
-# Eq. 24 holds with $q$, and Eq. 23 with $\epsilon=q\,\|W^\star\|_F^2\max\|Z\|_F^6$, for every $\mathcal D$.
+# least-norm solution is at most $\|W^\star\|_F^2\,\|Z\|_F^6$, with the matrix $W^\star$ of the universal machine.
+# Therefore, Eq. 24 holds with $q$, and Eq. 23 with $\epsilon=q\,\|W^\star\|_F^2\max\|Z\|_F^6$, for every $\mathcal D$.
 #
 # </blockquote>
 # <!-- /claim -->

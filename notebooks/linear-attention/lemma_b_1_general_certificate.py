@@ -158,7 +158,7 @@ show.table(
 )
 
 # %% [markdown]
-# With $n$ tokens all fits are the teacher. With one token the features are symmetric, and the fits disagree.
+# With $n$ tokens, all fits equal the teacher. With one token the features are symmetric, and the fits disagree.
 #
 # ### Features that never work
 # The entries of $\mathcal X(Z)$ contain both $\langle z_j,z_k\rangle$ and $\langle z_k,z_j\rangle$, which are equal.

@@ -103,7 +103,7 @@ show.figure(
 #
 # - The lemma names Algorithm 6, which is one program. Algorithm 3 defines the programs.
 # - The proof puts a block in the source rows and key columns of $V$ and $B_V$ in the value rows and destination columns
-#   of $Q$. These are the right places with the names $V$ and $Q$ exchanged and rows read as columns.
+#   of $Q$. These places become right if $V$ and $Q$ are exchanged and rows are read as columns.
 #
 # </details>
 #

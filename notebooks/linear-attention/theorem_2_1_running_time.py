@@ -104,9 +104,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Let $N \ge d^4/\varepsilon$ and $\varepsilon \le 1$. Then exact least squares keeps the time on
-# any data: by fast multiplication of rectangular matrices it takes $O(N(d^2 n_{\max} + d^4))$, in which there is no
-# $\varepsilon$. These conditions are those of the theorem's number of examples. We do not judge the time for fewer
+# **Beyond the paper.** Let $N \ge d^4/\varepsilon$ and $\varepsilon \le 1$. Then exact least squares is within the time
+# on any data: by fast multiplication of rectangular matrices it takes $O(N(d^2 n_{\max} + d^4))$, which does not depend
+# on $\varepsilon$. These conditions are those of the theorem's number of examples. We do not judge the time for fewer
 # examples, which the theorem's remark on the training loss would allow.
 #
 # *Solvers that we can run.* Conjugate gradients, preconditioned by the QR factorisation of a random sketch of the
