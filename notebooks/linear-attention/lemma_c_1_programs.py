@@ -85,7 +85,7 @@ show.figure(
 # <!-- claim linear-attention/lemma-c-1 -->
 # <blockquote>
 #
-# **Lemma C.1 (A lookup is a head)** *Appendix C*
+# **Lemma C.1 (A look-up is a head)** *Appendix C*
 #
 # **The paper states.** For any program $\mathcal P$ written in the form of algorithm 6, there exists corresponding MHLA
 # parameters $\Theta\in\Omega_H$ such that $\mathrm{MHLA}_\Theta(Z)=\mathcal P(Z)$.
