@@ -79,7 +79,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The nine tenths of the searches.
+# The threshold of nine tenths for the searches.
 #
 # </details>
 #

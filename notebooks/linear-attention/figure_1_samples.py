@@ -42,10 +42,10 @@
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper names no $N$. Heads match Algorithm 1 from about four sequences on at $d=2$, and from
-# some tens on at $d=4$; we judge from 64 on. With fewer sequences regression is still exact, as soon as the equations
-# outnumber the coefficients, and gradient descent is not. We run layers at $d=2$ only, and the full transformer on
-# another page.
+# **Beyond the paper.** The paper gives no values of $N$. Models with $d^2$ heads match Algorithm 1 from about four
+# sequences at $d=2$, and from a few tens at $d=4$; we judge them for $N\ge64$. With fewer sequences, regression is
+# still exact as soon as the equations outnumber the coefficients, but gradient descent is not. We run layers at $d=2$
+# only, and the full transformer on another page.
 #
 # </blockquote>
 # <!-- /claim -->

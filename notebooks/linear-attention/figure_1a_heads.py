@@ -390,9 +390,9 @@ print(f"means over three that fall with every number of heads: {falls.sum()} of 
 # single head ends far above many heads, but not the order in between.
 #
 # ## How we checked
-# We require that the error falls with the number of heads, and that $d^2$ heads end below every smaller number and,
-# in root mean square error, within a factor of 100 of Algorithm 1 and of machine precision. As controls we take one
-# head, and $d^2$ heads with weight decay: neither should come near this precision.
+# We require that the error falls with the number of heads, and that $d^2$ heads end below every smaller number of
+# heads and, in root mean square error, within a factor of 100 of Algorithm 1 and of machine precision. As controls we
+# take one head, and $d^2$ heads with weight decay: neither should come near this precision.
 
 
 # %%

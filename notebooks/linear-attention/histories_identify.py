@@ -93,9 +93,9 @@ show.figure(
 # Let a layer of width $d$ with $H$ heads execute every machine and word of a class exactly. Take four copies of it, of
 # width $4d$ with $4H$ heads, and let a prompt occupy one copy. Whatever numbers the idle copies hold, the active one
 # executes exactly. The idle numbers can be chosen as 0 and 1 such that histories, with the prompt $Z^0$ as their first
-# entry, of $N=4(3d+1)\big(\frac{3d(3d+1)}2+1\big)$ prompts have $\lambda_{\min}(\Lambda_D)>0$. On them every empirical
-# risk minimiser with at least $4H$ heads, and so Algorithm 1, executes every machine and word of the class, in any of
-# the copies.
+# entry, of $N=4(3d+1)\big(\frac{3d(3d+1)}2+1\big)$ prompts have $\lambda_{\min}(\Lambda_D)>0$. On them, every empirical
+# risk minimiser with at least $4H$ heads, and therefore also Algorithm 1, executes every machine and word of the class,
+# in any of the copies.
 #
 # </blockquote>
 # <!-- /claim -->

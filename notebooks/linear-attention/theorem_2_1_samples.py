@@ -123,7 +123,7 @@ show.figure(
 #   $\varepsilon$ above the smallest loss; with exact least squares the two are equal, and Eq. 32 holds without
 #   $\varepsilon$.
 # - The second line of Eq. 33 lacks $e_a^\top$.
-# - The minimum over $\Omega_H$ in Eq. 3 is an infimum, which no model need reach (see Eq. 13).
+# - The minimum over $\Omega_H$ in Eq. 3 is an infimum, which need not be attained (see Eq. 13).
 # - Section 3 says that the algorithm can recover "the optimal parameter". It finds one of many.
 # - Eqs. 12 and 31 have indices from $00$ to $dd$; they run over $d$ values. The number of coefficients that data can
 #   determine is $d\,\psi = d^3(d+1)/2$.
