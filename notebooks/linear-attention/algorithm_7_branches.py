@@ -12,7 +12,7 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Algorithms 6 and 7, Appendix C.1.*
 #
 # A step of a Turing machine changes only the cells around the head. Can we compute each cell of the new tape from
-# three cells of the old one? We can, if we do not forget the cells far away from the head.
+# three cells of the old one? We can, if we do not forget the cells far from the head.
 
 # %%
 from attention_theory.linear_attention.machines.tape_program import (
@@ -211,7 +211,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Copies of `s0` start every step from the initial tape, and so only repeat the first step.
+# Copies of `s0` only repeat the first step.
 #
 # ## How we checked
 #

@@ -213,8 +213,8 @@ print(f"weights of the heads: 1 in Q, {in_v} in V; entries of the tokens: {in_to
 # %% [markdown]
 # ### How it grows
 #
-# For $|\mathcal Q|$ states, $|\Sigma|$ letters, a window of $N$ cells and $\Phi$ steps, the number of heads, the
-# width and the number of tokens up to step $t$ are
+# For $|\mathcal Q|$ states, $|\Sigma|$ letters, $N$ cells and $\Phi$ steps, the numbers of heads, rows, and tokens up
+# to step $t$ are
 #
 # $$\begin{aligned}
 # H &= 1 + N\Phi\,(25 + 3|\Sigma|) - 4\Phi , \\

@@ -133,7 +133,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 starts = 60  # random starts for each number of heads, from 10 to 400

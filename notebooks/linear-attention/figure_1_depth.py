@@ -76,7 +76,7 @@
 # This is an explanation, not a proof: the paper's theory is about heads, and we have to measure the rest.
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %%
 from itertools import product

@@ -56,7 +56,7 @@
 # coefficients in some directions has little effect on the error, and descent is slow in these directions.
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %%
 from itertools import product

@@ -141,7 +141,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 widths = [2, 4]  # d, each from 2 to 16; the first is the one with the controls

@@ -258,7 +258,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 4  # length of a key and of a value, from 2 to 4; the paper has 4

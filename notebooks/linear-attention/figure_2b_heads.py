@@ -106,7 +106,7 @@
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %%
 from math import inf

@@ -121,17 +121,17 @@ show.figure(
 #
 # ## Why it is hard to tell
 #
-# If the vertical axis is logarithmic, an exponential is a straight line, while a power law bends downwards. For each
-# training run, we fit a parabola to the logarithm of the number of tokens. Its *bend* is the growth rate at the
-# largest size minus the rate at the smallest. The bend of an exponential is zero on average, and that of a power law
-# is negative. A few runs at three sizes leave the bend so uncertain that its interval contains both.
+# On a logarithmic axis, an exponential is a straight line, while a power law bends downwards. For each training run,
+# we fit a parabola to the logarithm of the number of tokens. Its *bend* is the growth rate at the largest size minus
+# the rate at the smallest. The bend of an exponential is zero on average, and that of a power law is negative. A few
+# runs at three sizes leave the bend so uncertain that its interval contains both.
 #
 # ## See it run
 #
 # The paper trains a network of about 200 million weights, which would take [years](task_6_3_strings.ipynb) on our
-# processor. We train a small decoder, a transformer that predicts the next token, on smaller automata. It sees fresh
-# examples, and we count them until 99 % of its tokens are right. We split the tables at random: half are for
-# training, a quarter determines when to stop, and we measure on the last quarter.
+# processor. We train a small decoder on smaller automata. It sees fresh examples, and we count them until 99 % of its
+# tokens are right. We split the tables at random: half are for training, a quarter determines when to stop, and we
+# measure on the last quarter.
 
 # %% tags=["parameters"]
 protocol = "one pass"  # fresh examples, or fixed sizes as in the paper, one of "data sets", "one pass"
@@ -236,8 +236,8 @@ show.figure(
 #
 # ### Are new automata executed?
 #
-# Most tokens are brackets and copies, so we also count the states, which the network must look up. In addition, we
-# show it another automaton's table.
+# Most tokens are brackets and copies, so we also count the states, which the network must look up. We also show it
+# another automaton's table.
 
 # %%
 rows = []
@@ -397,8 +397,8 @@ show.table(
 )
 
 # %% [markdown]
-# With such panels, the test would recognise a power law in at least 90 % of the experiments, if every run reached the
-# target. At the foot of this page we collect the points that we have so far.
+# Such panels would be enough to recognise at least 90 % of the power laws, if every run reached the target. The
+# points that we have so far are at the foot of this page.
 #
 # ## How we checked
 #

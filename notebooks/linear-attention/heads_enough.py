@@ -176,7 +176,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 largest = 6  # largest width, from 3 to 8; 8 takes half a minute

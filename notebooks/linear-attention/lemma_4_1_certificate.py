@@ -192,7 +192,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width in the parts on features and coefficients, from 2 to 5

@@ -158,7 +158,7 @@ show.figure(
 # ## See it run
 # We compute everything on this page exactly. The second moment of the features follows from the moments of a single
 # token up to degree six, which are finite sums. For the normal distribution, we use four nodes of Gauss–Hermite
-# quadrature, which have the right moments. You can change these parameters and run the page again.
+# quadrature, which have the right moments. You can change these parameters.
 
 # %% tags=["parameters"]
 most_tokens = 12  # largest n in the picture, from 4 to 100

@@ -118,7 +118,7 @@ show.figure(
 # nonsingular, there is only one solution, for any labels.
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width of a token in the first part, from 2 to 4

@@ -10,9 +10,8 @@
 # # Lemmas 4.4 and B.2 · Nearly optimal models are nearly one function
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemmas 4.4 and B.2, Section 4 and Appendix B.*
 #
-# Training never ends exactly at the smallest loss. If two models predict the labels almost as well as possible, how
-# far apart can they be on a new input? If they can be far apart, a small loss says little about what a model
-# computes.
+# Training never ends exactly at the smallest loss. If two models predict the labels almost as well as possible, can
+# they be far apart on a new input? If they can, a small loss says little about what a model computes.
 
 # %%
 import math
@@ -306,8 +305,7 @@ show.figure(
 
 # %% [markdown]
 # With the square, both sides have degree 6 in $Z$, and the ratio does not depend on the scale. Without it, small
-# inputs violate the bound. With one feature and one token, as in the tiny example, two models attain the bound with
-# the factor 4.
+# inputs violate the bound.
 
 # %%
 single = gaussian(50, 1, 1)

@@ -12,8 +12,8 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: Lemma 5.1 and Corollary 3, Section 5 and Appendix C.2.*
 #
 # Lemma 2.2 writes down a layer that runs every program. Could we learn this layer instead, from the runs of some
-# machines? Would it then run machines that it has never seen? We learn single tokens, but a run is a chain of tokens,
-# in which one mistake can spoil everything after it.
+# machines? Would it then run new machines? We learn single tokens, but a run is a chain of tokens, in which one
+# mistake can spoil everything after it.
 
 # %%
 import math
@@ -65,8 +65,7 @@ show.figure(
 # In this example, the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a
 # mean squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if
 # an entry is off by at least $\frac12$, so that its squared error is at least $\frac14$. At a given token, this
-# happens in at most $0.001/\frac14=0.4$ % of the runs. A mistake at any of the nine tokens happens in at most
-# $9\cdot0.4=3.6$ %.
+# happens in at most $0.001/\frac14=0.4$ % of the runs. At any of the nine, it happens in at most $9\cdot0.4=3.6$ %.
 #
 # ## The paper states
 #

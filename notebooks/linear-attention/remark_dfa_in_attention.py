@@ -12,7 +12,7 @@
 # *Yau, Akyürek, Mao, Tenenbaum, Jegelka, Andreas: the abstract, Section 5 and Section 6.3.*
 #
 # The next state of an automaton depends on its state *and* on a letter, but a head cannot look up two keys at once.
-# How can such a layer run every automaton? The answer is to write two tokens per letter.
+# How can such a layer run every automaton? It writes two tokens per letter.
 
 # %%
 import torch
@@ -32,8 +32,7 @@ from bookpress.claims import schematic
 # ## A tiny example
 #
 # In state 0, our automaton goes to state 1 over `a`, and stays in state 0 over `b`. The first letter is `a`. One new
-# token looks up both possible next states and the letter. A second new token reads the first one, and selects the
-# next state.
+# token looks up both possible next states and the letter. A second one reads the first, and selects the next state.
 
 # %%
 fig, axis = schematic.canvas(height=2.9)

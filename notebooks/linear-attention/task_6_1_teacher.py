@@ -60,9 +60,9 @@
 #
 # ## Why it is true
 # The Gram matrix of a prefix is that of the previous prefix plus the outer product of the new token with itself, so
-# one pass gives all labels. Each term of a label contains one entry of $V$, one of $Q$ and three of the tokens. If we
-# read the scales as variances instead of standard deviations, the variance of the labels is multiplied by $\sqrt
-# d\cdot\sqrt d\cdot\sqrt T^{\,3}=dT^{3/2}$.
+# one pass gives all labels. Each term of a label contains one entry of $V$, one of $Q$ and three of the tokens.
+# Reading the scales as variances multiplies the variance of the labels by $\sqrt d\cdot\sqrt d\cdot\sqrt
+# T^{\,3}=dT^{3/2}$.
 #
 # ## See it run
 # You can change these parameters. We compare the labels with a reference that adds up single products for every
@@ -149,8 +149,8 @@ show.table(
 
 # %% [markdown]
 # The table shows which settings of Appendix D.1 our notebooks run, on a laptop and at full size. We also run settings
-# that are not in it: Adam, which the text above the paper's table names; more than 16 heads, where $d^2$ is larger;
-# and numbers of heads that make one layer as large as its rivals.
+# outside it: Adam, which the text above the paper's table names; $d^2$ heads above 16; and numbers of heads that make
+# one layer as large as its rivals.
 #
 # ## How we checked
 # ### The task

@@ -74,8 +74,7 @@ show.figure(
 )
 
 # %% [markdown]
-# In terms of the heads, the loss has many minima and a point where gradient descent stops too early. In terms of the
-# product, it has a single minimum, and no search is needed.
+# In terms of the product, the loss has a single minimum, and no search is needed.
 #
 # ## The paper states
 # ### The model
@@ -224,7 +223,7 @@ show.figure(
 
 # %% [markdown]
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width of a token, from 2 to 4
@@ -281,8 +280,8 @@ show.table(
 
 # %% [markdown]
 # The two matrices are very different: the teacher has one head, and Algorithm 1 returns nine. Yet the coefficients of
-# the distinct features agree, and these determine the output, so the two layers are the same function. The learned
-# matrix has the smaller norm, because it spreads every coefficient evenly over the pairs $j,k$ and $k,j$. Our package
+# the distinct features agree, and these determine the output, so the two layers are one function. The learned matrix
+# has the smaller norm, because it spreads every coefficient evenly over the pairs $j,k$ and $k,j$. Our package
 # returns the same function with six heads ([How many heads](heads_enough.ipynb)).
 #
 # ## How we checked

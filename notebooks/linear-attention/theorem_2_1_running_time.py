@@ -89,7 +89,7 @@ show.figure(
 # ## The paper states
 # The regression has $N$ examples of at most $n_{\max}$ tokens with $d$ numbers each. Its features are the cubic ones
 # of [Algorithm 1](theorem_2_1_regression.ipynb), of which $\psi=d^2(d+1)/2$ are distinct. The loss may exceed its
-# minimum by $\epsilon$. We measure time in multiplications.
+# minimum by $\varepsilon$. We measure time in multiplications.
 #
 # <!-- claim linear-attention/theorem-2-1-runtime -->
 # <blockquote>
@@ -237,7 +237,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 n = 6  # tokens of an input, at least 2

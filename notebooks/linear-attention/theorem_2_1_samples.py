@@ -290,7 +290,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
+# You can change these parameters.
 
 # %% tags=["parameters"]
 d = 3  # width of a token, from 2 to 4
@@ -458,8 +458,8 @@ show.figure(
 # How much worse is the fit in the worst data set of a hundred, or of a thousand? Let $\delta$ be the fraction of data
 # sets that are worse. If the bound grew like $1/\delta$, as Markov's inequality gives, it would be ten times larger
 # each time. We prove that it grows like $\log\frac1\delta$ for bounded inputs and labels. To test our bounds we take
-# inputs of two tokens with two entries, each $-1$, 0 or 1. There are only 81 such inputs, so we know all moments
-# exactly, and a data set of any size is a draw of 81 counts. The labels are again the signs of the last token.
+# inputs of two tokens with two entries, each $-1$, 0 or 1. There are only 81 such inputs, so all moments are exact.
+# The labels are again the signs of the last token.
 
 # %%
 failure = 0.01
