@@ -197,8 +197,7 @@ show.figure(
 )
 
 # %% [markdown]
-# The machine adds one to its number. Between two cells of the tape, the layer writes three working tokens, so we must
-# read every fourth token.
+# Between two cells of the tape, the layer writes three working tokens, so we must read every fourth token.
 
 # %%
 ends = [universal.prompt_tokens + 4 * window * step for step in range(1, steps + 1)]

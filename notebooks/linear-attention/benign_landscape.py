@@ -60,7 +60,7 @@ show.figure(
 )
 
 # %% [markdown]
-# This is the core of the argument. We can change an unused head at no cost, and it then offers a way down.
+# We can change an unused head at no cost, and it then offers a way down.
 #
 # ## What we prove
 # The loss is the mean squared error on any data, or any other loss that is convex and differentiable in the outputs. A

@@ -73,7 +73,7 @@
 # ## Why it is true
 # The output of one layer is linear in the products of its heads, so more heads bring it closer to a regression. A
 # second layer multiplies outputs of the first, and the loss becomes a polynomial of higher degree in the parameters.
-# This is an explanation, not a proof: the paper's theory is about heads, and we have to measure the rest.
+# This is an explanation, not a proof, so we have to measure.
 #
 # ## See it run
 # You can change these parameters.

@@ -299,8 +299,8 @@ show.table(
 )
 
 # %% [markdown]
-# The table gives the same errors after 100 passes. In float64, students with many heads fall much further. With
-# weight decay, all students stop far above the floor, because the decay pulls them away from the teacher.
+# In float64, students with many heads fall much further. With weight decay, all students stop far above the floor,
+# because the decay pulls them away from the teacher.
 #
 # ### Does each step help?
 # The errors differ by many powers of ten. For each teacher, we therefore take the logarithm of the ratio of two
