@@ -27,12 +27,12 @@
 # $|dL_{\text{emp}}/d\lambda|$ at $\lambda_{t-1}$. The labels must include both $\tau$ and another word. Then
 # $\lambda_t=\eta t$.
 #
-# **What changed.** The wrong sign changes the loss and no step. Without the division, as Section 4.2 and Eq. (26) have
-# it, $\lambda$ grows only like a logarithm.
+# **What changed.** The wrong sign changes the loss but not the steps. Without the division, which Section 4.2 and Eq.
+# (26) include, $\lambda$ grows only logarithmically.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The listing lets $\hat\alpha\in\{0,1\}$ through, where $\hat\gamma$ is infinite.
+# - The listing does not exclude $\hat\alpha\in\{0,1\}$, for which $\hat\gamma$ is infinite.
 # - Section 4.2 calls the data $M$ sentences $z_{H+1}$; they are $z_{1:H+1}$.
 #
 # </details>
@@ -211,9 +211,9 @@ claim.verdict()
 # **What is true.** $\hat\alpha=M_\tau/M$ is an unbiased estimate of $\alpha$. No estimate of $\gamma$ from $M$ labels
 # is unbiased.
 #
-# **What changed.** $\hat\gamma$ is infinite with positive probability, so it has no mean. Given $0<\hat\alpha<1$ its
-# bias at a fixed $\alpha$ is $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$ up to terms of order $M^{-2}$, so for
-# $\alpha\ne\frac12$ it is not 0 once $M$ is large.
+# **What changed.** $\hat\gamma$ is infinite with positive probability, so it has no mean. Given $0<\hat\alpha<1$, its
+# bias at a fixed $\alpha$ is $\frac{2\alpha-1}{2\alpha(1-\alpha)M}$ up to terms of order $M^{-2}$, which is not 0 for
+# $\alpha\ne\frac12$ and large $M$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -76,22 +76,23 @@ show.figure(
 # However, possibly due to the large number of iterations and large size of the finite dataset, no significant
 # differences are observed between different random seeds.
 #
-# **What is true.** Without label noise and at $\alpha=0.5$, the losses of each of the thirteen models end alike over
-# five seeds, at the better of the two rates that the paper reports. What the layers of a model predict does not.
+# **What is true.** Without label noise and at $\alpha=0.5$, at the better of the two rates that the paper reports, each
+# of the thirteen models ends with similar losses for all five seeds. What the layers of a model predict can still
+# differ between seeds.
 #
 # **What changed.** In Figure 10, at $\alpha=0.5$ and the paper's size, 11 of 20 runs end like the figure and 9 do not.
-# On how many sentences a layer predicts its token differs by half of them, although the paper does not say whether it
-# repeated Figure 10. At $\alpha=0.8$ five short runs leave open how far the losses are apart.
+# Between runs, the fraction of sentences on which a layer predicts its token differs by up to one half. The paper does
+# not say whether it repeated Figure 10. At $\alpha=0.8$, five short runs do not decide how far apart the losses are.
 #
 # <details><summary>Slips (1)</summary>
 #
-# - From 0 to 5 there are six seeds, not five.
+# - The seeds from 0 to 5 are six, not five.
 #
 # </details>
 #
 # <details><summary>Chosen after a run</summary>
 #
-# We chose the margin at the batch of the page, four tenths of the gap, after the first runs.
+# We chose the margin for this page's batch, 0.4 of the gap, after the first runs.
 #
 # </details>
 #

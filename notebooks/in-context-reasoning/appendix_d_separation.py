@@ -59,8 +59,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Reparam-Linear-W-FA fixes $V$ as well as $F$. A model with $V$ and $W$ free and $F$ fixed
-# separates its layers at every noise level; one with $V$ fixed and $F$ free does not at $\alpha=0.2$.
+# **Beyond the paper.** Reparam-Linear-W-FA fixes $V$ as well as $F$. A model with $F$ fixed and $V$ and $W$ trained
+# separates its layers at every noise level. A model with $V$ fixed and $F$ trained does not at $\alpha=0.2$.
 #
 # </blockquote>
 # <!-- /claim -->

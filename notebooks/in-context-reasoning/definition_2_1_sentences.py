@@ -69,8 +69,8 @@ show.figure(
 # $\alpha>0$, always preceded by $q$; (III) no other (trigger, token) bigrams than $(q,y)$ or $(q,\tau)$. Fix $z_H=q$,
 # set $z_{H+1}=\tau$ with probability $\alpha$ and $y$ otherwise.
 #
-# **What is true.** The three conditions are on $z_{1:H}$. Then $z_{H-1}$ is no trigger, and $y$ can be read off the
-# context.
+# **What is true.** The three conditions apply to $z_{1:H}$. Then $z_{H-1}$ is not a trigger, and $y$ can be read off
+# the context.
 #
 # **What changed.** The definition puts the conditions on $z_{1:H-1}$ and fixes $z_H$ afterwards. This allows
 # $z_{H-1}=q$. The trigger then follows itself, and Lemmas A.1, 3.1 and 4.1 are false on that sentence.
@@ -243,10 +243,10 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The text leaves open what happens where two positions collide. Here the placement is uniform
-# among those in which the bigrams do not touch. Appendix D.1 has outputs $y\in[1,4]$ and unseen words
-# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 this leaves one, the only trigger of the noisy task. Unseen words
-# replace $y$ in the test of Section 5.2.
+# **Beyond the paper.** The paper does not say what happens when two positions collide. We draw the positions uniformly
+# among those at which the bigrams do not touch. Appendix D.1 has outputs $y\in[1,4]$ and unseen words
+# $y_{\text{test}}\in[5,59]$. Of the words 0 to 59 this leaves one, the only trigger of the noisy task. In the test of
+# Section 5.2, an unseen word replaces $y$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -91,24 +91,25 @@ show.figure(
 # $\alpha=0.8$, the feed-forward layer succeeds in learning to predict $\tau$ but the attention layer fails to focus
 # entirely on the output tokens.
 #
-# **What is true.** By mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not always
-# predict $\tau$; at $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails at $y$. At $\alpha=0.5$ a
-# run ends in one of these two ways.
+# **What is true.** Judged by mean logits, at $\alpha=0.2$ attention predicts $y$ and the feed-forward layer does not
+# always predict $\tau$. At $\alpha=0.8$ the feed-forward layer predicts $\tau$ and attention fails to predict $y$. At
+# $\alpha=0.5$ a run ends in one of these two ways.
 #
-# **What changed.** Attention predicts $y$ perfectly by the drawn means, at $\alpha=0.2$ in all runs and at $\alpha=0.5$
-# in some; on every single sentence in no run. At $\alpha=0.5$ a run that ends in the other way predicts $y$ on about
-# half of the sentences or fewer.
+# **What changed.** Judged by the drawn means, attention predicts $y$ perfectly at $\alpha=0.2$ in all runs and at
+# $\alpha=0.5$ in some. In no run does it predict $y$ on every sentence. In runs at $\alpha=0.5$ that do not end like
+# the figure, it predicts $y$ on about half of the sentences or fewer.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The figure shows Origin-Linear-FA, which the text calls Origin-Softmax-FA.
-# - The feed-forward layer is compared by $\xi_{F,\tau}=\max_j\xi_{F,\tau}$, which must be $\max_j\xi_{F,j}$.
+# - The text calls the model Origin-Softmax-FA, but the figure shows Origin-Linear-FA.
+# - The condition on the feed-forward layer is $\xi_{F,\tau}=\max_j\xi_{F,\tau}$. The right side should be
+#   $\max_j\xi_{F,j}$.
 #
 # </details>
 #
 # <details><summary>Chosen after a run</summary>
 #
-# All thresholds were set when runs had been seen, and so was the stricter reading of "perfectly" at $\alpha=0.5$.
+# We set all thresholds after seeing runs, and also chose the stricter reading of "perfectly" at $\alpha=0.5$ then.
 #
 # </details>
 #

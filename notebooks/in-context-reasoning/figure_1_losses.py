@@ -93,8 +93,7 @@ show.figure(
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The thresholds for bend and straightness, and the correction of the slope for batches, were set when runs had been
-#   seen.
+# We set the thresholds for bend and straightness, and the correction of the slope for the batch, after seeing runs.
 #
 # </details>
 #
@@ -102,9 +101,9 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Reparam-Linear-FA falls along a straight line of slope $-\eta/\sqrt5$ on a
-# logarithmic axis, and those of Origin-Linear-FA and Reparam-Linear-W-FA fall as fast or faster. Reparam-Softmax-FA
-# stays at $\ln(1+59/e)=3.1226$.
+# **Beyond the paper.** On a logarithmic axis, the loss of Reparam-Linear-FA falls along a straight line of slope
+# $-\eta/\sqrt5$. The losses of Origin-Linear-FA and Reparam-Linear-W-FA fall at least as fast. Reparam-Softmax-FA stays
+# at $\ln(1+59/e)=3.1226$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -116,16 +115,16 @@ show.figure(
 # **The paper states.** Figures 1a and 1d show that for the models that converge to Bayes risk, their convergence rate
 # is indeed linear.
 #
-# **What is true.** The excess of Reparam-Linear-FA over the Bayes risk falls along a straight line of slope $-\eta$.
-# That of Origin-Linear-FA falls along a line at first, then ever more slowly, and ends above the Bayes risk.
-# Reparam-Softmax-FA stays near 2.162.
+# **What is true.** On a logarithmic axis, the excess of Reparam-Linear-FA over the Bayes risk falls along a straight
+# line of slope $-\eta$. That of Origin-Linear-FA first falls along a line, then ever more slowly, and ends above 0. The
+# loss of Reparam-Softmax-FA stays near 2.162.
 #
-# **What changed.** The rate is linear for the fully reparameterised model only. Table 1 counts Origin-Linear-FA among
-# the models that converge, but its curve levels off, at the batch of this page and at the paper's.
+# **What changed.** The rate is linear only for the fully reparameterised model. Table 1 counts Origin-Linear-FA among
+# the models that converge, but its curve levels off, with this page's batch and with the paper's.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The threshold for straightness was set when runs had been seen.
+# We set the threshold for straightness after seeing runs.
 #
 # </details>
 #
@@ -148,9 +147,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 with its population loss. That of the
-# original models ends above its start, at the paper's size far above. In an ordinary loop its growth stops for a while
-# once gradients round to zero; with exact gradients the loss of Origin-Linear-FA grows to the last step.
+# **Beyond the paper.** The loss of Reparam-Linear-FA on unseen outputs goes to 0 along with its population loss. The
+# losses of the original models end above their start, at the paper's size far above. In an ordinary loop, growth stops
+# for a while once gradients round to zero; with exact gradients, the loss of Origin-Linear-FA grows until the last
+# step.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -162,13 +162,12 @@ show.figure(
 # **The paper states.** Figures 1b and 1e indicate that the test loss on unseen output words even *diverges* for
 # original, non-reparameterized models.
 #
-# **What is true.** On unseen outputs Reparam-Linear-FA reaches the Bayes risk, and the original models stay farther
-# above it than a model that does not know which output it is. At rate 0.1, the loss of Origin-Softmax-F grows in the
-# run of the book.
+# **What is true.** On unseen outputs, Reparam-Linear-FA reaches the Bayes risk. The original models stay farther above
+# it than a model that knows the task but not the output. At rate 0.1, the loss of Origin-Softmax-F grows in our run.
 #
-# **What changed.** With the fillers of the paper's text, the loss of Origin-Linear-FA does not grow at the paper's
-# size, but falls a little. With outputs as fillers it grows a little. The shorter run of the book leaves both open, and
-# at the paper's size the growth of Origin-Softmax-F is left open.
+# **What changed.** With the fillers of the paper's text and at the paper's size, the loss of Origin-Linear-FA does not
+# grow but falls slightly. If fillers may be outputs, it grows slightly. Our shorter run decides neither, and at the
+# paper's size our runs do not decide whether the loss of Origin-Softmax-F grows.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -191,8 +190,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** On unseen words the probability of the output goes to 1 for Reparam-Linear-FA and to
-# $e/(e+59)=0.0440$ for Reparam-Softmax-FA, whose logits do not exceed 1.
+# **Beyond the paper.** On unseen words, the probability of the output tends to 1 for Reparam-Linear-FA. For
+# Reparam-Softmax-FA, whose logits do not exceed 1, it tends to $e/(e+59)=0.0440$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -208,7 +207,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** On unseen words the mean probability of $\tau$ goes to 0.8 for Reparam-Linear-FA and to 0.152
+# **Beyond the paper.** On unseen words, the mean probability of $\tau$ tends to 0.8 for Reparam-Linear-FA and to 0.152
 # for Reparam-Softmax-FA.
 #
 # </blockquote>

@@ -143,12 +143,13 @@ show.figure(
 # **The paper states.** Figures 2a and 2c indicate that after being trained on a finite dataset, all three models
 # successfully generalize to in-distribution sentences for both $\alpha<0.5$ and $\alpha>0.5$.
 #
-# **What is true.** With the fillers of the text, the two reparameterised models generalise. At rate 0.1, the Origin
-# model has come less than half of the way from the plateau of a model that does not know the output when training ends.
+# **What is true.** With the fillers of the paper's text, the two reparameterised models generalise. At rate 0.1, the
+# Origin model has closed less than half of the gap between a model that does not know the output and the Bayes risk
+# when training ends.
 #
-# **What changed.** Not all three models generalise at $\alpha=0.8$. With outputs as fillers, at the paper's size, both
-# models that train matrices have about half of the way left. The paper states neither rate nor batch. At other settings
-# the Origin model ends anywhere from about half of the way to far above the plateau; on some data sets it comes nearer.
+# **What changed.** Not all three models generalise at $\alpha=0.8$. If fillers may be outputs, about half of the gap
+# remains at the paper's size for both models that train matrices. The paper states neither rate nor batch. At other
+# settings the Origin model ends anywhere from half of the gap to far above it; on some data sets it comes closer.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -131,10 +131,10 @@ panels(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The larger rate leaves the plateau of a model that knows no output,
-# $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$, and the smaller one does not in the time there is. The caption is
-# missing in our text of the paper, which may be an error of the extraction. We infer from the text that the figure
-# shows this model.
+# **Beyond the paper.** At the larger rate, the loss leaves the plateau of a model that does not know the output,
+# $L_{\text{Bayes}}+(1-\alpha)\ln|\mathcal O|$. At the smaller rate, it does not leave the plateau in our runs. Our copy
+# of the paper lacks the caption, perhaps because of an extraction error. We infer from the text that the figure shows
+# this model.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -150,10 +150,9 @@ panels(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The caption is missing in our text of the paper, which may be an error of the extraction. Three
-# models are left that the other figures do not show: Origin-Linear-F, which, started at zero, never leaves its saddle;
-# Origin-ReLU-FA, which learns the trained outputs and loses the others; and Reparam-ReLU-FA, which reaches both
-# targets.
+# **Beyond the paper.** Our copy of the paper lacks the caption, perhaps because of an extraction error. Three models
+# appear in no other figure: Origin-Linear-F, which never leaves its saddle when started at zero; Origin-ReLU-FA, which
+# learns the trained outputs but fails on unseen ones; and Reparam-ReLU-FA, which reaches both targets.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -165,12 +164,13 @@ panels(
 # **The paper states.** The population losses converge at $\eta=0.1$ and do not at $\eta=0.5$. On unseen outputs the
 # model does not generalise at all.
 #
-# **What is true.** With the fillers of the text, the losses converge at $\eta=0.1$. At $\eta=0.5$ those with label
-# noise end higher, and the noiseless one converges in most runs. On unseen outputs the model does not generalise at
-# all.
+# **What is true.** With the fillers of the paper's text, the losses converge at $\eta=0.1$. At $\eta=0.5$ the losses
+# with label noise end higher, and the noiseless loss converges in most runs. On unseen outputs the model does not
+# generalise at all.
 #
-# **What changed.** Without label noise the loss is restless at $\eta=0.5$ in one run of four, unless outputs may be
-# fillers, and only with slopes by subtraction, as an ordinary loop has them. With exact slopes it converges.
+# **What changed.** Without label noise and with the fillers of the paper's text, the loss fails to settle at $\eta=0.5$
+# in only one run of four, and only if gradients are computed by subtraction, as in an ordinary loop. With exact
+# gradients it converges.
 #
 # </blockquote>
 # <!-- /claim -->

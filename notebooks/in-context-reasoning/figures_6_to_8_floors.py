@@ -55,8 +55,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** No logit of an output exceeds 1, and that of $\tau$ stays at $\gamma$. Losses on unseen words
-# are the same as on trained ones.
+# **Beyond the paper.** No output has a logit above 1, and the logit of $\tau$ stays at $\gamma$. Losses on unseen words
+# are the same as on trained words.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -74,8 +74,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The noisy losses stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on unseen
-# words are the same as on trained ones.
+# **Beyond the paper.** The noisy losses stop falling at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$. Losses on
+# unseen words are the same as on trained words.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -93,8 +93,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The noisy losses stop at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$, as with ReLU. Losses
-# on unseen words are the same as on trained ones.
+# **Beyond the paper.** The noisy losses stop falling at $L_{\text{Bayes}}+\alpha\ln(1+(N-1)e^{-\gamma})$, as with ReLU
+# attention. Losses on unseen words are the same as on trained words.
 #
 # </blockquote>
 # <!-- /claim -->

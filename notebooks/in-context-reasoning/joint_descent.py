@@ -69,10 +69,10 @@ show.figure(
 #
 # **Beyond Section 4.2 (The rate of gradient descent to the infimum)** *Section 4.2*
 #
-# Gradient descent in $(\lambda,\gamma)$ with $0<\eta<8/(K^2+1)$ has
-# $t\,\big(L(\lambda_t,\gamma_t)-L_{\text{Bayes}}\big) \to1/(\eta c^2)$ from every start. From $(0,0)$ with
-# $\eta\le4/(K^2+1)$ the excess is at most $\frac{(1-\alpha)(N-1)}t+\frac{\ln^2t+\ln^2\frac\alpha{1-\alpha}}{2\eta t}$
-# at every $t\ge1$.
+# Let $c$ be the smallest and $K$ the largest count. Gradient descent in $(\lambda,\gamma)$ with $0<\eta<8/(K^2+1)$
+# satisfies $t\,\big(L(\lambda_t,\gamma_t)-L_{\text{Bayes}}\big)\to1/(\eta c^2)$ from every start. From $(0,0)$ with
+# $\eta\le4/(K^2+1)$ the excess over $L_{\text{Bayes}}$ is at most
+# $\frac{(1-\alpha)(N-1)}t+\frac{\ln^2t+\ln^2\frac\alpha{1-\alpha}}{2\eta t}$ at every $t\ge1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -85,9 +85,9 @@ show.figure(
 # **Beyond Section 4.2 (Normalised descent in both numbers stalls)** *Section 4.2*
 #
 # Normalised descent in $(\lambda,\gamma)$ with any constant $\eta>0$ has $\limsup_t
-# L(\lambda_t,\gamma_t)-L_{\text{Bayes}}\ge f(\eta)$ from almost every start, where $f(\eta)$ is the smallest possible
-# value of the larger of $\mathrm{KL}(\alpha\Vert\sigma(\gamma))$ and $\mathrm{KL}(\alpha\Vert\sigma(\gamma-\eta))$ over
-# all $\gamma$, which is $\frac18\alpha(1-\alpha)\eta^2\,(1+O(\eta^2))$.
+# L(\lambda_t,\gamma_t)-L_{\text{Bayes}}\ge f(\eta)$ from almost every start. Here $f(\eta)$ is the minimum over
+# $\gamma$ of the larger of $\mathrm{KL}(\alpha\Vert\sigma(\gamma))$ and $\mathrm{KL}(\alpha\Vert\sigma(\gamma-\eta))$,
+# and $f(\eta)=\frac18\alpha(1-\alpha)\eta^2\,(1+O(\eta^2))$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -125,8 +125,9 @@ show.figure(
 #
 # <details><summary>Slips (3)</summary>
 #
-# - On a sentence with $z_{H-1}=q$, which the letter of Definition 2.1 allows, the trigger has the logit $\lambda_q$
-#   too, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition means conditions on $z_{1:H}$, which exclude it.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, the trigger also has the logit
+#   $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition is meant to put its conditions on
+#   $z_{1:H}$, which exclude such sentences.
 # - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
 # - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
 #   $e_y$ and $\mathbb 1\{j=y\}$.
@@ -146,8 +147,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The word after an earlier trigger is the output only if $z_{H-1}$ is no trigger. The letter of Definition 2.1 allows
-#   $z_{H-1}=q$, and then position $H$ has the score $\lambda_q$.
+# - The word after an earlier trigger is the output only if $z_{H-1}$ is not a trigger. Read literally, Definition 2.1
+#   allows $z_{H-1}=q$, and then position $H$ has the score $\lambda_q$.
 #
 # </details>
 #
@@ -288,13 +289,13 @@ claim.verdict()
 # $c>0$, $x\ge0$.
 #
 # **What is true.** In Lemmas 3.1 and 4.1, such an activation gives the logits of linear attention with $c\lambda$
-# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, descent from $\lambda_0=0$ has the same path if the
-# gradient takes a positive slope at 0, and then the exponent is multiplied by $c$.
+# instead of $\lambda$, whatever it does for $x<0$. In Theorem 3.2, descent from $\lambda_0=0$ follows the same path if
+# the derivative of $\sigma$ at 0 is set to a positive number, and then the exponent is multiplied by $c$.
 #
-# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not say which slope the
-# gradient takes there. ReLU has the slope 0 at 0 in common software, and descent does not start. The argument does not
-# reach Theorem 3.4, where all of $W$ is trained and scores have both signs; with slope 1 at 0, its limit is the same
-# for another reason.
+# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
+# there. Common software sets that of ReLU to 0, and then descent never starts. The argument does not apply to Theorem
+# 3.4, where all of $W$ is trained and scores have both signs; with derivative 1 at 0, the limit is the same for another
+# reason.
 #
 # </blockquote>
 # <!-- /claim -->

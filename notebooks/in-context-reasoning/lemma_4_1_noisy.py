@@ -90,13 +90,15 @@ show.figure(
 #
 # <details><summary>Slips (4)</summary>
 #
-# - The paper sums $C_{q,y}$ to $H-1$ in Section 2 and to $H$ in the appendices. Both are equal, since $z_H=q\ne y$.
+# - The paper sums $C_{q,y}$ up to $H-1$ in Section 2 and up to $H$ in the appendices. The two sums are equal, since
+#   $z_H=q\ne y$.
 # - The proof takes the limits of the two probabilities "for any bounded $0\le C\le H$". It should be $1\le C\le H$, as
-#   the data model has it. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
-# - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, of which $\tau=N+1$ is the one that counts.
-# - On a sentence with $z_{H-1}=q$, which the letter of Definition 2.1 allows, $\tau$ has the logit
-#   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition means
-#   conditions on $z_{1:H}$, which exclude it.
+#   in the data model. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
+# - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, because $\tau=N+1$ is the only word with a
+#   nonzero logit.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, $\tau$ has the logit
+#   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition is
+#   meant to put its conditions on $z_{1:H}$, which exclude such sentences.
 #
 # </details>
 #
@@ -106,11 +108,11 @@ show.figure(
 #
 # **Beyond the paper.** The logits are $\xi_{A,j}=\lambda C\,\mathbb 1\{j=y\}$ and $\xi_{F,j}=(\gamma+\lambda
 # C)\,\mathbb 1\{j=\tau\}$, so $L(\lambda,\gamma)=\mathbb E\ln\big(1+e^\gamma+(N-1)e^{-C\lambda}\big)-\alpha\gamma$.
-# This is continuous in $(e^{-\lambda},\gamma)$, also at $e^{-\lambda}=0$, so the two limits may be taken in any order.
+# This is continuous in $(e^{-\lambda},\gamma)$, even at $e^{-\lambda}=0$, so we may take the two limits in any order.
 # At $\gamma=\ln\frac\alpha{1-\alpha}$ the loss is $L_{\text{Bayes}}+\mathbb
 # E\ln\big(1+(1-\alpha)(N-1)e^{-C\lambda}\big)$. The paper calls the attended sum in the input of $F$ sufficient and
-# important. It is not necessary: $V=I_d+E(\tau)\tilde E(q)^\top$ and $F=\gamma E(\tau)E(q)^\top$ give the same logits
-# without it.
+# important. It is not necessary, because $V=I_d+E(\tau)\tilde E(q)^\top$ and $F=\gamma E(\tau)E(q)^\top$ give the same
+# logits without it.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -77,11 +77,12 @@ show.figure(
 #
 # **Beyond Theorem 3.2 (Any number of triggers comes into balance)** *Section 3.2; Appendix A.2*
 #
-# Let $C_q$ be the smallest count after $q$, $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$, and start normalised descent anywhere.
-# If $\eta m\le2$, then $-\frac1t\ln L(\lambda_t)\to\eta m$, and no steps of length $\eta$ do better; if $\eta m<2$,
-# $L(\lambda_t)\,e^{\eta mt}$ stays between two positive numbers. For every $\eta$, $-\ln L(\lambda_t)=\eta
-# m\sum_{i<t}\cos\theta_i+O(1)$, where $\theta_i$ is the angle between the gradient and $(1/C_q)_q$. For $\eta m>2$ the
-# balance $\theta=0$ repels, and the limit map has a cycle of two whose exponent is smaller.
+# Let $C_q$ be the smallest count after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Start normalised descent anywhere.
+# If $\eta m\le2$, then $-\frac1t\ln L(\lambda_t)\to\eta m$, and no other steps of length $\eta$ give a larger limit. If
+# $\eta m<2$, then $L(\lambda_t)\,e^{\eta mt}$ stays between two positive numbers. For every $\eta$, $-\ln
+# L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1)$, where $\theta_i$ is the angle between the gradient and $(1/C_q)_q$.
+# For $\eta m>2$ the balance $\theta=0$ is unstable, and the limit map has a cycle of length two with a smaller
+# exponent.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -95,12 +96,13 @@ show.figure(
 #
 # **The paper states.** The update rule (5) can be implemented without the knowledge of the distribution of $z$.
 #
-# **What is true.** With one trigger, or if counts have the same distribution after every trigger, the path needs no
-# such knowledge. With other distributions it does, and so does the exponent of the loss, which is $\eta m$ for $\eta
+# **What is true.** With one trigger, or if counts have the same distribution after every trigger, the path does not
+# depend on this distribution. Otherwise it does, and so does the exponent of the loss, which is $\eta m$ for $\eta
 # m\le2$.
 #
-# **What changed.** The scales depend on the smallest count after each trigger. From $\eta m>2$ on, the scales can
-# overtake each other, and the exponent can be smaller than $\eta m$.
+# **What changed.** The scales depend on the smallest count $C_q$ after each trigger, through
+# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. For $\eta m>2$ the scales can overtake each other, and the exponent can be
+# smaller than $\eta m$.
 #
 # </blockquote>
 # <!-- /claim -->

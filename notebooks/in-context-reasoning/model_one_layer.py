@@ -86,7 +86,8 @@ show.figure(
 # **What is true.** The population loss is the mean of $-\ln\big(e^{\xi_{z_{H+1}}}/\sum_j e^{\xi_j}\big)$ over sentences
 # and labels.
 #
-# **What changed.** The label is $z_{H+1}$, as in Eqs. (6) and (7) of the paper. It is $y$ in the noiseless task alone.
+# **What changed.** The label is $z_{H+1}$, as in Eqs. (6) and (7) of the paper. It is always $y$ only in the noiseless
+# task.
 #
 # </blockquote>
 # <!-- /claim -->

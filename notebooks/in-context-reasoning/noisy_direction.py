@@ -53,11 +53,11 @@ show.figure(
 #
 # **Beyond Section 5.2 (Where training W alone ends with label noise)** *Sections 5.2 and 5.3*
 #
-# In the task of this page, let $1/(1+e^4)\le\alpha\le\frac12$. Gradient descent with a small rate tends to the Bayes
-# risk, and $W_t^\top x_H$ to the direction of $2\sum_iE(y_i)+m(\tilde E(q)-E(\tau))$. Let a word that is neither
-# trigger nor output take the place of $y$ and occur nowhere else. Along this direction it has $\frac m{m+2}$ of the
-# logit of an output, and all other words except $\tau$ have the logit 0. The odds of $\tau$ are right in the limit, and
-# the loss on such sentences tends to the Bayes risk as well.
+# In the task of this page, let $1/(1+e^4)\le\alpha\le\frac12$. The loss of gradient descent with a small rate tends to
+# the Bayes risk, and $W_t^\top x_H$ tends to the direction of $2\sum_iE(y_i)+m(\tilde E(q)-E(\tau))$. Replace $y$ by a
+# word that is neither trigger nor output and occurs nowhere else. Along this direction, its logit is $\frac m{m+2}$
+# times that of an output, and all other words except $\tau$ have the logit 0. The odds of $\tau$ are right in the
+# limit, and the loss on such sentences tends to the Bayes risk as well.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -56,8 +56,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in each
-# of the two alone, because the logits are linear in each.
+# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in $V$
+# alone and in $W$ alone, because the logits are linear in each.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -57,8 +57,8 @@ show.figure(
 # **What is true.** $f_C$ is jointly convex and $\tfrac{C^2+1}4$-smooth. It has no finite minimiser, and $\partial
 # f_C/\partial\lambda<0$ everywhere.
 #
-# **What changed.** The smoothness constant is $(C^2+1)/4$, which is $1/2$ at $C=1$ only, so a step chosen for $1/2$ can
-# be too long. The other partial derivative, $\partial f_C/\partial\gamma=p_\tau-\alpha$, changes sign.
+# **What changed.** The smoothness constant is $(C^2+1)/4$, which equals $1/2$ only at $C=1$, so a step size chosen for
+# $1/2$ can be too large. The other partial derivative, $\partial f_C/\partial\gamma=p_\tau-\alpha$, changes sign.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -74,7 +74,7 @@ show.figure(
 # **What is true.** The same, for $\alpha\in[0,1)$. The derivative is
 # $f'(x)=-C(N-1)\big/\big(\tfrac{e^{Cx}}{1-\alpha}+N-1\big)$.
 #
-# **What changed.** At $\alpha=1$ the function is not defined. Definition 2.1 has $\alpha\in[0,1)$.
+# **What changed.** At $\alpha=1$ the function is not defined. In Definition 2.1, $\alpha\in[0,1)$.
 #
 # </blockquote>
 # <!-- /claim -->

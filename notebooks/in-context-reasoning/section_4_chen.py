@@ -58,20 +58,21 @@ show.figure(
 # **The paper states.** We emphasize that a Bayes-optimal solution for our noisy data model will also be a Bayes-optimal
 # solution for the model in Chen et al.
 #
-# **What is true.** A solution that is Bayes-optimal for Definition 2.1 under every distribution of its sentences is so
-# for the model of Chen et al. on every context in which $(q,y)$ occurs, and in general on no other.
+# **What is true.** A solution that is Bayes-optimal for Definition 2.1 under every distribution of its sentences is
+# also Bayes-optimal for the model of Chen et al. on every context in which $(q,y)$ occurs, but in general on no other
+# context.
 #
-# **What changed.** In the model of Chen et al., $\tau$ follows the trigger with probability $\alpha$ and $y$ otherwise,
-# in the context as at its end. Therefore a context need not contain $(q,y)$, as Section 2 says itself, and there the
-# paper's task promises nothing.
+# **What changed.** In the model of Chen et al., every trigger, within the context and at its end, is followed by $\tau$
+# with probability $\alpha$ and by $y$ otherwise. As Section 2 itself says, a context need not contain $(q,y)$. On such
+# contexts, optimality for the paper's task implies nothing.
 #
 # </blockquote>
 #
 # <blockquote>
 #
 # **Beyond the paper.** Without $(q,y)$ the best prediction is $\alpha$ for $\tau$ and $(1-\alpha)/|\mathcal O|$ for
-# each output, while Lemma 4.1 predicts $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. The losses
-# differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$ on each of these contexts.
+# each output, while Lemma 4.1 predicts $e^\gamma/(e^\gamma+N)$ for $\tau$ and the same for all other words. On each of
+# these contexts the losses differ by $\ln(e^\gamma+N)-\alpha\gamma-L_{\text{Bayes}}-(1-\alpha)\ln|\mathcal O|$.
 #
 # </blockquote>
 # <!-- /claim -->

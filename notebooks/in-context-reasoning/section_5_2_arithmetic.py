@@ -64,9 +64,10 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** Population losses converge at $\eta=0.1$ at every noise level. At $\eta=0.5$ and $\alpha=0.8$
-# the loss comes to rest above the Bayes risk. Whether this is near depends on the margin at this size, and does not at
-# the paper's. With label noise generalisation is limited in both arithmetics. Without it, at $\eta=0.5$ and with
-# fillers that are never outputs, it is limited in an ordinary training loop and complete with exact gradients.
+# the loss comes to rest above the Bayes risk. Whether this counts as near depends on the margin at this page's size,
+# but not at the paper's. With label noise, generalisation is limited with rounded and with exact gradients. Without
+# noise, at $\eta=0.5$ and with fillers that are never outputs, it is limited in an ordinary training loop and complete
+# with exact gradients.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -102,9 +102,9 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - There are "five random seeds from 0 to 5", which are six. We take 0 to 4.
-# - Learning rates are from $[0.01,0.5]$ in Section 5 and from 0.05 to 0.5 in Appendix D.1. Results are given for 0.1
-#   and 0.5, which lie in both ranges.
+# - The paper uses "five random seeds from 0 to 5", which would be six. We use 0 to 4.
+# - Learning rates are from $[0.01,0.5]$ in Section 5, and from 0.05 to 0.5 in Appendix D.1. The paper reports results
+#   for 0.1 and 0.5, which are in both ranges.
 #
 # </details>
 #
@@ -112,10 +112,11 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The paper does not state the start, except $\lambda_0=0$, the slope of ReLU at 0, or whether
-# each tensor has its own norm. Here all models start at zero, and each tensor has its own norm. Then no ReLU model
-# moves $V$, $W$ or $\lambda$ if ReLU has the slope 0 at 0; a shift of $10^{-8}$ inside ReLU frees them. Origin-Linear-F
-# stays on a saddle; from small random numbers it leaves, and learns the noiseless task.
+# **Beyond the paper.** The paper does not state the starting weights (except $\lambda_0=0$), the derivative of ReLU at
+# 0, or whether each tensor's gradient is normalised separately. We start all models at zero and normalise each tensor's
+# gradient separately. If ReLU has derivative 0 at 0, no ReLU model then moves $V$, $W$ or $\lambda$; a shift of
+# $10^{-8}$ inside ReLU frees them. Origin-Linear-F stays on a saddle; started at small random numbers, it leaves the
+# saddle and learns the noiseless task.
 #
 # </blockquote>
 # <!-- /claim -->

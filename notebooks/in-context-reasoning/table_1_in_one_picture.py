@@ -171,12 +171,12 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** Four questions decide every row of Table 1 except Origin-Softmax-F, and except one cell of
+# **Beyond the paper.** Four questions decide every row of Table 1 except Origin-Softmax-F and one cell of
 # Reparam-Linear-W-FA (unseen words without noise), which depends on rounding.
 #
-# - (a) Does descent from zero move $W$? For Origin-Linear-F it does not.
+# - (a) Does descent from zero move $W$? In Origin-Linear-F it does not.
 # - (b) Can the logit of the output grow without bound? Under softmax attention with $V$ fixed it is at most 1.
-# - (c) Can the logit of $\tau$ follow it? Where $F$ sees only $x_H$ and has the form of Lemma 4.1, it cannot.
+# - (c) Can the logit of $\tau$ follow it? If $F$ has the form of Lemma 4.1 and sees only $x_H$, it cannot.
 # - (d) Does the model treat a word that was never an output like an output? Models that train one number per
 #   trigger do. Origin models with softmax or ReLU attention, started at zero, give it a probability of at most
 #   $1/N$ at all times.

@@ -95,17 +95,17 @@ show.figure(
 # alone have all four ticks. Section 5 draws the other words of a sentence from $[N]\setminus(\mathcal Q\cup\mathcal
 # O)$.
 #
-# **What is true.** With the words that Section 5 describes, twelve rows are as in the table. Origin-Softmax-F reaches
-# loss 0 too and, in most runs, the Bayes risk, where the table has dashes. So ten models reach loss 0 and eight the
-# Bayes risk.
+# **What is true.** With the sentences that Section 5 describes, we reproduce twelve rows of the table. Origin-Softmax-F
+# also reaches loss 0 and, in most runs, the Bayes risk, where the table has dashes. In total, ten models reach loss 0
+# and eight the Bayes risk.
 #
-# **What changed.** The answer is the only output word of a sentence, so attention need not look for the trigger. If
-# outputs may be fillers, the row of Origin-Softmax-F is as in the table, but at the paper's size two models miss the
-# Bayes risk by up to 0.15 of the gap. So 50 of the 52 cells agree under either rule, and not the same 50.
+# **What changed.** The answer is the only output word in the sentence, so attention need not look for the trigger. If
+# fillers may be outputs, we reproduce the row of Origin-Softmax-F, but at the paper's size two other models miss the
+# Bayes risk by up to 0.15 of the gap. Under either rule 50 of the 52 cells agree, but not the same 50.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# The tenth of the gap within which a loss is near was chosen after other runs had been seen.
+# We chose the margin, a tenth of the gap, after we had seen other runs.
 #
 # </details>
 #
@@ -411,11 +411,12 @@ claim.verdict()
 # **Table 1 (The fillers decide one row)** *Table 1; Section 5*
 #
 # With fillers that are neither triggers nor outputs, Origin-Softmax-F reaches loss 0 in the noiseless task and, in most
-# runs, comes near the Bayes risk in the noisy one. With outputs as fillers, it does not reach loss 0 in as many steps.
+# runs, comes near the Bayes risk in the noisy one. If fillers may be outputs, it does not reach loss 0 in the same
+# number of steps.
 #
 # <details><summary>Chosen after a run</summary>
 #
-# That the noisy task is judged by the median run was chosen once one run of five was seen to stay on its plateau.
+# We chose to judge the noisy task by the median run after we saw one run of five stay on its plateau.
 #
 # </details>
 #

@@ -148,16 +148,16 @@ claim.verdict()
 # $L(\lambda_t)\le(N-1)\,e^{-\eta t/\sqrt{|\mathcal Q|}}$. For other distributions, let $C_q$ be the smallest count
 # after $q$ and $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. Then $-\frac1t\ln L(\lambda_t)\to\eta m$ if $\eta m\le2$.
 #
-# **What changed.** A step of length $\eta$ is shared among the triggers, so each scale gets $\eta/\sqrt{|\mathcal Q|}$,
-# and this is also the exponent. With unequal distributions the scales differ.
+# **What changed.** The triggers share a step of length $\eta$, so each scale grows by $\eta/\sqrt{|\mathcal Q|}$, which
+# is also the exponent per step. With unequal distributions the scales differ.
 #
 # <details><summary>Slips (3)</summary>
 #
-# - The path has $|\mathcal Q|$, where the proof has the root.
-# - The last line of the proof puts $e^{-t}$ for $e^{-\lambda_{q,t}}$.
+# - The stated path has $|\mathcal Q|$ where the proof has its square root.
+# - The last line of the proof has $e^{-t}$ instead of $e^{-\lambda_{q,t}}$.
 # - The proof has $\mathbb E\big[\tfrac{e^\lambda}{e^\lambda+|\mathcal O|-1}-1\big]$ for the derivative in $\lambda_q$,
 #   which is $\tfrac1{|\mathcal Q|}\mathbb E\big[C\big(\tfrac{e^{C\lambda}}{e^{C\lambda}+N-1}-1\big)\big]$. Eq. (11)
-#   leaves out only the factor $1/|\mathcal Q|$, which normalisation drops.
+#   leaves out only the factor $1/|\mathcal Q|$, which cancels in the normalised step.
 #
 # </details>
 #

@@ -55,18 +55,19 @@ show.figure(
 # which is at least one half for $t\ge\ln(N)/\eta$.
 #
 # **What is true.** Let $C$ have the same distribution after every trigger. Then the probability is at least
-# $\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, and at least one half from $t\ge\sqrt{|\mathcal
-# Q|}\,\ln(N-1)/\eta$ on.
+# $\big(1+(N-1)e^{-\eta t/\sqrt{|\mathcal Q|}}\big)^{-1}$, which is at least one half for $t\ge\sqrt{|\mathcal
+# Q|}\,\ln(N-1)/\eta$.
 #
-# **What changed.** $\eta$ must be $\eta/\sqrt{|\mathcal Q|}$, as in Theorem 3.2. On a sentence with $C$ bigrams the
-# exponent is $C\eta t/\sqrt{|\mathcal Q|}$. So the stated bound is true for every distribution if there is one trigger,
-# and under equal distributions exactly if the least count is at least $\sqrt{|\mathcal Q|}$. With unequal ones the
-# corrected bound can fail too, on sentences whose count is rare after their trigger.
+# **What changed.** The rate must be $\eta/\sqrt{|\mathcal Q|}$ instead of $\eta$, as in Theorem 3.2. On a sentence with
+# $C$ bigrams the exponent is $C\eta t/\sqrt{|\mathcal Q|}$. The stated bound is therefore true for every distribution
+# if there is one trigger, and for equal distributions if and only if the smallest count is at least $\sqrt{|\mathcal
+# Q|}$. With unequal distributions even the corrected bound can fail, on sentences whose count is rare after their
+# trigger.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - The proof has $\lambda_{q,t}=\eta t$.
-# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+# - In our copy of the paper, the bigrams replaced are $(b,y)$. They should be $(q,y)$.
 #
 # </details>
 #

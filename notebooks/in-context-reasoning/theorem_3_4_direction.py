@@ -91,10 +91,10 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The proof sets the logits of all words but $y$ to 0 and finds $W_t=r_tA$ at every step. Neutral words have logits of
-#   their own, so $W_1$ is not along $A$. The limit is right all the same.
-# - The proof has $x_\zeta$ for the input at $y$, which is $x_{\zeta+1}$. In the text that we have it writes $A$ with
-#   $E(y_1)$ twice, and the theorem begins "Under Theorem 2.2", which is Assumption 2.2.
+# - The proof sets the logits of all words but $y$ to 0 and finds $W_t=r_tA$ at every step. Neutral words have nonzero
+#   logits, so $W_1$ does not point along $A$. The stated limit is nevertheless right.
+# - The proof writes $x_\zeta$ for the input at $y$, which is $x_{\zeta+1}$. In our copy of the paper, the proof writes
+#   $A$ with $E(y_1)$ twice, and the theorem begins "Under Theorem 2.2" instead of "Under Assumption 2.2".
 #
 # </details>
 #
@@ -102,8 +102,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The limit direction is $A=(E(q)+\tilde E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the
-# hard-margin solution of the task, for every constant rate.
+# **Beyond the paper.** For every constant rate, the limit direction is $A=(E(q)+\tilde
+# E(\square))(E(y_1)+E(y_2)+2\tilde E(q))^\top$, the hard-margin solution of the task.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -273,7 +273,7 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** It is a case of Definition 2.1 with $C=1$.
+# **Beyond the paper.** This is a special case of Definition 2.1 with $C=1$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -309,10 +309,10 @@ claim.verdict()
 #
 # **Beyond Theorem 3.4 (Descent on W with ReLU attention)** *Section 3.2; Appendix A.1*
 #
-# On the instance of Theorem 3.4, with any number $m$ of outputs, let attention be ReLU and let the gradient take the
-# slope 1 at 0. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
+# Take the instance of Theorem 3.4 with any number $m$ of outputs and ReLU attention, where the derivative of ReLU at 0
+# is set to 1. Then descent from $W_0=0$, plain or normalised, has the same limit: $W_t$ tends to the direction of
 # $(E(q)+\tilde E(\square))(\sum_iE(y_i)+m\tilde E(q))^\top$, with cosine $1/\sqrt{2(1+1/m)}$. From the second step on,
-# $W_t-W_1$ is exactly along it. With slope 0 at 0, as in common software, $W_t=0$ for ever.
+# $W_t-W_1$ points exactly in this direction. With derivative 0 at 0, as in common software, $W_t$ stays 0 forever.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -372,20 +372,20 @@ claim.verdict()
 # complicated than that of the max-margin problems trained with logistic loss. Moreover, directional convergence cannot
 # fully characterize the set of optimal solutions.
 #
-# **What is true.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit. The direction
-# of the limit does not tell all solutions: the loss goes to 0 along $W^*$ as well. With linear attention and $V$ fixed,
-# training $W$ without noise *is* a max-margin problem, of several classes.
+# **What is true.** From a Gaussian $W_0$, as from any other, the direction of $W_t$ has the same limit. The limit
+# direction does not determine all solutions: the loss also tends to 0 along $W^*$. With linear attention and $V$ fixed,
+# training $W$ without noise *is* a multi-class max-margin problem.
 #
-# **What changed.** The middle sentence does not follow: the logits are linear in $W$, descent goes to the hard-margin
-# solution, and the loss goes to 0 along every direction of the open cone of positive margins. We do not study descent
-# on $V$ and $W$ together, nor ReLU attention from such starts.
+# **What changed.** The paper's second sentence does not follow: the logits are linear in $W$, descent tends to the
+# hard-margin solution, and the loss tends to 0 along every direction in the open cone of positive margins. We study
+# neither descent on $V$ and $W$ together nor ReLU attention from such starts.
 #
 # </blockquote>
 #
 # <blockquote>
 #
-# **Beyond the paper.** What lies across $x_H$ stays as it was, and the rest goes to the hard-margin direction. With $m$
-# outputs the cosine is $1/\sqrt{2(1+1/m)}$.
+# **Beyond the paper.** The part of $W_0$ orthogonal to $x_H$ never changes, and the rest tends to the hard-margin
+# direction. With $m$ outputs the cosine is $1/\sqrt{2(1+1/m)}$.
 #
 # </blockquote>
 # <!-- /claim -->

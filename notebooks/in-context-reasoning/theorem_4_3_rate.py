@@ -54,7 +54,7 @@ show.figure(
 #
 # **What is true.** The same, for $\varepsilon<\min(\alpha,1-\alpha)$.
 #
-# **What changed.** The condition is not stated. Without it the middle term is negative or undefined.
+# **What changed.** The paper does not state the condition. Without it, the middle term is negative or undefined.
 #
 # <details><summary>Slips (3)</summary>
 #
@@ -70,10 +70,10 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** $0\le
-# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$. So for a fixed
-# training set the loss tends to $L_{\text{Bayes}}+\mathrm{KL}(\alpha\Vert\hat\alpha)$, which is above the Bayes risk
+# L(\lambda_t,\hat\gamma)-L_{\text{Bayes}}-\mathrm{KL}(\alpha\Vert\hat\alpha)\le(N-1)e^{-\eta t}$. For a fixed training
+# set, the loss therefore tends to $L_{\text{Bayes}}+\mathrm{KL}(\alpha\Vert\hat\alpha)$, which is above the Bayes risk
 # unless $\hat\alpha=\alpha$. The abstract says that the expected loss converges at a linear rate to the Bayes risk,
-# "via a finite-sample analysis". This is true only as $M\to\infty$ as well.
+# "via a finite-sample analysis". This is true only if $M\to\infty$ as well.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -90,10 +90,10 @@ show.figure(
 #
 # **What is true.** The same, for $\varepsilon<\min(\alpha,1-\alpha)$.
 #
-# **What changed.** The condition is not stated, and without it the bound is negative or undefined. The proof passes
-# from $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there. The constant is
-# right all the same, because $\mathrm{KL}(a\Vert b)\le\frac{(a-b)^2}2\max_s\frac1{s(1-s)}$ with $s$ between $a$ and
-# $b$.
+# **What changed.** The paper does not state the condition, without which the bound is negative or undefined. The proof
+# passes from $2(\alpha-\hat\alpha)^2/\min(\hat\alpha,1-\hat\alpha)$ to the bound as if the 2 were not there. The
+# constant is nevertheless right, because $\mathrm{KL}(a\Vert b)\le\frac{(a-b)^2}2\max_s\frac1{s(1-s)}$ with $s$ between
+# $a$ and $b$.
 #
 # </blockquote>
 # <!-- /claim -->

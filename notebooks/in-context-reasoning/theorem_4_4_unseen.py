@@ -58,17 +58,17 @@ show.figure(
 #
 # **What is true.** The deviations are at most $\varepsilon+(N-1)e^{-\eta t}$ with
 # $\varepsilon=\sqrt{\ln(2/\delta)/(2M)}$, which is $O\big(\sqrt{\ln(1/\delta)/M}+Ne^{-\eta t}\big)$ for
-# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, the model is a limit.
+# $\delta\le\frac12$. For $\hat\alpha\in\{0,1\}$, where $\hat\gamma$ is infinite, we take the model as a limit.
 #
-# **What changed.** The first-order term does not vanish. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
-# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant will do. At the paper's $M=2048$ the
-# first term hides this.
+# **What changed.** The proof drops a first-order term. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
+# deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant makes the stated bound true. At the
+# paper's $M=2048$ the term $\sqrt{\ln(1/\delta)/M}$ hides this.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. It should be
+# - The formula calls the unseen word $\hat y$, and the numerator of Eq. (30) has $C_{q,y}$. They should be
 #   $y_{\text{test}}$ and $C_{q,y_{\text{test}}}$.
-# - In the text that we have, the bigrams replaced are $(b,y)$. It should be $(q,y)$.
+# - In our copy of the paper, the bigrams replaced are $(b,y)$. They should be $(q,y)$.
 #
 # </details>
 #

@@ -76,18 +76,17 @@ show.figure(
 # $t\ge\max\big(1,\frac1\eta\,\lvert\ln(1-\alpha+\varepsilon)-\ln(\alpha-\varepsilon)\rvert\big)$ and
 # $\varepsilon<\min(\alpha,1-\alpha)$.
 #
-# **What changed.** In the text that we have the bracket closes too early, against the proof. Without
-# $\varepsilon<\alpha$ the time is not defined. Without $\varepsilon<1-\alpha$ all labels may be $\tau$, and then
-# Algorithm 1 divides by zero. By convention there is then no model. If $\hat\gamma=\infty$ is read as a limit,
+# **What changed.** In our copy of the paper, the bracket closes too early; the proof has it right. Without
+# $\varepsilon<\alpha$ the time is not defined. Without $\varepsilon<1-\alpha$ all labels may be $\tau$; then Algorithm
+# 1 divides by zero, and by our convention returns no model. If we read $\hat\gamma=\infty$ as a limit,
 # $\varepsilon<\alpha$ is enough.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - The proof recalls $\hat\gamma=\ln\frac{1-\hat\alpha}{\alpha}$. It should be
 #   $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$.
-# - The proof has separation from $t\ge\max(1,-\hat\gamma/\eta)$ on. At $t=-\hat\gamma/\eta$ the logits of the
-#   feed-forward layer are equal for $C=1$, so $t$ must be above it. It is, if
-#   $\lvert\hat\alpha-\alpha\rvert<\varepsilon$.
+# - The proof states separation for $t\ge\max(1,-\hat\gamma/\eta)$. At $t=-\hat\gamma/\eta$ and $C=1$ the logits of the
+#   feed-forward layer are all equal, so $t$ must be larger. If $\lvert\hat\alpha-\alpha\rvert<\varepsilon$, it is.
 #
 # </details>
 #
