@@ -2,19 +2,9 @@
 # # Figures 11 and 12 · Two layers that divide the work
 # *Nguyen, Nguyen-Tang: Figures 11 and 12, and the third panels of Figures 10 to 12; Appendix D.2.2.*
 #
-# A transformer has two places in which it can store knowledge, attention and the feed-forward layer. Which of them
-# learns to copy from the sentence, and which learns how often noise comes? If some weights are fixed in the right
-# form, the answer is forced. Does such a division of work make the model good at new words?
-#
-# ## A tiny example
-#
-# In *blue key gold tree key*, attention gives *gold* the logit 3, and no other word a positive one: it predicts
-# *gold*. The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$, and all others 0: it
-# predicts $\tau$. The layers are *separated*. The sum of both has the odds $1:4$ for noise, so $\alpha=0.2$.
-#
-# With attention at 1 instead of 3, the logit of $\tau$ is negative.
-#
-# Then the feed-forward layer does not predict it.
+# A transformer can store knowledge in two places, attention and the feed-forward layer. Which of them learns to copy
+# from the sentence, and which learns how often noise occurs? If we fix some weights in the right form, each layer has
+# its task. Does such a division of work make the model good at new words?
 
 # %%
 import math
@@ -29,6 +19,31 @@ from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 from attention_theory.randomness import streams
 from attention_theory.validation import require
 from bookpress import Claim, estimate, show
+from bookpress.claims import schematic
+
+# %% [markdown]
+# ## A tiny example
+
+# %%
+fig, axis = schematic.canvas(7.0, 1.9)
+tops = schematic.tokens(axis, ["blue", "key", "gold", "tree", "lamp", "key"], at=(2.5, 0.5), lit=[2])
+schematic.arrow(axis, tops[5], tops[2], "logit 3", bend=-0.4)
+show.figure(
+    fig,
+    name="sentence",
+    caption="What attention looks up in the tiny example.",
+    alt="Six boxes: blue, key, gold, tree, lamp, key. An arrow leads from the last key back to gold, the word "
+    "after the first key.",
+)
+
+# %% [markdown]
+# As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *key* to *gold*, the word
+# after the earlier *key*. Attention gives *gold* the logit 3 and no other word a positive one, so it predicts *gold*.
+# The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$ and all other words 0, so it
+# predicts $\tau$. The layers are *separated*. In the sum of both, the odds of noise are $1:4$, so $\alpha=0.2$.
+#
+# With the logit 1 instead of 3 for *gold*, the logit of $\tau$ would be negative, and the feed-forward layer would not
+# predict it.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -116,7 +131,7 @@ def draw(name, title, caption):
 
 
 # %% [markdown]
-# We train with $V$ and $F$ in the paper's form and draw the mean logits of every run.
+# We train with $V$ and $F$ in the form of Lemma 4.1, and plot the mean logits of every run.
 
 # %%
 draw(
@@ -124,7 +139,8 @@ draw(
 )
 
 # %% [markdown]
-# With $W$ trained as a matrix, both layers come to predict their token: the solid curves lie on the dashed ones.
+# With $W$ trained as a matrix, both layers learn to predict their word: we see the solid curves, its logit, meet the
+# dashed curves, the largest logit.
 
 # %%
 draw(
@@ -135,7 +151,7 @@ draw(
 )
 
 # %% [markdown]
-# With one number instead of $W$, the logits are straight lines.
+# With one number instead of $W$, we see the logits follow straight lines.
 #
 # ## The paper states
 #
@@ -178,13 +194,15 @@ draw(
 #
 # ## Why it is true
 #
-# In the paper's form, $F$ contains no word other than $\tau$, so it cannot favour $y$, and attention must. Attention
-# could favour $\tau$, but need not, since $F$ does. With one number, the logits are $\eta t$ at $y$ and $\eta
-# t+\hat\gamma$ at $\tau$, so the layers are separated as soon as $\eta t>\max(0,-\hat\gamma)$.
+# In the form of Lemma 4.1, $F$ writes only to $\tau$, so it cannot favour $y$, and attention must. Attention could
+# favour $\tau$, but need not, since $F$ does. With one number, the logits are $\eta t$ at $y$ and $\eta t+\hat\gamma$
+# at $\tau$, where $\hat\gamma$ is the log-odds of $\tau$ among the labels. The layers are therefore separated as soon
+# as $\eta t>\max(0,-\hat\gamma)$.
 #
 # ## See it run
 #
-# Means can hide single sentences, so we count on how many the layers are separated, condition (8).
+# Means can hide individual sentences, so we count the sentences on which the layers are separated (condition (8) of the
+# paper).
 
 # %%
 show.table(
@@ -199,8 +217,8 @@ show.table(
             (origin, "as in the paper's text", histories),
         )
     ],
-    caption="Fraction of sentences, by run, on which the layers are separated: attention is largest at y and the "
-    "feed-forward layer at τ, condition (8)",
+    caption="Fraction of sentences, by run, on which the layers are separated: the largest logit of attention is at "
+    "y, and that of the feed-forward layer at τ",
 )
 
 # %% [markdown]
@@ -208,7 +226,7 @@ show.table(
 #
 # ## How we checked
 #
-# "Perfect" means every sentence, in every run. The Origin model, and a model before its first step, are the controls.
+# "Perfect" means every sentence in every run. The controls are the Origin model and a model before its first step.
 
 # %%
 claim = Claim("in-context-reasoning/figure-11")
@@ -221,8 +239,8 @@ for alpha in levels:
 claim.verdict()
 
 # %% [markdown]
-# For Figure 12, we compare the path with the line, and check that the difference of the two logits is the odds of a
-# whole number of labels.
+# For Figure 12, we compare the path of the logits with the line, and check that the difference of the two logits is the
+# log-odds of a whole number of labels.
 
 
 # %%
@@ -283,16 +301,17 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# *Size.* $M=2048$ sentences as in the paper, a third of its 100 epochs, three runs; at full size all epochs and five
-# runs. Figure 12's model moves one number, so it takes a quarter of the batch and of the epochs.
+# *Size.* We use $M=2048$ sentences as in the paper, a third of its 100 epochs, and three runs; at full size, all epochs
+# and five runs. The model of Figure 12 trains one number, so it gets a quarter of the batch and of the epochs.
 #
-# *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64: its gradient is about
-# $e^{-\lambda}$, the difference of two numbers of order one, and drowns in rounding near $\lambda=20$ in float32 and
-# near 40 in float64. We compare the walk with the line up to $\eta t=36$, and show where a float32 walk ends.
-# $\hat\alpha$ must be within the Hoeffding radius that is exceeded once in a thousand times.
+# *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64, because its gradient is about
+# $e^{-\lambda}$, the difference of two numbers of order one. Rounding errors dominate it from about $\lambda=20$ in
+# float32 and about 40 in float64. We compare the path with the line up to $\eta t=36$, and show where a float32 run
+# ends. The fraction $\hat\alpha$ of labels that are $\tau$ must be within the Hoeffding radius that is exceeded with
+# probability 0.001.
 #
-# *Fillers that may be outputs.* The fraction of separated sentences rises at first and falls later. With 100 epochs,
-# attention lost up to seventeen sentences in a hundred at $\alpha=0.8$.
+# *Fillers that may be outputs.* The fraction of separated sentences first rises and then falls. After 100 epochs,
+# attention failed on up to 17 % of the sentences at $\alpha=0.8$.
 #
 # </details>
 #
@@ -320,8 +339,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Neither captions nor text say what the third panels show. In the authors' code they show two losses, so we compare
-# the losses with what Sections 5.2 and 5.3 say about such models.
+# Neither the captions nor the text say what the third panels show. According to the authors' code, they show two
+# losses, so we compare these losses with what Sections 5.2 and 5.3 say about such models.
 
 # %%
 fig, axes = show.axes(1, 3, width=9.0, height=3.2)
@@ -338,15 +357,15 @@ axes[2].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7)
 show.figure(
     fig,
     name="third-panels",
-    caption="Losses of the three models, a curve for each run, on trained outputs ('population') and on words that "
+    caption="Losses of the three models, with one curve per run, on trained outputs ('population') and on words that "
     "were never outputs ('unseen'). Thin horizontal line: the Bayes risk.",
-    alt="Three panels, each with a bundle of curves near a horizontal line; those of Reparam-Linear-W-FA on unseen "
-    "words and, with more noise, of Origin-Linear-FA on trained ones lie higher, and those of Origin-Linear-FA on "
-    "unseen words far above all others.",
+    alt="Three panels, each with a bundle of curves near a horizontal line. The curves of Reparam-Linear-W-FA on "
+    "unseen words and, with more noise, of Origin-Linear-FA on trained words are higher, and those of "
+    "Origin-Linear-FA on unseen words are far above all others.",
 )
 
 # %% [markdown]
-# On trained outputs, the reparameterised models are near the Bayes risk. On new words, Origin-Linear-FA is far above
+# On trained outputs, we see the reparameterised models near the Bayes risk. On new words, Origin-Linear-FA is far above
 # all others.
 
 # %%
@@ -359,7 +378,7 @@ show.table(
         for name in linear
         for words, found in (("trained", ends), ("unseen", unseen))
     ],
-    caption="Fraction of the gap from the plateau, 1, to the Bayes risk, 0, that is left at the end of each run",
+    caption="Fraction of the gap that remains at the end of each run, from 1 on the plateau to 0 at the Bayes risk",
 )
 
 # %%
@@ -382,15 +401,16 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Near means at most half of the gap from the plateau of a model that does not know the output, to fail means above
-# that plateau, and perfect means within a hundredth of the gap. We show where the Origin model ends on trained
-# outputs and do not judge it: Section 5.3 makes its statement for ReLU attention.
+# The *plateau* is the loss of a model that does not know the output, and the *gap* is its distance from the Bayes risk.
+# "Near" means that less than half of the gap remains, "to fail" means to end above the plateau, and "perfect" means
+# that at most 0.01 of the gap remains. We show where the Origin model ends on trained outputs without judging it,
+# because Section 5.3 makes its statement for ReLU attention.
 #
 # </details>
 #
 # ## What to remember
-# - If $F$ can only favour the noise word, attention learns to copy and $F$ learns the noise.
-# - This holds on every sentence, whether $W$ is a matrix or one number.
+# - If $F$ can favour only the noise word, attention learns to copy and $F$ learns the noise.
+# - In our runs this holds on every sentence, whether we train $W$ as a matrix or one number.
 # - Separated layers do not make a model good at new words.
 #
 # ## Exercises
@@ -405,7 +425,7 @@ claim.verdict()
 #    outputs? And on new words?
 #    <details><summary>Solution</summary>
 #
-#    On trained outputs it does. On new words it stays as far above the plateau as before.
+#    On trained outputs it does. On new words its loss stays as far above the plateau as before.
 #
 #    </details>
 #
