@@ -244,7 +244,7 @@ claim.verdict()
 #
 # </details>
 #
-# We simulate sets of 50 labels and also compute the exact means.
+# We simulate sets of 50 labels and compute the exact means.
 
 # %%
 skew = alpha if abs(alpha - 0.5) > 0.05 else 0.2  # at one half γ̂ is unbiased by symmetry

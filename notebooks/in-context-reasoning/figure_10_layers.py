@@ -34,10 +34,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *key* to *gold*, the word
-# after the earlier *key*. In the noisy task, the next word is *gold* or the noise word $\tau$. Suppose that both are
-# equally likely. Then they need the same total logit, say 4. In one model, attention gives *gold* 4 and the
-# feed-forward layer gives $\tau$ 4. In a second model, the layers exchange roles. In a third, each layer gives 2 to
-# both words. All three models make the same predictions and have the same loss.
+# after the earlier *key*. Suppose that the next word is *gold* or the noise word $\tau$ with equal probability. Then
+# both need the same total logit, say 4. In one model, attention gives *gold* 4 and the feed-forward layer gives
+# $\tau$ 4. In another, the layers exchange roles. In a third, each layer gives 2 to both words.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -94,7 +93,8 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that every column has the same sum in all three grids, so the loss cannot distinguish them.
+# We see that every column has the same sum in all three grids, so all three models predict the same and have the same
+# loss.
 #
 # ## The paper states
 #
@@ -136,14 +136,13 @@ show.figure(
 # ## Why it is true
 #
 # Both layers read the sum of the inputs that attention collects. They differ only in that the feed-forward layer also
-# sees the last two words. The form of the model therefore does not assign a word to either layer; labels and chance do.
-# At $\alpha=0.2$ most labels are outputs, and in our runs attention predicts them. At $\alpha=0.8$ most labels are
-# $\tau$, and the feed-forward layer predicts $\tau$. In between, both outcomes occur.
+# sees the last two words. Labels and chance therefore decide which layer learns which word. At $\alpha=0.2$ most labels
+# are outputs, and at $\alpha=0.8$ most are $\tau$. In between, both outcomes are possible.
 #
 # ## See it run
 #
-# We train Origin-Linear-FA, which has linear attention and learns all three matrices. The *fillers*, the other words of
-# a sentence, are never outputs, as in the paper's text. In some runs, they may be outputs.
+# We train all matrices of Origin-Linear-FA. The *fillers*, the other words of a sentence, are never outputs, as in the
+# paper's text; in some runs, they may be.
 
 
 # %%
@@ -212,7 +211,7 @@ show.figure(
 # %% [markdown]
 # We see the solid and dashed curves of attention coincide at $\alpha=0.2$, and those of the feed-forward layer at
 # $\alpha=0.8$. At $\alpha=0.5$ the runs differ. Means do not show on how many sentences a layer predicts its word, so
-# we count them:
+# we count:
 
 # %%
 show.table(

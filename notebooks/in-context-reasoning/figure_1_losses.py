@@ -3,9 +3,9 @@
 # *Nguyen, Nguyen-Tang: Figure 1, Sections 5.1 and 5.2.*
 #
 # The shape of a loss curve shows how a model learns. A straight line on a logarithmic axis means that every step
-# removes the same fraction of the error. A curve that levels off has reached a floor, and one that rises shows a model
-# that gets worse. The paper's Figure 1 shows five models, and the paper draws one conclusion from each of these shapes.
-# Do we see the same shapes?
+# removes the same fraction of the error. A curve that levels off has reached a floor, and one that rises belongs to a
+# model that gets worse. Figure 1 shows five models, and the paper draws a conclusion from each of these shapes. Do we
+# see the same shapes?
 
 # %%
 import itertools
@@ -95,8 +95,8 @@ show.figure(
 #
 # ## The paper states
 #
-# *Origin* models train three full matrices. *Reparam* models train one number per trigger, and Reparam-Linear-W-FA
-# trains one matrix. [Table 1](table_1_in_one_picture.ipynb) explains the other parts of the names.
+# *Origin* models train three full matrices, *Reparam* models one number per trigger, and Reparam-Linear-W-FA one matrix
+# ([Table 1](table_1_in_one_picture.ipynb) explains the names).
 #
 # ### Rates
 #
@@ -319,8 +319,8 @@ def panels(name, histories, noise, names, caption, alt):
 
 
 # %% [markdown]
-# In the figures below, lines are means over the seeds, and bands show their range. For the population loss we plot the
-# distance to its target.
+# Lines are means over the seeds, and bands show their range. For the population loss we plot the distance to its
+# target.
 
 # %%
 panels(
@@ -337,9 +337,9 @@ panels(
 )
 
 # %% [markdown]
-# Without noise, we see the losses of Reparam-Linear-FA and Reparam-Linear-W-FA fall along straight lines. That of
-# Origin-Linear-FA falls even faster, because two of its matrices grow at once. On words that were never answers, the
-# losses of the Origin models end above their start.
+# Without noise, we see two reparameterised models follow straight lines. The loss of Origin-Linear-FA falls even
+# faster, because two of its matrices grow at once. On words that were never answers, the losses of the Origin models
+# end above their start.
 
 # %%
 panels(
@@ -356,10 +356,10 @@ panels(
 )
 
 # %% [markdown]
-# With noise, we see that only the loss of Reparam-Linear-FA follows a straight line to the end. The losses of models
-# that train full matrices level off above their target. How straight is each curve? The *bend* is the ratio of late to
-# early steepness, so it is 1 for a straight line and 0 for a curve that has levelled off. The *straightness* is the
-# fraction of the variance of the logarithm that a line explains.
+# With noise, we see that only the loss of Reparam-Linear-FA follows a straight line to the end. Models that train full
+# matrices level off. How straight is each curve? The *bend* is the ratio of late to early steepness: 1 for a straight
+# line and 0 for a curve that has levelled off. The *straightness* is the fraction of the variance of the logarithm that
+# a line explains.
 
 
 # %%
@@ -398,7 +398,7 @@ show.table(
 # %% [markdown]
 # Without noise, the curve of Origin-Linear-FA is nearly straight. With noise, its straightness is far from 1.
 #
-# Next we measure growth: how does the loss on new answers change in the last half of the run?
+# How does the loss on new answers change in the last half of the run?
 
 # %%
 ways = {
@@ -432,9 +432,8 @@ show.table(
 )
 
 # %% [markdown]
-# Without noise, the losses of both Origin models end above their start. With noise, both losses first dip, and then
-# that of Origin-Softmax-F grows. That of Origin-Linear-FA stays high above the Bayes risk, but these short runs do not
-# show whether it grows.
+# Without noise, both Origin models end above their start. With noise, both losses first dip, and then that of
+# Origin-Softmax-F grows. These short runs do not show whether that of Origin-Linear-FA grows.
 #
 # If fillers may be outputs, the picture is similar:
 
@@ -453,12 +452,12 @@ for noise, name in ((0.0, "noiseless"), (alpha, "noisy")):
     )
 
 # %% [markdown]
-# Here, too, the losses of the Origin models end above their start without noise, and with noise they rise after a dip.
+# We see the same without noise, and with noise both losses rise after a dip.
 #
 # ## How we checked
 #
-# Every statement is about several seeds, so we judge interval estimates. The control for straight lines is
-# Reparam-Softmax-FA, whose loss levels off, and the control for growth is Reparam-Linear-FA.
+# Every statement is about several seeds, so we judge interval estimates. The controls are Reparam-Softmax-FA for
+# straight lines and Reparam-Linear-FA for growth.
 
 
 # %%

@@ -42,8 +42,7 @@ show.figure(
 # The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$ and all other words 0, so it
 # predicts $\tau$. The layers are *separated*. In the sum of both, the odds of noise are $1:4$, so $\alpha=0.2$.
 #
-# With the logit 1 instead of 3 for *gold*, the logit of $\tau$ would be negative, and the feed-forward layer would not
-# predict it.
+# With 1 instead of 3, the logit of $\tau$ is negative, and the feed-forward layer does not predict it.
 
 # %% tags=["parameters"]
 tokens = 60  # size of the vocabulary with the noise token, at least 15
@@ -139,8 +138,8 @@ draw(
 )
 
 # %% [markdown]
-# With $W$ trained as a matrix, both layers learn to predict their word: we see the solid curves, its logit, meet the
-# dashed curves, the largest logit.
+# With $W$ trained as a matrix, both layers learn to predict their word: we see its logit (solid) meet the largest one
+# (dashed).
 
 # %%
 draw(
@@ -226,7 +225,7 @@ show.table(
 #
 # ## How we checked
 #
-# "Perfect" means every sentence in every run. The controls are the Origin model and a model before its first step.
+# "Perfect" means every sentence in every run. The controls are the Origin model and an untrained model.
 
 # %%
 claim = Claim("in-context-reasoning/figure-11")

@@ -39,8 +39,8 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
 # after an earlier *door*. *Seven* has the logit $\lambda$, $\tau$ has $\lambda+\gamma$, and *red* and *door* have 0. If
 # $\tau$ is the label half of the time, the expected loss is $\ln(1+e^\gamma+2e^{-\lambda})-\frac\gamma2$. This is a
-# valley: its floor is near $\gamma=0$ and falls forever as $\lambda$ grows, towards $\ln2\approx0.693$. How do two
-# kinds of steps walk down?
+# valley: its floor is near $\gamma=0$ and falls towards $\ln2\approx0.693$ as $\lambda$ grows. How do two kinds of
+# steps walk down?
 #
 # *Steps of the gradient itself.* On the floor, the derivative in $\lambda$ is about $-e^{-\lambda}$, so with learning
 # rate 1 each step adds about 1 to $e^\lambda$. After $t$ steps the loss is about $1/t$ above $\ln2$.
@@ -75,13 +75,13 @@ show.figure(
 )
 
 # %% [markdown]
-# We see gradient steps follow the floor and become ever shorter. Steps of length 1 are faster at first, but where the
-# floor is flat they jump across it and come no nearer.
+# We see gradient steps follow the floor and become ever shorter. Steps of length 1 are faster at first, but then jump
+# across the floor and come no nearer.
 #
 # ## The statement
 # Let $L(\lambda,\gamma)=\mathbb E\,\ln(1+e^\gamma+(N-1)e^{-C\lambda})-\alpha\gamma$ be the population loss of Lemma
-# 4.1, where $C$ counts how often the output follows the trigger. We write $c$ for the smallest count and $K$ for the
-# largest, and $L_{\text{Bayes}}$ for the infimum, the Bayes risk.
+# 4.1, where $C$ counts how often the output follows the trigger, and let $L_{\text{Bayes}}$ be its infimum, the Bayes
+# risk.
 #
 # <!-- claim in-context-reasoning/joint-rate -->
 # <blockquote>
@@ -112,7 +112,7 @@ show.figure(
 # <!-- /claim -->
 #
 # Counting therefore makes the paper's linear rate possible: once $\gamma$ is fixed, there is no valley to jump across.
-# Steps of decreasing length do reach the Bayes risk, but in our runs no faster than gradient steps.
+#
 #
 # ## Why it is true
 # For large $\lambda$, the two numbers barely affect each other. Across the valley the loss is curved, and $\gamma$
@@ -323,8 +323,7 @@ claim.verdict()
 #
 # The excess times $\eta c^2t$ differs from 1 by terms of order $\ln t/t$ and $1/t$; at 20,000 steps the difference is
 # below 1 % here. Where steps of fixed length end depends on the start: the larger excess is between the theorem's lower
-# bound and about three times this bound. The exact value is sensitive to rounding, because the floor of the valley
-# magnifies errors. No check uses it.
+# bound and about three times this bound. The exact value is sensitive to rounding, and no check uses it.
 #
 # </details>
 #
@@ -356,5 +355,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because we want to know which layer learns what once the noise is
-# counted ([Algorithm 1](algorithm_1_finite_sample.ipynb)).
+# Next: [Theorem 4.5](theorem_4_5_separation.ipynb), because once the noise is counted ([Algorithm
+# 1](algorithm_1_finite_sample.ipynb)), we can ask which layer learns what.

@@ -31,8 +31,8 @@ from bookpress.claims import schematic
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
 tops = schematic.tokens(axis, ["key", "gold", "tree", "key", "gold", "key"], at=(2.5, 0.5), lit=[1, 4])
-schematic.arrow(axis, tops[5], tops[1], "c", bend=-0.3)
-schematic.arrow(axis, tops[5], tops[4], "c", bend=-0.3)
+schematic.arrow(axis, tops[5], tops[1], "c for each", bend=-0.3)
+schematic.arrow(axis, tops[5], tops[4], bend=-0.3)
 show.figure(
     fig,
     name="two-votes",
@@ -44,11 +44,10 @@ show.figure(
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see arrows from the final *key* to *gold*, the word after
 # each earlier *key*. With the scale $c$ for this trigger, *gold* has the logit $2c$. Two other triggers with scales $a$
-# and $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, about $e^{-\mu}$ where $\mu$ is the
-# smallest of $a$, $b$ and $2c$. A step may move the point $(a,b,c)$ by the length 1. The step
-# $(\frac23,\frac23,\frac13)$ adds $\frac23$ to $a$, $b$ and $2c$, and no step of this length adds more to the smallest
-# of them. Normalised gradient descent does not know this. From $(0,0,0)$ it first moves along the gradient
-# $(1,1,2)/\sqrt6$:
+# and $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and
+# $2c$ decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to
+# $a$, $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not
+# know this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
 #
 # | step | $a$ and $b$ | $2c$ | added to the smallest |
 # | --- | --- | --- | --- |
@@ -85,8 +84,8 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left, the two lines become parallel to the dotted one. On the right, $2c$ leaps ahead in every second step and
-# rests in between, while $a$ and $b$, which decide the loss, fall behind the dotted line.
+# On the left, the two lines become parallel to the dotted one. On the right, $2c$ leaps ahead in every second step,
+# while $a$ and $b$, which decide the loss, fall behind the dotted line.
 #
 # ## The statement
 # Trigger $q$ has the scale $\lambda_q$, and steps have the length $\eta$. A *count* is how often the output follows the
@@ -108,7 +107,7 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# This decides whether a remark in the paper about the training rule is true:
+# This decides a remark in the paper:
 #
 # <!-- claim in-context-reasoning/remark-distribution-agnostic -->
 # <blockquote>
@@ -131,8 +130,8 @@ show.figure(
 # ## Why it is true
 # Late in training, only the ratios of the derivatives matter. Divide each derivative by its value in balance, where all
 # $C_q\lambda_q$ grow equally fast, and call the result $u_q$. A step lowers $D_q=\ln u_q$ by $k\,u_q$ with $k=\eta m$,
-# up to a number that is the same for all $q$. Large $u_q$ therefore fall, but they may fall too far. Population biology
-# has a similar map, Ricker's model of a population that outgrows its food, which is stable up to $k=2$.
+# up to a number that is the same for all $q$. Large $u_q$ therefore fall, but they may fall too far, as in Ricker's
+# model of a population that outgrows its food, which is stable up to $k=2$.
 #
 # With many triggers, the obvious measures of imbalance can grow, for example the angle between the gradient and the
 # balanced gradient. Let $w_q=(m/C_q)^2$; these weights sum to 1. The following measure does not grow if $\eta m\le2$:
@@ -311,8 +310,7 @@ show.figure(
 #
 # ## How we checked
 # An automatic prover confirms each inequality of the proof for all values, and that the code changes $V$ as the proof
-# says. The control drops the condition $\eta m\le2$. We also run the steps from starts near and far from balance, with
-# very different weights.
+# says. The control drops the condition $\eta m\le2$. We also run the steps from starts near and far from balance.
 
 # %%
 far = torch.randn(400, 6, generator=source, dtype=torch.float64) * torch.logspace(-2, 1.5, 400).double()[:, None]
@@ -347,8 +345,7 @@ claim.certified("V does not increase, for all u and 0 < η m ≤ 2", certify_bal
 claim.verdict()
 
 # %% [markdown]
-# For the paper's remark, we also train with one trigger on two kinds of samples, and compare the scales in a task with
-# three unequal triggers.
+# For the paper's remark, we also train with one trigger, and compare the scales of three unequal triggers.
 
 # %%
 straight = 0.1 * torch.arange(201, dtype=torch.float64)

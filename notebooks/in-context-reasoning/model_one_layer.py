@@ -50,10 +50,10 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the arrow from the final *door* leads to the row of *seven*, the word after the earlier *door*. Let
-# $x_1,\dots,x_4$ be the rows, and let the only nonzero entry of a matrix $W$ be $\lambda$, in the row for the word
-# *door* and the column for the previous word *door*. Then $x_2$ has the score $\lambda$, and all other rows have the
-# score 0. Attention collects $\lambda x_2$, which gives *seven* the *logit* (its score as the next word) $\lambda$.
+# We see that the arrow from the final *door* leads to the row of *seven*, the word after the earlier *door*. A matrix
+# $W$ whose only nonzero entry is $\lambda$, at (word *door*, word before *door*), gives this row $x_2$ the score
+# $\lambda$ and all others 0. Attention collects $\lambda x_2$, which gives *seven* the *logit* (its score as the next
+# word) $\lambda$.
 #
 # ## The paper states
 #
@@ -209,8 +209,7 @@ slopes = [math.log(mean_spread(far, group) / mean_spread(near, group)) / math.lo
 # %% [markdown]
 # ## How we checked
 # For random matrices, we compare the two forms of Eq. (1), and exact gradients with central differences. We compare Eq.
-# (2) with the loss averaged over both possible labels of each sentence, so the result does not depend on the labels
-# drawn.
+# (2) with the loss averaged over both possible labels.
 
 # %%
 draw = generator(seeds[4])

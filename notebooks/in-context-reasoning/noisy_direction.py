@@ -4,8 +4,8 @@
 #
 # One of the paper's models trains a single matrix and handles words that it never saw as outputs, but not well. Is this
 # a property of the limit of training, or did training stop too early? We compute the limit exactly, on a small task
-# with label noise. In the limit, the model handles unseen words perfectly, but it approaches this limit far more slowly
-# on unseen words than on known ones.
+# with label noise. There the model handles unseen words perfectly, but it gets there far more slowly than on known
+# words.
 
 # %%
 import torch
@@ -65,16 +65,15 @@ show.figure(
 # </blockquote>
 # <!-- /claim -->
 #
-# On this task, a loss on unseen words that stays high, as in Figures 9 and 11, is not a limit of training on the
-# expected loss. Two causes can keep it high. It falls slowly, in our runs like $t^{-m/(m+2)}$ or more slowly. And in
-# the paper's training, labels are random, so steps of fixed length keep their noise.
+# On this task, a high loss on unseen words, as in Figures 9 and 11, is not a limit of training on the expected loss.
+# Two causes can keep it high: it falls slowly, in our runs at most like $t^{-m/(m+2)}$, and in the paper's training,
+# steps of fixed length keep the noise of random labels.
 #
 # ## Why it is true
 # All logits are linear in $W$. A low loss requires two things: the predicted odds of $\tau$ and $y$ must be those of
 # the label, and all other words must have far lower logits. This is a separable problem of next-token prediction
-# {cite}`thrampoulidis2024implicit`. In the directions that change the odds, descent converges to a finite point. In all
-# other directions, it solves a max-margin problem and tends to the shortest solution, as in Theorem 3.4. We can find
-# this solution by hand.
+# {cite}`thrampoulidis2024implicit`. In the directions that change the odds, descent converges. In all others, as in
+# Theorem 3.4, it tends to the shortest solution of a max-margin problem. We find this solution by hand.
 #
 # <details><summary>Proof of Beyond Section 5.2, where training W alone ends</summary>
 #
@@ -219,16 +218,15 @@ claim.verdict()
 # ## Where we stop
 # For $\alpha>\frac12$ or $\alpha<0.018$ the shortest solution is a different one, which we can compute for each size
 # but not in closed form. Its margins on unseen words were positive wherever we tried. We measure the rate
-# $t^{-m/(m+2)}$ but do not prove it. The margins suggest this rate, since an excess is about $e^{-\text{margin}}$. In
-# the paper's experiments, sentences are long, $x_H$ varies and labels are random, so the closed form does not give the
-# numbers of Figures 9 and 11.
+# $t^{-m/(m+2)}$, which the margins suggest, but do not prove it. In the paper's experiments, sentences are long, $x_H$
+# varies and labels are random, so the closed form does not give the numbers of Figures 9 and 11.
 #
 # ## What to remember
 # - On this task, the loss of training $W$ alone on the expected loss tends to the Bayes risk, even on words that were
 #   never outputs.
 # - In the limit, the logit of such a word is a fixed fraction of that of an output, $m/(m+2)$ with label noise and
 #   $m/(m+1)$ without.
-# - On this task, limited generalisation is therefore a matter of training time and of random labels, not of the limit.
+# - Limited generalisation is therefore a matter of training time and random labels, not of the limit.
 #
 # ## Exercises
 #

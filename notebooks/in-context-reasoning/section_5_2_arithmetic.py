@@ -2,9 +2,9 @@
 # # Figure 9 · How a rounding error loses the unseen words
 # *Nguyen, Nguyen-Tang: Section 5.2; Figure 9, Appendix D.2.1; the row Reparam-Linear-W-FA of Table 1.*
 #
-# The paper says that a model in which we train only the matrix that scores positions no longer handles words that were
-# never outputs. With label noise this is true. Without label noise, the failure is caused by rounding in an ordinary
-# training loop, and exact gradients avoid it.
+# According to the paper, a model in which we train only the matrix that scores positions no longer handles words that
+# were never outputs. With label noise this is true. Without it, rounding in an ordinary training loop causes the
+# failure, and exact gradients avoid it.
 
 # %%
 import itertools
@@ -46,8 +46,7 @@ show.figure(
 # difference is 0. The derivatives for the other words, about $10^{-10}$ each, do not round to zero.
 #
 # A normalised step has the length $\eta$ however small the gradient is. From here on, it follows only what rounding has
-# left of the gradient. This does not affect the predictions of trained words, which lead by a wide margin. Unseen words
-# lead by less, and lose their lead.
+# left of the gradient. Trained words have a wide margin and keep their lead. Unseen words lose it.
 #
 # ## The paper states
 #
@@ -161,8 +160,8 @@ show.table(
 )
 
 # %% [markdown]
-# Is this a fault of our code? To check, we also run a plain PyTorch loop: Eq. (1), `cross_entropy`, `backward`, and a
-# step along the normalised gradient.
+# Is this a fault of our code? We also run a plain PyTorch loop: Eq. (1), `cross_entropy`, `backward`, and a step along
+# the normalised gradient.
 
 # %%
 codes = embedding(tokens, 2 * tokens).to(torch.float32).to(device)

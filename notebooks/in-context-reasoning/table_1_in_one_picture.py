@@ -4,8 +4,8 @@
 #
 # The paper trains thirteen small transformers on the same task. Its table of ticks and dashes shows which models learn
 # the task, and which of them also handle answers that never occurred as answers in training. The table does not say
-# why. Could we have predicted the ticks? On this page, we train all thirteen models on a small version of the task,
-# draw the table as one picture, and ask four questions about each model.
+# why. Could we have predicted the ticks? We train all thirteen models on a small version of the task, draw the table as
+# one picture, and ask four questions about each model.
 
 # %%
 import math
@@ -238,11 +238,10 @@ show.figure(
 # steps of fixed length along the gradient (*normalised gradient descent*). We use two learning rates and keep the
 # better result. With noise we use $\alpha=0.2$ and $0.5$ and keep the worse result.
 #
-# We report the fraction of the *gap* that remains. The task has four output words, so a model that knows the task but
-# not the output has a loss $(1-\alpha)\ln4$ above the lowest possible one. This is the gap. The fraction is 1 for this
-# model and 0 at the lowest loss. For unseen words, we report the difference between the losses on unseen and on trained
-# words, in units of the gap. A model that is equally bad on both kinds of words therefore has 0 here, and a tick in the
-# paper.
+# The task has four output words, so a model that knows the task but not the output has a loss $(1-\alpha)\ln4$ above
+# the lowest possible one. We report which fraction of this *gap* remains: 1 for this model and 0 at the lowest loss.
+# For unseen words, we report the difference between the losses on unseen and on trained words, in units of the gap. A
+# model that is equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
 
 # %%
 levels = [0.0, *noise]
@@ -346,8 +345,8 @@ show.table(
 
 # %% [markdown]
 # ### Question a
-# We train the Origin models again and record the norm of the gradient in each matrix. Our ReLU attention includes a
-# shift of $10^{-8}$, so at the start it collects every input with this weight.
+# We train the Origin models again and record the norm of the gradient in each matrix. ReLU attention adds a shift of
+# $10^{-8}$ here, so it gives this weight to every word.
 
 # %%
 trained = {
@@ -428,11 +427,10 @@ show.table(
 )
 
 # %% [markdown]
-# The Reparam models that train one number per trigger give both words the same logit. The Origin models do not leave
-# the logits of unseen words where they were. They push them *down*, so that the probability is at most $1/N$.
-# Origin-Linear-FA does the same, although our proof does not cover it. Reparam-Linear-W-FA is between these cases: its
-# $W$ learns partly which position follows the trigger, which serves all words, and partly which words are outputs
-# ({doc}`theorem_3_4_direction`).
+# The Reparam models that train one number per trigger give both words the same logit. The Origin models push the logits
+# of unseen words *down*, so that their probability is at most $1/N$. Origin-Linear-FA does the same, although our proof
+# does not cover it. Reparam-Linear-W-FA is between these cases: its $W$ learns partly which position follows the
+# trigger, which serves all words, and partly which words are outputs ({doc}`theorem_3_4_direction`).
 #
 # ### Four answers, 52 cells
 # Now we read the four answers off the numbers, and let them predict the table.
@@ -585,9 +583,9 @@ claim.verdict()
 # </details>
 #
 # ## Where the paper differs
-# The paper gives the reason behind question b. It also notes that in five of the six models that fail with noise, $F$
-# sees only the last words. Question c, which is about this, decides only two of the five. The paper does not explain
-# why models fail on unseen words.
+# The paper gives the reason behind question b. It also notes that five of the six models that fail with noise have the
+# variant F. Question c, which is about this, decides only two of the five. The paper does not explain why models fail
+# on unseen words.
 #
 # ## What to remember
 # - A model reaches loss 0 only if the logit of the output can grow without bound. With noise, it reaches the lowest

@@ -40,9 +40,9 @@ show.figure(
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see an arrow from each final trigger to the word after its
 # earlier occurrence. The *scale* of the look-up, $\lambda_1$ or $\lambda_2$, is the logit of this word. Suppose that
-# there are four such triggers. They share a training step of length 1, and the loss is equally steep in all four
-# scales. Then each scale grows by $\frac12$, since $\sqrt{4\cdot(\frac12)^2}=1$. If each grew by only $\frac14$, the
-# step would have the length $\frac12$.
+# four such triggers share a training step of length 1, and that the loss is equally steep in all scales. Then each
+# scale grows by $\frac12$, since $\sqrt{4\cdot(\frac12)^2}=1$. If each grew by $\frac14$, the length would be only
+# $\frac12$.
 
 # %%
 fig, axis = schematic.canvas(5.0, 1.9)
@@ -67,8 +67,7 @@ show.figure(
 
 # %% [markdown]
 # With two triggers, we see that a step of length $\eta$ adds $\eta/\sqrt2$ to each scale. With $|\mathcal Q|$ triggers
-# it adds $\eta/\sqrt{|\mathcal Q|}$. If the derivatives of the loss are not equal, the step turns towards the scale
-# with the larger one.
+# it adds $\eta/\sqrt{|\mathcal Q|}$. If the loss is steeper in one scale, the step turns towards it.
 
 # %% tags=["parameters"]
 tokens = 60  # N, at least 3
@@ -120,9 +119,9 @@ def late_slope(values: torch.Tensor) -> float:
 # <!-- /claim -->
 #
 # A normalised step has length $\eta$ however small the derivatives are, so they must be accurate at any size. Let $p_y$
-# be the predicted probability of the output. The formula $C(p_y-1)$ gives exactly 0 once $p_y$ rounds to 1, at a gap of
-# about 37 between the logits, and then descent stops. The formula $-Ce^{\ln(1-p_y)}$ works until it underflows, at a
-# gap of 745. We normalise the logarithms of the derivatives, which are finite at any $\lambda$.
+# be the predicted probability of the output. Computed as $C(p_y-1)$, they are 0 once $p_y$ rounds to 1, at a gap of
+# about 37 between the logits, and descent stops. Computed as $-Ce^{\ln(1-p_y)}$, they last until they underflow, at a
+# gap of 745. We normalise their logarithms, which are finite at any $\lambda$.
 
 # %%
 law = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)  # of C = 1, 2, 3

@@ -8,10 +8,10 @@
 # ## A tiny example
 #
 # In *red door seven lamp door*, the look-up leads from the final *door*, the trigger, to *seven*, the word after the
-# earlier *door*. Suppose that *seven* and *nine* are the only outputs. Let $d$ be the weight on "the word before this
-# one was *door*", and $b$ the weight on each output word itself. The output wins by a margin of at least 1 if
-# $b+d\ge1$. The look-up has $b=0$, $d=1$ and the length $\sqrt{b^2+b^2+d^2}=1$. With $b=\frac13$, $d=\frac23$ the
-# margin is the same, but the length is only $\sqrt{\frac19+\frac19+\frac49}\approx0.82$.
+# earlier *door*. Suppose that *seven* and *nine* are the only outputs. Let $d$ be the weight on "the word before was
+# *door*", and $b$ the weight on each output word itself. The output wins by a margin of at least 1 if $b+d\ge1$. The
+# look-up has $b=0$, $d=1$ and the length $\sqrt{b^2+b^2+d^2}=1$. With $b=\frac13$, $d=\frac23$ the margin is the same,
+# but the length is only $\sqrt{\frac19+\frac19+\frac49}\approx0.82$.
 #
 # Descent tends to the shorter solution.
 
@@ -76,7 +76,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the arc of constant length touches the line at the dot, which is not the look-up.
+# The arc of constant length touches the line at the dot, away from the look-up.
 #
 # ## The paper states
 #
@@ -114,8 +114,8 @@ show.figure(
 # With linear attention, the logits are linear in $W$. Training $W$ is therefore logistic regression with several
 # classes, and descent tends to the direction of the *hard-margin solution*, the shortest matrix with margin 1. Every
 # sentence ends in $\square\,q$, so only $w=W^\top x_H$ changes, and the shortest $w$ is that of the example. The
-# paper's proof sets all logits other than that of $y$ to zero. However, neutral words also occur, and the first iterate
-# $W_1$ already points in a different direction.
+# paper's proof sets all logits other than that of $y$ to zero. However, neutral words also occur, and already $W_1$ has
+# a different direction.
 #
 # <details><summary>Proof of Theorem 3.4, repaired</summary>
 #
@@ -187,14 +187,14 @@ show.figure(
     fig,
     name="cosine",
     caption="Left: the true gradient starts far below the limit and rises towards it, unless subtraction loses it in "
-    "rounding. That of the paper's proof starts there. Right: the gap times ln t.",
+    "rounding. The paper's proof starts at the limit. Right: the gap times ln t.",
     alt="Left, cosines against steps: two curves rise to a line at 0.577, one lies on it, one rises and then falls. "
     "Right, four curves between 0.04 and 0.2 that change slowly.",
 )
 
 # %% [markdown]
-# On the left, we see plain and normalised descent rise towards $2/\sqrt{12}$, while the gradient in the paper's proof
-# starts there. On the right, we see that the gap of plain descent shrinks about like $1/\ln t$.
+# On the left, we see plain and normalised descent rise towards $2/\sqrt{12}$, while the paper's proof starts there. On
+# the right, the gap of plain descent shrinks about like $1/\ln t$.
 #
 # ## How we checked
 #
@@ -414,7 +414,7 @@ claim.verdict()
 #
 # </details>
 #
-# We train all of $W$ in the transformer, and then repeat this from many starts with two, three and five outputs.
+# We train all of $W$ in the transformer, from many starts and with two, three and five outputs.
 
 # %%
 case = cases["N = 5, H = 6"]
@@ -479,8 +479,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - Descent on $W$ tends to the direction of the shortest solution, which also puts weight on the output words
-#   themselves.
+# - Descent on $W$ tends to the shortest solution, which also puts weight on the output words themselves.
 # - The limit is the same for every rate and every start, but plain descent approaches it slowly.
 # - With linear attention, training $W$ alone is a max-margin problem.
 #

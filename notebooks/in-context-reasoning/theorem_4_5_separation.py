@@ -48,7 +48,7 @@ show.figure(
 # %% [markdown]
 # We see an arrow from the final *door* to *seven*, the word after the earlier *door*. The feed-forward layer gives
 # $\tau$ the logit $\lambda+\ln\frac{0.2}{0.8}=\lambda-1.39$, which is $-0.09$ after 13 steps and $0.01$ after 14. Only
-# then is it above the logits of the other words, which are 0, and the feed-forward layer predicts $\tau$.
+# then is it above 0, the logit of all other words.
 #
 # ## The paper states
 #
@@ -95,10 +95,10 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# Let the output $y$ follow the trigger $C$ times. The only nonzero logit of attention is $C\lambda_t$ at $y$. That of
+# If the output $y$ follows the trigger $C$ times, the only nonzero logit of attention is $C\lambda_t$ at $y$. That of
 # the feed-forward layer is $C\lambda_t+\hat\gamma$ at $\tau$, where $\hat\gamma=\ln\frac{\hat\alpha}{1-\hat\alpha}$ and
-# $\hat\alpha$ is the fraction of labels that are $\tau$. We wait until the second logit is positive. With probability
-# at least $1-\delta$, the error of $\hat\alpha$ is less than $\varepsilon$, which bounds the waiting time.
+# $\hat\alpha$ is the fraction of labels that are $\tau$. We wait until the second logit is positive. A bound on the
+# error of $\hat\alpha$ bounds the waiting time.
 #
 # <details><summary>Proof of Theorem 4.5, as corrected</summary>
 #
@@ -193,8 +193,8 @@ show.figure(
 # step is enough.
 #
 # ## How we checked
-# More labels that are $\tau$ can only raise $\hat\gamma$. By bisection, we find the smallest number of such labels for
-# which the layers are separated, and sum the binomial probabilities exactly.
+# More labels $\tau$ can only raise $\hat\gamma$. By bisection, we find the smallest sufficient number of them, and sum
+# the binomial probabilities exactly.
 
 # %%
 few = test.pick(slice(100))
@@ -238,7 +238,7 @@ claim.certified("M = 2048, α = 1/5: separated, over all label sequences", exact
 claim.verdict()
 
 # %% [markdown]
-# For condition (8), we test that a tie does not count as separation.
+# In condition (8), a tie must not count.
 
 # %%
 picked, rows = test.pick(slice(4)), torch.arange(4)
@@ -261,8 +261,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# We close the bracket of the waiting time as in the proof. With the stated bracket, the waiting time at
-# $\alpha=\frac12+\varepsilon$ is 0, when all logits of attention are still 0.
+# We close the bracket of the waiting time as in the proof. With the stated one, the waiting time at
+# $\alpha=\frac12+\varepsilon$ is 0, when all logits of attention are 0.
 #
 # ## What to remember
 # - The construction assigns the roles: attention can favour only $y$, and the feed-forward layer only $\tau$.
@@ -285,5 +285,5 @@ claim.verdict()
 #
 #    </details>
 #
-# Next: [Table 1](table_1_in_one_picture.ipynb), because the theorem assumes the roles, and we want to know which roles
+# Next: [Table 1](table_1_in_one_picture.ipynb), because the theorem assumes the roles, and we want to know what
 # training finds.
