@@ -44,7 +44,7 @@ show.figure(
 # <!-- claim in-context-reasoning/remark-d-1-rates -->
 # <blockquote>
 #
-# **Remark on learning rates (The more is reparameterised, the less the rate matters)** *Appendix D.1*
+# **Remark on learning rates (The more a model is reparameterised, the less the rate matters)** *Appendix D.1*
 #
 # **The paper states.** We also experimented with several different values of learning rates ranging from 0.05 to 0.5.
 # Consistent with the theoretical findings, we find that the more reparameterized a model is, the less sensitive it is

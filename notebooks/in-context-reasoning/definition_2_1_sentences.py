@@ -326,7 +326,7 @@ claim.verdict()
 #
 # ## What to remember
 # - The label is the word after an earlier occurrence of the final trigger, or the noise word.
-# - Six conditions define the task, and each one excludes something that the others allow.
+# - Each condition of the task excludes something that the others allow.
 # - If fillers are never outputs, the answer is the only output word in the sentence.
 #
 # ## Exercises

@@ -323,7 +323,7 @@ claim.verdict()
 #    predictions are wrong.
 #
 #    </details>
-# 2. *Predict, then run.* Set `passes = 25`. Which layer has learned its token at $\alpha=0.5$?
+# 2. *Predict, then run.* Set `passes = 25`. Which layer has learned its word at $\alpha=0.5$?
 #    <details><summary>Solution</summary>
 #
 #    The feed-forward layer has, in all runs. No run ends like the figure, because this takes more epochs.

@@ -318,7 +318,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/figures-10-to-12-third -->
 # <blockquote>
 #
-# **Figures 10 to 12 (Losses of the models whose layers are looked at)** *Appendix D.2.2; Sections 5.2 and 5.3*
+# **Figures 10 to 12 (Losses of the models of Figures 10 to 12)** *Appendix D.2.2; Sections 5.2 and 5.3*
 #
 # **The paper states.** All three models successfully generalize to *in-distribution* sentences. When all three matrices
 # are trained without reparameterization, they collectively fail to generalize to unseen output words. If only $V$ and

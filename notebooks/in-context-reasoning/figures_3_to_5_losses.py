@@ -138,7 +138,7 @@ panels(
 # <!-- claim in-context-reasoning/figure-3 -->
 # <blockquote>
 #
-# **Figure 3 (Losses of a model whose caption is lacking (probably Origin-Softmax-FA))** *Appendix D.2.1*
+# **Figure 3 (Losses of a model without a caption, probably Origin-Softmax-FA)** *Appendix D.2.1*
 #
 # **The paper states.** For some models such as Origin-Softmax-FA, larger learning rates are better and seem to allow
 # the model to escape bad saddle points.

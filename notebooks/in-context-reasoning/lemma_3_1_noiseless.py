@@ -282,7 +282,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/remark-a-1-linear -->
 # <blockquote>
 #
-# **Appendix A.1 (Any activation that is linear on the right)** *Appendix A.1*
+# **Appendix A.1 (Any activation that is linear for positive scores)** *Appendix A.1*
 #
 # **The paper states.** Lemma A.1 indicates that the attention scores are always non-negative. As a result, for both
 # linear and ReLU attention $\sigma(x_H^\top Wx_h)=x_H^\top Wx_h$. Hence, it suffices to prove Lemma 3.1 and our

@@ -407,7 +407,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Let $\alpha=\frac12$ and $N=12$. Let $C=1$. How large must $\lambda$ be so that the other words together
+# 1. *By hand.* Let $\alpha=\frac12$, $N=12$ and $C=1$. How large must $\lambda$ be so that the other words together
 #    have a probability of at most $0.01$?
 #    <details><summary>Solution</summary>
 #

@@ -371,7 +371,7 @@ claim.printed.at_most("three laws: λ at t = 200 is equal for all triggers, spre
 claim.verdict()
 
 # %% [markdown]
-# <details><summary>Proof of Section 3.2, knowledge of the law</summary>
+# <details><summary>Proof of Section 3.2, knowledge of the distribution</summary>
 #
 # With one trigger the only unit step against a negative slope is $+\eta$, so $\lambda_t=\eta t$ whatever the
 # distribution is. With several triggers of unequal distributions the statement is that of the proof above: the scales

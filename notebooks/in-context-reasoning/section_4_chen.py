@@ -54,7 +54,7 @@ show.figure(
 # <!-- claim in-context-reasoning/remark-chen -->
 # <blockquote>
 #
-# **Section 4 (Optimal for another data model too)** *Section 4*
+# **Section 4 (Also optimal for another data model)** *Section 4*
 #
 # **The paper states.** We emphasize that a Bayes-optimal solution for our noisy data model will also be a Bayes-optimal
 # solution for the model in Chen et al.

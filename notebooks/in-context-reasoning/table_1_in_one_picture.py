@@ -481,10 +481,10 @@ show.table(
 # %% [markdown]
 # We see that the last two columns differ in only one row.
 #
-# According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The reason is the *fillers*, the
-# other words of a sentence, which according to the paper's text are never outputs. The answer is then the only output
-# word in the sentence, and attention need not look for the trigger. If fillers may be outputs and sentences are long,
-# we reproduce the paper's dashes ({doc}`table_1_thirteen_models`).
+# According to this rule, Origin-Softmax-F learns both tasks, and in our run it does. The difference is due to the
+# *fillers*, the other words of a sentence, which according to the paper's text are never outputs. The answer is then
+# the only output word in the sentence, and attention need not look for the trigger. If fillers may be outputs and
+# sentences are long, we reproduce the paper's dashes ({doc}`table_1_thirteen_models`).
 
 # %%
 RULES = {"neutral fillers": "neutral", "outputs as fillers": "outputs allowed"}

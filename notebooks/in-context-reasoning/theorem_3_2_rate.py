@@ -291,7 +291,8 @@ claim.verdict()
 #    below $0.01$?
 #    <details><summary>Solution</summary>
 #
-#    Each scale grows by $0.1/5=0.02$ per step. We need $59\,e^{-0.02t}\le0.01$, so $t\ge50\ln5900\approx434$.
+#    Each scale grows by $0.1/5=0.02$ per step. We need $59\,e^{-0.02t}\le0.01$, so $t\ge50\ln5900\approx434.1$, which
+#    takes 435 steps.
 #
 #    </details>
 # 2. *Predict, then run.* Set `triggers = 20`. In the left panel, how do the line for equal distributions and the

@@ -368,7 +368,7 @@ claim.verdict()
 # <!-- claim in-context-reasoning/remark-3-5 -->
 # <blockquote>
 #
-# **Remark 3.5 (What the limit says of the solutions)** *Section 3.2*
+# **Remark 3.5 (What the limit says about the solutions)** *Section 3.2*
 #
 # **The paper states.** Theorem 3.4 can be easily extended to a high-probability statement if $W_0$ is randomly
 # initialized from a Gaussian distribution. This result shows that the space of optimal solutions is much more
@@ -489,7 +489,7 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    We minimise $3b^2+d^2$ on $b+d=1$: $b=\frac14$, $d=\frac34$. The length is $\sqrt{3/16+9/16}=\sqrt{3/4}$, and the
-#    cosine is $\frac34/\sqrt{3/4}\approx0.87$ for $w$. For $W$ it is $1/\sqrt2$ of that, 0.61, because $x_H$ is the
+#    cosine is $\frac34/\sqrt{3/4}\approx0.87$ for $w$. For $W$ it is $1/\sqrt2$ times this, 0.61, because $x_H$ is the
 #    sum of two codes.
 #
 #    </details>

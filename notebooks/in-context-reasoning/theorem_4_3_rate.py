@@ -82,7 +82,7 @@ show.figure(
 # <!-- claim in-context-reasoning/lemma-c-2 -->
 # <blockquote>
 #
-# **Lemma C.2 (How far the estimated coin can be)** *Appendix C*
+# **Lemma C.2 (How far the estimate can be from the truth)** *Appendix C*
 #
 # **The paper states.** Let $\alpha\in(0,1)$. Let $M$ i.i.d. samples $(X_i)_{i\in[M]}$ be drawn from
 # $X_i\sim\mathrm{Ber}(\alpha)$. Let $\hat\alpha=\frac1M\sum_{i=1}^MX_i$. With probability at least $1-\delta$, we have
