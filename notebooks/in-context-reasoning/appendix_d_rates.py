@@ -217,7 +217,7 @@ def counted(name, level, within=tolerance):
 show.table(
     ["model", "α", *(f"η = {eta}" for eta in race_rates)],
     [[name, level, *counted(name, level)] for name in full for level in levels],
-    caption=f"Steps until the loss is within {tolerance} of its final value; {steps + 1} stands for never",
+    caption=f"Steps until the loss is within {tolerance} of its final value; {steps + 1} means never",
 )
 
 # %%
@@ -307,10 +307,10 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # The page has shorter sentences and fewer words than the paper, gradients of an ordinary training loop, and fillers
-# that are never outputs. A failing check does not refute the first remark, which is about runs ten times as long. The
-# mean variation over all models of a kind does decrease both times, but only because of the two Softmax models, which
-# do not leave their plateau at small rates. No Softmax model trains $W$ alone, so we show these means without judging
-# them.
+# that are never outputs. A failing check does not refute the first remark, which is about runs ten times as long.
+# Averaged over all models of each kind, the variation does decrease both times, but only because of the two Softmax
+# models, which do not leave their plateau at small rates. No Softmax model trains $W$ alone, so we show these means
+# without judging them.
 #
 # We repeat the count within $10^{-3}$ of the end. At larger rates, models with F need not come this close at all. For
 # models with FA, a single $\lambda^*$ must explain the numbers of steps $t$ at all rates: $\eta(t-1)<\lambda^*\le\eta

@@ -382,7 +382,7 @@ found = {
     if name == linear or slopes == "subtraction"
 }
 show.table(
-    ["model", "α", "slopes", "gradient of ln(excess) per step", "bend", "bend by seed", "straightness"],
+    ["model", "α", "gradients", "slope of ln(excess) per step", "bend", "bend by seed", "straightness"],
     [
         [
             *(name, noise, slopes, mean([one.per_step for one in each]), mean([one.bend for one in each])),

@@ -30,7 +30,7 @@ from bookpress import Claim, show
 # %%
 fig, axis = show.axes(width=6.0, height=2.6)
 names = ["no noise word,\nknown", "no noise word,\nunseen", "noise word,\nknown", "noise word,\nunseen"]
-axis.bar(names, [2 / 3, 2 / 3, 1 / 2, 1 / 2], label="the trigger stands before (u)")
+axis.bar(names, [2 / 3, 2 / 3, 1 / 2, 1 / 2], label="the word before is the trigger (u)")
 axis.bar(names, [1 / 3, 0, 1 / 2, 0], bottom=[2 / 3, 2 / 3, 1 / 2, 1 / 2], label="the word itself (a)")
 axis.set(ylabel="score", ylim=(0, 1.45))
 axis.legend(fontsize=8, ncols=2, loc="upper center")

@@ -150,7 +150,7 @@ def listed(values):
 
 
 show.table(
-    ["fillers", "slopes", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
+    ["fillers", "gradients", "precision", "η", "population loss", "unseen loss", "p of the unseen word"],
     [
         [*way, eta, *(listed(run.of(one, name, 0.0, eta)[-1].item() for run in runs) for one in measures)]
         for way, runs in noiseless.items()

@@ -205,7 +205,7 @@ show.table(
         + [f"{sum(above(history, name, alpha) for history in by_seed) / seeds:.3f}" for alpha in levels]
         for name in TABLE_1
     ],
-    caption="The loss above its target as a share of the gap" + ", and cells by seed" * (seeds > 1),
+    caption="The loss above its target as a fraction of the gap" + ", and cells by seed" * (seeds > 1),
 )
 
 # %% [markdown]
