@@ -273,14 +273,15 @@ axis.legend()
 show.figure(
     fig,
     name="spikes",
-    caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32. With outputs as fillers, and gradients by "
-    "subtraction, the loss does not settle. Losses below $10^{-12}$ are drawn at the lower edge.",
-    alt="Three curves on a logarithmic axis. Two fall to the lower edge. The one with outputs as fillers has high "
-    "spikes.",
+    caption=f"Origin-ReLU-F, noiseless, η = {fast}, in float32. With gradients by subtraction, the loss has "
+    "spikes, until the end if fillers may be outputs. Losses below $10^{-12}$ are drawn at the lower edge.",
+    alt="Three curves on a logarithmic axis. The exact one falls to the lower edge. The others have high spikes, the "
+    "one with outputs as fillers until the end.",
 )
 
 # %% [markdown]
-# We see high spikes if fillers may be outputs. The other two curves fall to the lower edge.
+# With exact gradients, we see the loss fall to the lower edge. With gradients by subtraction it has high spikes, which
+# last until the end if fillers may be outputs.
 #
 # ## How we checked
 #

@@ -145,7 +145,7 @@ def slope(curve: torch.Tensor) -> float:
 # %%
 fig, axis = show.axes(width=6.5, height=3.2)
 for (name, curve), colour in zip(excesses.items(), show.COLOURS, strict=False):
-    axis.loglog(times, curve[:, 0], color=colour, label=f"{name}, known words")
+    axis.loglog(times, curve[:, 0], "-", color=colour, label=f"{name}, known words")
     axis.loglog(times, curve[:, 1], "--", color=colour, label=f"{name}, fresh word")
     axis.loglog(times, curve[:, 2], ":", color=colour, label=f"{name}, neutral word")
 axis.set(xlabel="step t", ylabel="excess over the Bayes risk")
@@ -162,7 +162,7 @@ show.figure(
 # %% [markdown]
 # We see the excess fall for all kinds of words. On known words the slope is about $-1$. On a fresh word, which does not
 # occur in training at all, it is about $-\frac m{m+2}$, which is $-\frac12$ for two outputs and $-\frac23$ for four. On
-# a neutral word the excess is slightly higher, because training has lowered the score of this word.
+# a neutral word the excess is higher still, because training has lowered the score of this word.
 #
 # ## How we checked
 # We check that the closed form satisfies all conditions, and that a solver finds no shorter solution. The controls are
