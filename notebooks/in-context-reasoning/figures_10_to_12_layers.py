@@ -134,7 +134,9 @@ def draw(name, title, caption):
 
 # %%
 draw(
-    only_w, "Figure 11", "Attention (above) and the feed-forward layer (below) both predict their token, in every run."
+    only_w,
+    "Figure 11",
+    "Attention (upper row) and the feed-forward layer (lower row) both predict their word in every run.",
 )
 
 # %% [markdown]
@@ -145,8 +147,8 @@ draw(
 draw(
     full,
     "Figure 12",
-    "Straight lines of slope η: η t above, η t + γ̂ below, where at first another logit, 0, is "
-    "larger at the lowest noise level. Curves of several runs lie on each other.",
+    "Straight lines of slope η: η t in the upper row, η t + γ̂ in the lower row. There another logit, 0, is larger at "
+    "first at the lowest noise level. Curves of several runs coincide.",
 )
 
 # %% [markdown]
