@@ -114,7 +114,6 @@ show.figure(
 # Counting is one way to a linear rate: once $\gamma$ is fixed, there is no valley to jump across. A plain gradient step
 # in $\gamma$ with steps of fixed length in $\lambda$ is another. Only one common norm for both numbers fails.
 #
-#
 # ## Why it is true
 # For large $\lambda$, the two numbers barely affect each other. Across the valley the loss is curved, and $\gamma$
 # settles quickly. Along the valley the excess loss is about $A\,e^{-c\lambda}$ with a constant $A$. Therefore

@@ -167,7 +167,7 @@ show.figure(
 # **What is true.** The same, where the ability to generalise is unique to the fully reparameterised models in an
 # ordinary training loop. With exact gradients and no label noise, Reparam-Linear-W-FA generalises too.
 #
-# **What changed.** The paper's loop computes gradients by subtraction, and without label noise they round to zero.
+# **What changed.** An ordinary loop computes gradients by subtraction, and without label noise they round to zero.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -436,8 +436,8 @@ show.table(
 # of unseen words *down*, so that their probability is at most $1/N$. Origin-Linear-FA does the same, although our proof
 # does not cover it. Reparam-Linear-W-FA is between these cases: its $W$ learns partly which position follows the
 # trigger, which serves all words, and partly which words are outputs ({doc}`theorem_3_4_direction`). Without noise this
-# is enough if gradients are exact. We train it and Origin-Linear-FA once more, at the larger rate and with gradients
-# that do not round to zero.
+# is enough if gradients are exact. We train Reparam-Linear-W-FA and Origin-Linear-FA once more, at the larger rate and
+# with gradients that do not round to zero.
 
 # %%
 exact_runs = [TrainingRun(VARIANTS[name], 0.0, 0.5) for name in (tried, "Origin-Linear-FA")]
