@@ -271,8 +271,8 @@ show.table(
 # ways.
 #
 # ## How we checked
-# Up to $\alpha=0.5$ and at the better rate, the final losses of a model's runs must agree to within the margin of Table
-# 1. As a control, the final losses at two rates must differ by more. We also show how far apart the fractions of
+# Up to $\alpha=0.5$ and at the better rate, the final losses of a model's runs must agree to within the margin of
+# Table 1. As a control, the final losses at two rates must differ by more. We also show how far apart the fractions of
 # sentences are on which a layer predicts its word. They do not decide, because the paper repeated most of its
 # experiments but not necessarily Figure 10.
 

@@ -614,7 +614,7 @@ claim.verdict()
 # ## Where the paper differs
 # The paper gives the reason behind question b. It also notes that five of the six models that fail with noise have the
 # variant F. Question c, which is about this, decides only two of the five. The paper does not explain why models fail
-# on unseen words. One of them, Reparam-Linear-W-FA without noise, fails by rounding.
+# on unseen words.
 #
 # ## What to remember
 # - A model reaches loss 0 only if the logit of the output can grow without bound. With noise, it reaches the lowest
