@@ -32,10 +32,10 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1 and
-# 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. So column $i$ reads from $5+i-1$
-# if $i\le2$, and from $9+i-1-2$ after that. A matrix with one column fills columns 1 and 3 only: the *masks* delete the
-# others.
+# Matrices have at most $d=2$ columns. The instruction adds the matrices at addresses 5 and 9. Scratchpad columns 1
+# and 2 fetch the first operand, at 5 and 6, and columns 3 and 4 the second, at 9 and 10. Column $i$ therefore reads
+# from $5+i-1$ if $i\le2$, and from $9+i-1-2$ after that. A matrix with one column fills columns 1 and 3 only: the
+# *masks* delete the others.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.5)
@@ -171,7 +171,7 @@ show.figure(
 # </details>
 #
 # ## See it run
-# We stop the machine after each layer. Our program adds two matrices, and two more instructions give the machine other
+# We stop the machine after each layer. Our program adds two matrices; two more instructions give the machine other
 # blocks.
 
 # %% tags=["parameters"]
@@ -304,7 +304,7 @@ on_all_rows = max((step_5(torch.ones(d)) - rows).abs().max() for rows in due_row
 
 # %% [markdown]
 # ### Step 6: the write
-# We compare four writes. A gate of the form $C(b-1)$ with a large $C$ costs digits, because the data are added to $C$
+# We compare four writes. A gate of the form $C(b-1)$ with a large $C$ loses digits, because the data are added to $C$
 # and subtracted again.
 
 
@@ -333,8 +333,8 @@ writes = {
 show.table(["write", "error in c", "error elsewhere"], [[name, *found] for name, found in writes.items()])
 
 # %% [markdown]
-# The key and query matrices have to be the row $[0\ 0\ I\ I]$. The paper shows a column, which cannot be multiplied
-# with the state.
+# The key and query matrices must be the row $[0\ 0\ I\ I]$. The paper shows a column, which cannot be multiplied with
+# the state.
 
 # %%
 machine = FleqMachine(program, inverse_temperature=inverse_temperature, heads="several")
@@ -364,9 +364,9 @@ uncleared = in_program(cleared=False)
 
 # %% [markdown]
 # ## How we checked
-# We compare pointers, masks, operands and results with their exact values, for every column and width. On a machine for
-# $d=2$, solvers settle each step for all addresses and data. The controls are the number of another function, a gate
-# below the data, and the gate $C(b-1)$.
+# We compare pointers, masks, operands and results with their exact values, for every column and width. On a machine
+# for $d=2$, solvers verify each step for all addresses and data. The controls are the number of another function, a
+# gate below the data, and the gate $C(b-1)$.
 
 # %%
 claim = Claim("looped-transformers/fleq-step-1")
@@ -431,15 +431,15 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The machine of this page is the plain reading of Theorem 2, with separate heads for each block. The matrices of step 6
-# reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$. The paper also adds the fetched mean into
-# the rows that hold the result. This does no harm, because these rows are zero in memory columns.
+# The machine of this page follows Theorem 2 literally, with separate heads for each block. The matrices of step 6
+# reach one column too far, to $c+d_w$, where Equation (13) ends at $c+d_w-1$. The paper also adds the fetched mean
+# into the rows that hold the result. This does no harm, because these rows are zero in memory columns.
 #
 # </details>
 #
 # ## Where the paper differs
-# A program does not survive the addresses and the first mask of step 1, the sign in step 6, or an instruction that is
-# not cleared in step 7. All four are easy to repair.
+# Programs fail with the paper's addresses or first mask in step 1, with its sign in step 6, and if step 7 does not
+# clear the instruction. All four are easy to repair.
 #
 # ## What to remember
 # - Each scratchpad column computes its own address and mask.

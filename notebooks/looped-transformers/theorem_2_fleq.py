@@ -51,7 +51,7 @@ from bookpress.claims import schematic
 # | 3 | `again: x = add(x, y)` | $x=8$ | 2 |
 # | 4 | `t = add(t, one) if t <= 0 goto again` | $t=1$ | 3, the end |
 #
-# One pass through the transformer is one cycle. Here is the first.
+# One cycle is one pass through the transformer.
 
 # %%
 fig, axis = schematic.canvas(7.0, 2.3)
@@ -65,7 +65,7 @@ schematic.arrow(axis, (8.5, 2.35), (11.1, 2.35), "write back")
 show.figure(
     fig,
     name="tiny",
-    caption="The first cycle. The instruction names the block in the middle; the other two get zeros.",
+    caption="The first cycle. The instruction selects the block in the middle; the other two receive zeros.",
     alt="Two boxes, x = 2 and y = 3, an arrow to the middle one of three boxes, product, add and transpose, and an "
     "arrow from it to a box x = 5.",
 )
@@ -112,8 +112,8 @@ show.figure(
 # 3](lemma_3_4_read_write.ipynb), attention copies the instruction with this address into the scratchpad, and then the
 # operands that the instruction points to. ReLU units with a large gate move the operands into the rows of the chosen
 # block, and zeros into the others. Each block is a small transformer, and all blocks work in parallel. The result is
-# moved back, written by address, and the counter is set to $p$ or to the next instruction. Only the gates look at the
-# number of the function, so the weights are the same for all programs.
+# moved back and written by address, and the counter is set to the jump target or to the next instruction. Only the
+# gates depend on which function the instruction calls, so the weights are the same for all programs.
 #
 # <details><summary>Proof of Theorem 2, as corrected</summary>
 #
@@ -176,16 +176,16 @@ axis.tick_params(axis="y", labelsize=7)
 show.figure(
     fig,
     name="layout",
-    caption="The input of the machine at the start: scratchpad, memory and program, divided by the upright lines. The "
-    "program lies in the memory rows of its columns; the counter's rows hold the first instruction's address. Below "
-    "the addresses and marks lie the function blocks.",
+    caption="The input of the machine at the start: scratchpad, memory and program, separated by vertical lines. The "
+    "program is in the memory rows of its columns; the counter's rows hold the first instruction's address. The "
+    "function blocks are below the addresses and marks.",
     alt="Coloured matrix of rows and columns in three vertical parts. The right part holds columns of plus and minus "
     "ones, the instructions; the middle part the matrices; the left part only addresses and the counter. The lower "
     "half, the function blocks, is empty except for fixed patterns of the product block.",
 )
 
 # %% [markdown]
-# We see the three parts of the input side by side, one column per token, with the blocks at the bottom. Now the layers:
+# We see the three parts of the input side by side, one column per token, with the blocks at the bottom.
 
 # %%
 counts = summarise(machine.transformer)
@@ -230,7 +230,7 @@ by_heat = [plain_at(heat) for heat in heats]
 show.table(
     ["temperature", "cycles", "counter right", "largest deviation while it is"],
     [[heat, one.cycles, one.counters_agree, one.deviation] for heat, one in zip(heats, by_heat, strict=True)],
-    caption=f"The program without products: {len(plain_reference.counters)} cycles are right.",
+    caption=f"The program without products takes {len(plain_reference.counters)} cycles.",
 )
 
 # %%
@@ -253,8 +253,8 @@ show.figure(
 # We see that without products only rounding remains. A product adds about $10^{-7}$.
 #
 # ### Random programs
-# Two programs could be right by luck. We therefore give one machine with five blocks random programs: any function,
-# operands and width, and jumps to any instruction. We follow each for sixteen cycles, or until an entry exceeds 4.
+# Next we give one machine with five blocks random programs: any function, operands and width, and jumps to any
+# instruction. We follow each program for sixteen cycles, or until an entry exceeds 4.
 
 # %%
 sums = [SumBlock("add", 1), SumBlock("sub", 1)]
@@ -284,11 +284,11 @@ first_error = compare(hotter.run(program, 1), reference).deviation / with_produc
 
 # %% [markdown]
 # ## How we checked
-# In every cycle, the counter has to be that of the interpreter, and the memory has to be what the instruction makes of
-# the memory before it, up to the error of its block. We also run the dense matrices without shortcuts, and count
-# layers, heads and rows for several sizes. A solver settles a whole cycle with a hard maximum for $d=2$, for all
-# programs, data and results of blocks. Our controls are a low temperature and a gate smaller than the data. Finally, we
-# restore each of the two misprints of the proof.
+# In every cycle, the counter must equal the interpreter's, and the memory must be what the instruction makes of the
+# previous memory, up to the error of its block. We also run the dense matrices without shortcuts, and count layers,
+# heads and rows for several sizes. A solver verifies a whole cycle with a hard maximum for $d=2$, for all programs,
+# data and results of blocks. Our controls are a low temperature and a gate smaller than the data. Finally, we put
+# each of the two misprints of the proof back.
 
 # %%
 limit = 2 * len(reference.counters)
@@ -346,16 +346,17 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The two misprints are an address that is one column too far ($p_a+i$ where columns are counted from 1 and $p_a+i-1$ is
-# right), and the first mask, whose bound is $2d+d_w$ where $d_w$ is meant. The lines around both show it.
+# The two misprints are an address that is one column too far ($p_a+i$ where columns are counted from 1 and $p_a+i-1$
+# is right), and the first mask, whose bound is $2d+d_w$ where $d_w$ is meant. The lines around them show what is
+# meant.
 #
-# The runner skips work that cannot change the result, and takes sums in another order. The number of rows is judged by
-# its growth: the same number for each bit of an address, and at most double when $d$ doubles. The error of a product of
-# entries $z$ has to be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4.
+# The runner skips work that cannot change the result, and adds in a different order. We judge the number of rows by
+# its growth: the same number for each further bit of an address, and at most double when $d$ doubles. The error of a
+# product of entries $z$ has to be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4.
 #
-# Step 2 of the proof reads $a$, $b$ and $c$ with three more heads, and the plain sums have two. Neither is needed: no
-# column wants more than one of $a$, $b$ and $c$, and a head that attends to a column of each operand fetches half their
-# sum. The blocks of this machine share their heads. We also run the plain reading.
+# Step 2 of the proof reads $a$, $b$ and $c$ with three further heads, and a sum built literally has two heads.
+# Neither is needed: no column requires more than one of $a$, $b$ and $c$, and a head that attends to a column of each
+# operand fetches half their sum. The blocks of this machine share their heads. We also run the literal version.
 #
 # </details>
 #
@@ -382,8 +383,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper lists which blocks of the input are filled in the middle of a cycle. We compare order and pattern after the
-# second layer, when instruction and operands are in the scratchpad.
+# The paper lists which blocks of the input are filled in the middle of a cycle. We compare their order and pattern
+# after the second layer, when the instruction and the operands are in the scratchpad.
 
 # %%
 listed = ["memory", "counter", "to a", "data", "address", "scratch address", *(block.name for block in layout.blocks)]
@@ -485,8 +486,9 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# An instruction has one width for operands and result. If $A$ has two columns and $B$ one, the width is two, and $B$
-# and the result need a second column of zeros. Without it, the instruction overwrites a neighbour in memory.
+# An instruction has a single width for its operands and its result. If $A$ has two columns and $B$ one, the width is
+# two, and $B$ and the result need a second column of zeros. Without it, the instruction overwrites a neighbour in
+# memory.
 
 # %%
 left, right = torch.zeros(2, d, 2, dtype=torch.float64)
@@ -518,7 +520,7 @@ claim.control.at_most("2 by 2 with 2 by 1, one column for the smaller: change of
 claim.verdict()
 
 # %% [markdown]
-# ### Computing and jumping apart
+# ### Computing and jumping separately
 # <!-- claim looped-transformers/corollary-1 -->
 # <blockquote>
 #
@@ -581,8 +583,8 @@ claim.verdict()
 # </blockquote>
 # <!-- /claim -->
 #
-# Now every column outside the scratchpad sees only itself and the scratchpad. The result stays the same, because what
-# such a column fetched from elsewhere was cleared or gated.
+# Now every column outside the scratchpad attends only to itself and the scratchpad. The result stays the same,
+# because anything that such a column fetched from elsewhere was cleared or gated.
 
 
 # %%
@@ -628,8 +630,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# A higher temperature makes reads, writes and jumps exact. It does not make a product exact, for any fixed weights. The
-# block needs a smaller constant $c$.
+# A higher temperature makes reads, writes and jumps exact. It does not make a product exact, whatever the fixed
+# weights. The block needs a smaller constant $c$.
 #
 # ## What to remember
 # - One pass through the layers executes one instruction on matrices.
@@ -644,11 +646,11 @@ claim.verdict()
 #    The counter takes the values $-1$, 0 and 1, so $y$ is added three times: $x=11$ after six cycles.
 #
 #    </details>
-# 2. *Predict, then run.* Look at the table of temperatures. From which one on is the counter right in every cycle, and
-#    where does the deviation stop falling?
+# 2. *Predict, then run.* Look at the table of temperatures. From which temperature upwards is the counter right in
+#    every cycle, and where does the deviation stop falling?
 #    <details><summary>Solution</summary>
 #
-#    From 8 on, the counter is right in all twelve cycles. The deviation stops falling at 20, where only rounding
+#    From 8 upwards, the counter is right in all twelve cycles. The deviation stops falling at 20, where only rounding
 #    remains, about $8\cdot10^{-13}$.
 #
 #    </details>
