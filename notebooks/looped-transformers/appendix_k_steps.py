@@ -70,12 +70,12 @@ show.figure(
 # $\sigma(d_w-i+1)-\sigma(d_w-i)$.
 #
 # **What changed.** The paper's addresses begin one column too far, and its formula for the first mask reaches $2d$
-# columns too far. No program survives either.
+# columns too far. Each of these two errors breaks every program.
 #
 # <details><summary>Slips (2)</summary>
 #
-# - The $s$ columns end as $c_t^0,\dots,c_t^s$. They are $c_t^1,\dots,c_t^s$.
-# - The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next. Any one order will do.
+# - The $s$ columns are listed as $c_t^0,\dots,c_t^s$. They are $c_t^1,\dots,c_t^s$.
+# - The fields are $m$, flag, $p$ in one place and flag, $p$, $m$ in the next. Any single order works.
 #
 # </details>
 #
@@ -93,8 +93,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - $d_h$ is a field of the instruction, and fixed weights cannot take rows $[1:d_h]$ for a $d_h$ that is data; there
-#   are masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which are to be zero by Remark 1. Masks of
+# - $d_h$ is a field of the instruction, and fixed weights cannot select rows $[1:d_h]$ when $d_h$ is data; the paper
+#   has masks of columns only. Step 5 leaves the old rows of $c$ below $d_h$, which must be zero by Remark 1. Masks of
 #   rows, $\sigma(d_h-r+1)-\sigma(d_h-r)$ for row $r$, in the gates repair both. The FLEQ machine of this book moves all
 #   $d$ rows and does not read $d_h$.
 #
@@ -131,8 +131,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. So the copy of the
-#   instruction has to be cleared in this step. (Appendix B.3 also counts its three networks as two layers.)
+# - Appendix B.3 clears nothing, and step 1 adds the next instruction to what is in its rows. Therefore this step must
+#   clear the copy of the instruction. (Appendix B.3 also counts its three networks as two layers.)
 #
 # </details>
 #

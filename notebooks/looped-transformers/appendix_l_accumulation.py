@@ -109,9 +109,9 @@ show.figure(
 #
 # <details><summary>Slips (2)</summary>
 #
-# - $A$ has $n$ for $e^{-C}$ as in Eq. (11).
-# - The last bound lacks the curvature; its factor $1/n$ comes from $n$ terms of (11) of which one was kept. With
-#   $C_2=1$ and no curvature at all the error is $n/2$ times that bound.
+# - $A$ has $n$ in place of $e^{-C}$, as in Eq. (11).
+# - The last bound lacks the curvature; its factor $1/n$ arises because only one of $n$ terms of (11) was kept. With
+#   $C_2=1$ and no curvature at all, the error is $n/2$ times that bound.
 #
 # </details>
 #
@@ -119,8 +119,8 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_2=1$ and $n\le5$ the paper's choice has no upper end below $\epsilon=1$. From $n=6$ on,
-# and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$, $\epsilon=\frac12$ the distance is
+# **Beyond the paper.** With $C_2=1$ and $n\le5$ the paper's choice does not fail for large $\epsilon<1$. From $n=6$ on,
+# and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the distance is
 # above 10. For small $\epsilon$ the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which is divided by
 # $c$, is that of Lemma 14.
 #
@@ -142,8 +142,8 @@ show.figure(
 # largest column sum, and of functions with a Lipschitz constant of at most 1.
 #
 # **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies the
-# norm is the largest column sum, as earlier in the appendix; in the spectral norm a column that is copied to $s$
-# places, as in step 1 of Appendix K, can make $\sqrt s$ of an error.
+# norm is the largest column sum, as earlier in the appendix; in the spectral norm, a column that is copied to $s$
+# places, as in step 1 of Appendix K, can multiply an error by $\sqrt s$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -161,7 +161,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** If every step adds an error of at most $\epsilon'$, and $\|A\|\ge1$, the error after $T$ steps
-# is at most $T\epsilon'\|A\|^{T-1}$. For an error of $\epsilon$ at the end each step has to be $\|A\|^{T-1}$ times as
+# is at most $T\epsilon'\|A\|^{T-1}$. For an error of $\epsilon$ at the end, each step must be $\|A\|^{T-1}$ times as
 # accurate as at norm 1.
 #
 # </blockquote>
@@ -278,8 +278,8 @@ show.figure(
 )
 
 # %% [markdown]
-# The paper's curves dip below the line of $\epsilon$ only in a band about $\epsilon=1/n$, which is narrower for larger
-# $n$. The corrected curve stays below it throughout.
+# The paper's curves dip below the line of $\epsilon$ only in a band around $\epsilon=1/n$. The corrected curve stays
+# below it throughout.
 
 # %%
 last_step = distance(0.5, math.log(1e6)) / (4 * math.exp(0.5) * 1e-6 / 8)
@@ -375,7 +375,7 @@ claim.verdict()
 # spectral norm, a column that is copied to $s$ places can multiply an error by $\sqrt s$.
 #
 # ## What to remember
-# - Errors add up over the steps if no step enlarges them, but can grow geometrically otherwise.
+# - Errors add up over the steps if no step enlarges them, but can multiply otherwise.
 # - The entry of a product is within $\epsilon$ of $1+cx$ for $c=\sqrt\epsilon/G$, because the curvature has to be
 #   bounded as well.
 #

@@ -92,8 +92,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - With $K^i$ and $Q^i$ as in the proofs, the scores are $X^\top K^{i\top}Q^iX$: the product $K^iQ^i$ of two $k\times
-#   d$ matrices does not exist. The definition gives no shapes, and with $K^i$ of $d\times k$ its scores are right.
+# - In the proofs $K^i$ and $Q^i$ are both $k\times d$, so the product $K^iQ^i$ does not exist, and the scores are
+#   $X^\top K^{i\top}Q^iX$. The definition gives no shapes; if $K^i$ is $d\times k$, its scores are right.
 #
 # </details>
 #
@@ -114,7 +114,7 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** Our machine gives the scratchpad's column no code, as in the paper's equation (5), because no
-# pointer has to lead there.
+# pointer needs to lead there.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -132,8 +132,8 @@ def error(**options):
 # **What is true.** $ne^C\dfrac{e^{cx_i}}{\sum_je^{cx_j}+n(e^C+1)}=\dfrac{e^{cx_i}}{1+s}$ with $s=\sum_je^{cx_j-C-\log
 # n}+e^{-C}$, and so $(1+cx_i+O((cx_i)^2))(1-s+O(s^2))$, where $s$ is about $2e^{-C}$.
 #
-# **What changed.** $e^{-C}$ in place of $n$, and in the second line the whole sum and $e^{-C}$ in place of one term.
-# The entry falls short of $1+cx_i$ by about $2e^{-C}$ and not by $e^{-C}/n$, from which Appendix L has a factor $1/n$.
+# **What changed.** $e^{-C}$ replaces $n$, and in the second line the whole sum and $e^{-C}$ replace one term. The entry
+# falls short of $1+cx_i$ by about $2e^{-C}$, not by $e^{-C}/n$. The factor $1/n$ in Appendix L comes from this error.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -561,8 +561,8 @@ claim.verdict()
 # $[0,1]$ has $(w+1)^L\ge1/\sqrt{8\epsilon}$: at a fixed width the depth must be $\Omega(\log1/\epsilon)$. Attention
 # computes $x^2$ in two layers of one fixed width, in exact arithmetic to any accuracy.
 #
-# **What changed.** At a fixed width. A single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$, for
-# $\epsilon=10^{-6}$ with 354 units. The work that the paper cites is about networks of finite width.
+# **What changed.** The width must be fixed. A single hidden layer of $w$ units comes within $1/8w^2$ of $x^2$; 354
+# units are enough for $\epsilon=10^{-6}$. The work that the paper cites is about networks of finite width.
 #
 # </blockquote>
 #

@@ -75,8 +75,8 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - In the proof, after the head the indicator of the scratchpad is shown as $\frac12$. It stays 1, because the value
-#   matrix does not touch it.
+# - The proof shows the scratchpad's indicator after the head as $\frac12$. It stays 1, because the value matrix does
+#   not touch it.
 #
 # </details>
 #
@@ -85,9 +85,9 @@ show.figure(
 # <blockquote>
 #
 # **Beyond the paper.** The proof's $\lambda\ge\log(n^3/\epsilon)$ bounds the error of the softmax matrix. The error of
-# a read is this times the size of the data: below $\epsilon$ for bits, but not always for data up to $G$. At $n=4$,
-# $\epsilon=\frac12$ and data of size $10^4$ it is 1.8. In fact the error falls like $e^{-2\lambda}$, and with a hard
-# maximum it is zero.
+# a read is this error times the size of the data: below $\epsilon$ for bits, but not always for data up to $G$. At
+# $n=4$, $\epsilon=\frac12$ and data of size $10^4$, it is 1.8. In fact the error falls like $e^{-2\lambda}$, and with a
+# hard maximum it is zero.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -104,7 +104,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof adds both ReLUs, although its construction is to be that of Lemma 3. The second has to be subtracted:
+# - The proof adds both ReLUs, although its construction is meant to be that of Lemma 3. The second must be subtracted:
 #   $v:=v+\sigma(2v_\text{new}-2v-Cb)-\sigma(2v-2v_\text{new}-Cb)$. With both added, $[1,-1,1]$ written over $[-1,1,1]$
 #   gives $[1,3,1]$.
 #
@@ -425,8 +425,7 @@ claim.verdict()
 
 # %% [markdown]
 # ## Where the paper differs
-# To keep the error of a read below $\epsilon$ for data up to $G$, we have to divide $\epsilon$ by $G$ in the proof's
-# bound.
+# For data up to $G$, the proof's bound needs $\epsilon/G$ in place of $\epsilon$.
 #
 # ## What to remember
 # - A pointer is a copy of an address, so one head can connect the two columns.

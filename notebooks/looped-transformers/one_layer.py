@@ -76,7 +76,7 @@ show.figure(
 #
 # A looped transformer with one layer and one head, of the form (1), executes one SUBLEQ instruction in each pass. It
 # has $17L+2N+8$ rows and $4m+2k+5$ columns. With a softmax it is exact for ever if $e^{2\lambda}\ge11\cdot2^N(L+1)$.
-# Without a head no number of layers does this.
+# Without a head, no number of layers is enough.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -90,9 +90,9 @@ show.figure(
 #
 # **Beyond Lemma 1 (A bound on the rows of every machine with entries −1, 0 and 1)** *Lemma 1, Section 4*
 #
-# Let each program and memory be a state with entries $-1$, 0 and 1 that determines its run, $m$ be even and $2^N>m/2$.
-# Then a machine with $n$ columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. So $O(L+N)$ rows are least up to
-# a factor if $m$, $k$ and $n$ are in proportion.
+# Let $m$ be even and $2^N>m/2$, and let each program with its memory be a state with entries $-1$, 0 and 1 that
+# determines its run. Then a machine with $n$ columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. Hence
+# $O(L+N)$ rows are optimal up to a constant factor if $m$, $k$ and $n$ are in proportion.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -338,7 +338,7 @@ claim.verdict()
 #
 # ## What to remember
 # - The paper's counts of layers can be met, most with a layer to spare.
-# - SUBLEQ needs four layers on the paper's columns, and one layer on more columns.
+# - SUBLEQ runs in four layers on the paper's columns, and in one layer on more columns.
 # - One head per layer is enough if it serves only the active block.
 #
 # ## Exercises

@@ -111,11 +111,11 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # $-2^{N-1}+\sum_{i=1}^{N-1}2^{i-1}\frac{b_i+1}2$.
 #
 # **What is true.** The number is negative if $b_N=+1$ and non-negative otherwise, as Appendix F.3 states. The two
-# values are those above, exchanged.
+# values above are exchanged.
 #
-# **What changed.** The two signs of $b_N$. Equation (4) and the subtraction of Appendix G need the convention of
-# Appendix F.3; with the list, flipping all bits of $\text{mem}[a]$, adding 1 and adding $\text{mem}[b]$ gives
-# $\text{mem}[b]-\text{mem}[a]-2^{N-1}$ modulo $2^N$.
+# **What changed.** The list above exchanges the two signs of $b_N$. Equation (4) and the subtraction of Appendix G need
+# the convention of Appendix F.3; with the list, flipping all bits of $\text{mem}[a]$, adding 1 and adding
+# $\text{mem}[b]$ gives $\text{mem}[b]-\text{mem}[a]-2^{N-1}$ modulo $2^N$.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -96,7 +96,7 @@ require(lengths=(Each(lengths), 2, 14), address_bits=(address_bits, 2, 7))
 #
 # **What is true.** $\text{flag}=\sigma(b_N)+\sigma(1-N-\sum_{i=1}^Nb_i)$.
 #
-# **What changed.** $1-N$ in place of $1+N$. With $1+N$ the flag is wrong for every number of every length.
+# **What changed.** $1-N$ replaces $1+N$. With $1+N$ the flag is wrong for every number of every length.
 #
 # </blockquote>
 # <!-- /claim -->

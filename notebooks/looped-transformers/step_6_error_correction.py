@@ -49,10 +49,9 @@ from bookpress.claims import schematic
 # The rounding layer has two ramps, one around $-\frac12$ and one around $\frac12$. Suppose that it removes errors up
 # to $\frac14$. It then maps 0.9 to 1 and $-0.2$ to 0, but it maps 0.4, which is not near any bit, to 0.3.
 #
-# Now suppose that two look-ups return four bits each, all wrong by 0.01, and that we add the two numbers. An adder
-# doubles the error from bit to bit ([Lemma 2](lemma_2_adder.ipynb)): bit $i$ of the sum can be wrong by
-# $0.02\,(2^i-1)$, which is 0.30 for the fourth bit. This is too much for the rounding layer. If we round first, the
-# adder sees no error.
+# Now two look-ups return four bits each, all wrong by 0.01, and we add. An adder doubles the error from bit to bit
+# ([Lemma 2](lemma_2_adder.ipynb)): bit $i$ of the sum can be wrong by $0.02\,(2^i-1)$, which is 0.30 for the fourth
+# bit. This is too much for the rounding layer. If we round first, the adder sees no error.
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)
@@ -75,7 +74,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see the same three layers in two orders. Only the second one keeps the sum exact.
+# We see the same three layers in two orders. Only the second keeps the sum exact.
 #
 # ## The paper states
 # <!-- claim looped-transformers/error-correction-step -->
@@ -106,8 +105,7 @@ show.figure(
 # <!-- claim looped-transformers/cycle-temperature -->
 # <blockquote>
 #
-# **The temperature of a SUBLEQ cycle (With the length of the integers, or without it)** *Appendix G, Step 6; Appendix
-# L*
+# **The temperature of a SUBLEQ cycle (How it depends on the length of the integers)** *Appendix G, Step 6; Appendix L*
 #
 # With Step 6 as the last layer only, a machine is exact for ever if $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten
 # layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If the units of the two reads contain the ramps of
@@ -117,14 +115,14 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** In the first order $\lambda$ has to grow with $N$, because each adder multiplies the error of a
-# look-up by up to $2^N$ before it is rounded. In our runs the machine with one adder needs about
+# **Beyond the paper.** If only the last layer rounds, $\lambda$ has to grow with $N$, because each adder multiplies the
+# error of a look-up by up to $2^N$ before it is rounded. In our runs the machine with one adder needs about
 # $\lambda\ge\frac12(N\ln2+\ln16L)$. The ten layers, with two adders in a row, need up to $\frac12(2N\ln2+\ln16L)+1$.
 # The bound of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$, does not contain the length of the integers except through
-# $d$, as $\log N$, and is too low in this order for long integers. With the ramps at the reads float32 needs no other
-# $\lambda$, for $N\le23$. FLEQ adds to its pointers in the layer that reads them. With $s$ scratchpad columns and data
-# up to $G\ge1$, a bit of a pointer is within $2^L(1+G)\big((1+e^{-2\lambda})^L-1+se^{-\lambda L}\big)$, and the
-# measured error grows at least twofold with each bit of an address.
+# $d$, as $\log N$, and is then too low for long integers. With the ramps at the reads, the same $\lambda$ is enough in
+# float32, for $N\le23$. FLEQ adds to its pointers in the layer that reads them. With $s$ scratchpad columns and data up
+# to $G\ge1$, a bit of a pointer is within $2^L(1+G)\big((1+e^{-2\lambda})^L-1+se^{-\lambda L}\big)$, and the measured
+# error grows at least twofold with each bit of an address.
 #
 # </blockquote>
 # <!-- /claim -->

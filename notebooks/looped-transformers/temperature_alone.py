@@ -79,9 +79,9 @@ show.figure(
 #
 # **Beyond Lemmas 7 and 8 (With fixed weights the limit in the temperature is affine)**
 #
-# Fix the weights of a transformer of the form (1), and how many layers, heads and passes it has. Let the input be an
-# affine function of $u\in\mathbb R^p$. Outside of a closed null set every $u$ has a neighbourhood on which the output
-# is $g+O(e^{-\kappa\lambda})$, uniformly, for an affine function $g$ and some $\kappa>0$.
+# Fix the weights of a transformer of the form (1) and its numbers of layers, heads and passes. Let the input be an
+# affine function of $u\in\mathbb R^p$. Outside a closed null set, every $u$ has a neighbourhood on which the output is
+# $g+O(e^{-\kappa\lambda})$, uniformly, for an affine function $g$ and some $\kappa>0$.
 #
 # Hence, if a real-analytic function is affine on no open set, the inputs at which the outputs tend to it are a null
 # set. Such functions are $ab$ and $A^\top B$; Newton's $X_1$ and $A^{-1}$; for the power $A^T$, the vector $A^T\mathbf
@@ -95,8 +95,8 @@ show.figure(
 #
 # **Beyond Lemma 14 (What passes can do, and the temperature cannot)**
 #
-# One layer without heads, on one column of 5 rows, with 7 hidden units and fixed weights: looped $t$ times it gives
-# $xy$ for $x,y\in[0,1]$ with an error between $-\frac14\,4^{-t}$ and $\frac12\,4^{-t}$.
+# One layer without heads, with 7 hidden units and fixed weights, acts on one column of 5 rows. Looped $t$ times, it
+# returns $xy$ for $x,y\in[0,1]$ with an error between $-\frac14\,4^{-t}$ and $\frac12\,4^{-t}$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -112,11 +112,11 @@ show.figure(
 # extra error, which can be driven arbitrarily close to 0 by increasing its temperature.
 #
 # **What is true.** In addition, subtraction and percentage, which are linear, the error of the softmax vanishes as the
-# temperature grows. To a product, or to a sum of sigmoids that is not constant, the output of a transformer with fixed
-# weights tends for a null set of operands only.
+# temperature grows. With fixed weights, the output of a transformer tends to a product, or to a sum of sigmoids that is
+# not constant, only for a null set of operands.
 #
-# **What changed.** The rest of the operations are not linear. For them something else has to change along with
-# $\lambda$: $c$ and $C$ in the block of Lemma 14, the size of the keys in that of Lemma 11.
+# **What changed.** The other operations are not linear. For them, something else has to change along with $\lambda$:
+# $c$ and $C$ in the block of Lemma 14, or the size of the keys in the block of Lemma 11.
 #
 # </blockquote>
 # <!-- /claim -->

@@ -85,21 +85,20 @@ show.figure(
 # incurs an error which can be driven arbitrarily close to 0 by increasing the temperature.
 #
 # **What is true.** There is a transformer of $9+\max_i l_i$ layers and $O(Md+\log n)$ rows that executes one
-# instruction a pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a jump to $p$ if the integer
+# instruction per pass: $\mathrm{mem}[c]=f_m(\mathrm{mem}[a],\mathrm{mem}[b])$, then a jump to $p$ if the integer
 # $\mathrm{mem}[\mathit{flag}]$ is at most 0. The error of reads, writes and jumps vanishes as the temperature grows.
-# That of a block does so where $f_m$ is affine near almost every input, like a sum or a transpose. A layer has at most
-# as many heads as the blocks active in it have together. Of the sizes $d_h$ and $d_w$ the machine of this book reads
-# $d_w$ only (see steps 2 to 5).
+# The error of a block also vanishes where $f_m$ is affine near almost every input, as for a sum or a transpose. A layer
+# has at most as many heads as the blocks active in it have together. Of the sizes $d_h$ and $d_w$, the machine of this
+# book reads only $d_w$ (see steps 2 to 5).
 #
-# **What changed.** The temperature alone cannot drive the error of a product to 0. Whatever the weights of a
-# transformer of the form (1), if they are fixed, its output tends to $A^\top B$ as $\lambda$ grows for a null set of
-# operands only.
+# **What changed.** The temperature alone cannot drive the error of a product to 0. If the weights of a transformer of
+# the form (1) are fixed, its output tends to $A^\top B$ as $\lambda$ grows only for a null set of operands.
 #
 # <details><summary>Slips (2)</summary>
 #
 # - In step 1 of the proof, column $i$ of the scratchpad reads from $a+i$, $b+i-d$, $c+i-2d$, and the first mask is
-#   $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. Right is one less in each address, with columns counted from 1, and
-#   $\sigma(d_w-i+1)-\sigma(d_w-i)$.
+#   $\sigma(2d+d_w-i+1)-\sigma(2d+d_w-i)$. With columns counted from 1, each address should be one lower, and the first
+#   mask should be $\sigma(d_w-i+1)-\sigma(d_w-i)$.
 # - The instruction of the informal Theorem 1 has no $p$.
 #
 # </details>
@@ -480,7 +479,7 @@ claim.verdict()
 # <blockquote>
 #
 # **Beyond the paper.** The machine of this book moves all $d$ rows of padded operands, leaves the padding zero, and
-# does not read $d_h$. Masks of rows, as in steps 2 to 5, would read it. One width serves operands and result, so each
+# does not read $d_h$. Masks of rows, as in steps 2 to 5, would read it. Operands and result share one width, so each
 # needs room for as many columns as any instruction on it touches, at most $d$.
 #
 # </blockquote>
@@ -524,7 +523,7 @@ claim.verdict()
 # <!-- claim looped-transformers/corollary-1 -->
 # <blockquote>
 #
-# **Corollary 1 (Computing and jumping apart)** *Appendix C.2, Corollary 1*
+# **Corollary 1 (Computing and jumping separately)** *Appendix C.2, Corollary 1*
 #
 # **The paper states.** The Unified Attention Based Computer presented in Theorem 2 can run programs where each
 # instruction can be *either* of the following two simple instructions:
@@ -566,7 +565,7 @@ claim.verdict()
 # <!-- claim looped-transformers/remark-full-attention -->
 # <blockquote>
 #
-# **App. C.2 (Only the scratchpad looks everywhere)** *Appendix C.2*
+# **App. C.2 (Only the scratchpad needs full attention)** *Appendix C.2*
 #
 # **The paper states.** In our specific construction, only the columns within the scratchpad require global attention.
 # By focusing only on these columns, we can reduce the computational complexity of the attention mechanism from
@@ -576,9 +575,9 @@ claim.verdict()
 #
 # <blockquote>
 #
-# **Beyond the paper.** The other columns need themselves and the scratchpad, for the write. With $s$ scratchpad columns
-# these are $sn+(n-s)(s+1)$ scores of $n^2$. The number $s$ is a constant of the machine, and for matrices of size $d$
-# it is at least $3d$.
+# **Beyond the paper.** The other columns need themselves and the scratchpad, for the write. With $s$ scratchpad
+# columns, this makes $sn+(n-s)(s+1)$ of the $n^2$ scores. The number $s$ is a constant of the machine, and for matrices
+# of size $d$ it is at least $3d$.
 #
 # </blockquote>
 # <!-- /claim -->
