@@ -156,7 +156,7 @@ show.table(["program", "columns", "steps", "result", "right", "wrong, 10 layers"
 # %% [markdown]
 # ### The cost of a cycle
 # With full attention, each column attends to all others, so the work grows with $n^2$. The paper remarks that only
-# the scratchpad needs this. A runner that makes use of it returns the same states.
+# the scratchpad needs this. A runner that exploits this returns the same states.
 
 
 # %%

@@ -51,9 +51,9 @@ require(bits=(bits, 6, 32), inverse_temperature=(inverse_temperature, 20.0, None
 
 # %% [markdown]
 # ## A tiny example
-# A Minsky machine has two instructions. `add(r)` adds 1 to a register. `sub(r, n)` subtracts 1, or jumps to instruction
-# $n$ if the register is 0. The machine below moves register 0 into register 1. Register 2 always holds 0, so its `sub`
-# is a jump back. We print three translations to SUBLEQ.
+# A Minsky machine has two instructions. `add(r)` adds 1 to a register. `sub(r, n)` subtracts 1, or jumps to
+# instruction $n$ if the register is 0. The machine below moves register 0 into register 1. Register 2 always holds 0,
+# so its `sub` is a jump back. Below are three translations to SUBLEQ.
 
 # %%
 Translate = Callable[..., SubleqProgram]
@@ -85,8 +85,8 @@ for way, made in ways.items():
 # **What is true.** `add(a)`: $(c_{-1},a,j+1)$. `sub(a, n)`: $(b,b,j+1)$, $(a,b,j+3)$, $(c_{+1},a,j+5)$, $(c_0,a,n')$,
 # $(c_{+1},a,j+5)$.
 #
-# **What changed.** The first two operands are exchanged. SUBLEQ(a, b, c) changes `mem[b]`, so the register must be the
-# second operand.
+# **What changed.** The paper exchanges the first two operands. SUBLEQ(a, b, c) changes `mem[b]`, so the register must
+# be the second operand.
 #
 # <details><summary>Slips (1)</summary>
 #

@@ -112,7 +112,7 @@ show.figure(
 # use the feedforward layers similar to the proof of Lemma 4 to write back to the correct rows.
 #
 # **What is true.** With $K=Q=[0\ 0\ I\ I]$ on the masked address of $c$ and the addresses of memory, each cell of $c$
-# meets the column of its result and fetches half their sum. A ReLU layer turns this into the result, and changes no
+# matches the column of its result and fetches half their sum. A ReLU layer turns this into the result, and changes no
 # other cell.
 #
 # **What changed.** $K=Q$ is a row of blocks, and the second ReLU of Lemma 4 is subtracted. A column of blocks cannot be
@@ -141,9 +141,10 @@ show.figure(
 #
 # ## Why it is true
 # The same instruction is copied into all scratchpad columns, and each column adds its own number to the addresses
-# ([Lemma 2](lemma_2_adder.ipynb)). Reads and writes are those of [Lemmas 3 and 4](lemma_3_4_read_write.ipynb). A large
-# constant $C$ closes every block except the one that the instruction names, so that all others contain exactly 0. At
-# the end, the flag decides between $p$ and the next instruction, and the copy of the instruction is cleared.
+# ([Lemma 2](lemma_2_adder.ipynb)). Reads and writes are those of [Lemmas 3 and 4](lemma_3_4_read_write.ipynb). A
+# large constant $C$ closes every block except the one that the instruction names, so that all others contain
+# exactly 0. At the end, the flag decides between the jump target and the next instruction, and the copy of the
+# instruction is cleared.
 #
 # <details><summary>Proof of App. K steps 2 to 5: read, route and return data, eqs (12)-(13)</summary>
 #
@@ -365,8 +366,8 @@ uncleared = in_program(cleared=False)
 # %% [markdown]
 # ## How we checked
 # We compare pointers, masks, operands and results with their exact values, for every column and width. On a machine
-# for $d=2$, solvers verify each step for all addresses and data. The controls are the number of another function, a
-# gate below the data, and the gate $C(b-1)$.
+# for $d=2$, solvers verify each step for all addresses and data. The controls are a wrong function number, a gate
+# below the data, and the gate $C(b-1)$.
 
 # %%
 claim = Claim("looped-transformers/fleq-step-1")

@@ -12,7 +12,7 @@
 #
 # A looped machine feeds its errors back to itself. Every copy and every product is slightly wrong, because a softmax
 # computes it. Appendix L bounds the error of one operation and concludes that the error of $T$ steps is at most $T$
-# times as large. When is this true?
+# times this. When is this true?
 
 # %%
 import math
@@ -39,9 +39,9 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 
 # %% [markdown]
 # ## A tiny example
-# A number is wrong by 0.01. A step that halves numbers halves the error as well, and a step that keeps them keeps it.
-# But the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error has become 0.9. Errors add up only if no step
-# enlarges them.
+# A number is wrong by 0.01. A step that halves numbers halves the error as well, and a step that leaves them
+# unchanged keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors
+# add up only if no step enlarges them.
 #
 # The machine multiplies a vector by an orthogonal matrix a hundred times, and twenty times by 1.5 times this matrix.
 
@@ -273,8 +273,8 @@ show.figure(
     name="product-bound",
     caption="The largest distance with the paper's constants, for three $n$, and with the corrected ones. The "
     "paper's curves dip below the line of $\\epsilon$ only in a band around $1/n$, which is narrower for larger $n$.",
-    alt="Log-log plot: three curves in the form of a V whose tips lie at one over n. They are above a straight line, "
-    "epsilon itself, except near the tips. A fourth runs below that line throughout.",
+    alt="Log-log plot: three V-shaped curves whose tips are at one over n. They are above a straight line, epsilon "
+    "itself, except near the tips. A fourth runs below that line throughout.",
 )
 
 # %% [markdown]
@@ -370,7 +370,7 @@ claim.verdict()
 #
 # ## Where the paper differs
 # The paper's $c$ is negative for small $\epsilon$ and too large for large $n\epsilon$. The last line of its proof
-# drops the curvature, and its factor $1/n$ comes from the lost terms of Eq. (11). The sentence on functions, "in a
+# drops the curvature, and its factor $1/n$ comes from the terms that Eq. (11) loses. The sentence on functions, "in a
 # similar way", needs a Lipschitz constant of at most 1. Copies need the norm of the largest column sum: in the
 # spectral norm, a column that is copied to $s$ places can multiply an error by $\sqrt s$.
 #

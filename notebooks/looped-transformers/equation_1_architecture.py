@@ -134,7 +134,7 @@ show.figure(
 #
 # ## Why it is true
 # Three small facts make the layer programmable. A layer without values and hidden units changes nothing. The softmax
-# weights in a column sum to 1. And although the residual connection cannot be switched off, a row $x$ can be erased,
+# weights in a column sum to 1. Although the residual connection cannot be switched off, a row $x$ can be erased,
 # because $x-\sigma(x)+\sigma(-x)=0$.
 #
 # The factor $\lambda$ multiplies the scores, so a large $\lambda$ means a sharp choice; the paper calls it the

@@ -346,8 +346,8 @@ claim.verdict()
 
 # %% [markdown]
 # ## What to remember
-# - A softmax with one score against a known number of zeros is a sigmoid.
-# - Attention adds sigmoids up, with one head per term or with one column per term.
+# - A softmax of one score and a known number of zeros is a sigmoid.
+# - Attention adds up sigmoids, with one head per term or with one column per term.
 # - The second way needs a column of zeros, or a layer in which the other columns score 0.
 #
 # ## Exercises

@@ -34,8 +34,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # We write the matrix with the rows 1 2 and 3 4 as a vector, 1 2 3 4. Each entry now has a column, and each column
-# knows two numbers: its row and its place in the row. To transpose, every column fetches the entry whose two numbers
-# are its own in reverse order.
+# knows two numbers: its row and its place in the row. To transpose, every column fetches the entry with its own two
+# numbers in reverse order.
 
 # %%
 fig, axis = schematic.canvas(6.0, 2.4)
@@ -426,8 +426,8 @@ for number, (off, cold, summaries) in sums.items():
 # pointer.
 #
 # ## What to remember
-# - A transpose is a permutation of the vectorised matrix: three layers with one head and the claimed number of rows.
-# - Sums take one layer and differences two. For numbers, a fixed number of rows is enough.
+# - A transpose is a permutation of the vectorised matrix: three layers with one head and the claimed rows.
+# - Sums take one layer and differences two; for numbers, the number of rows is fixed.
 #
 # ## Exercises
 #

@@ -11,8 +11,8 @@
 # *Giannou, Rajput, Sohn, Lee, Lee, Papailiopoulos: Lemmas 17 to 20, Corollaries 8 and 9, Appendix M.*
 #
 # A calculator must divide and take roots, but attention computes neither. It computes [sums of
-# sigmoids](lemma_11_sigmoids.ipynb), and steep sigmoids are almost steps. How many steps does a staircase need to
-# follow a reciprocal or a root?
+# sigmoids](lemma_11_sigmoids.ipynb), and steep sigmoids are almost steps. How many steps does a staircase need for a
+# reciprocal or a root?
 
 # %%
 import math
@@ -58,10 +58,10 @@ def grid(least, most):
 
 # %% [markdown]
 # ## A tiny example
-# We follow $1/x$ from $\delta=\frac12$ on, to within $\epsilon=\frac12$. Each step has the height $1/a$ at its start
-# $a$ and may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$: there $1/x$ has fallen from 2
-# to 1.6, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts
-# at 10 lasts until 60.
+# We follow $1/x$ from $\delta=\frac12$ on, within $\epsilon=\frac12$. Each step has the height $1/a$ at its start $a$
+# and may last until $a(1+\epsilon a)$. The first lasts from $\frac12$ to $\frac58$: there $1/x$ has fallen from 2 to
+# 1.6, by less than $\frac12$. The next lasts from $\frac58$ to about 0.82. Steps soon get longer: one that starts at
+# 10 lasts until 60.
 
 # %%
 cases = [(0.1, 0.1, 10.0), (0.05, 0.05, 100.0), (0.1, 0.1, 1e6), (0.02, 0.05, 10.0)]
@@ -215,7 +215,7 @@ show.table(
 # ## Why it is true
 # *Reciprocal.* On an interval from $a$ to $a(1+\epsilon a)$, the function $1/x$ changes by less than $\epsilon$. Far
 # from 0 the steps are long, because each nearly squares $a$, so a distant end costs few steps. The mirror images,
-# $f(x)-f(-x)$, serve negative numbers. A sigmoid is one half at its knot, so the first one must rise before $\delta$.
+# $f(x)-f(-x)$, cover negative numbers. A sigmoid is one half at its knot, so the first one must rise before $\delta$.
 #
 # *Root.* The root rises by $\epsilon$ between $i^2\epsilon^2$ and $(i+1)^2\epsilon^2$. All steps have the same height,
 # and there are $\sqrt C/\epsilon$ of them.
@@ -502,10 +502,11 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# Half of each grid is spaced in proportion to $x$, which finds the steep start of the root. Certificates: Lemma 18 for
-# $\epsilon=\delta=\frac14$ and $C=16$, Lemma 20 for $\epsilon=\frac18$ and $C=4$, Corollary 8 for each $m$ from 9 to 64
-# up to $e^m$, Corollary 9 for $m=25$. We also compare two estimates in the proof of Corollary 9 with the sums: the
-# terms left out at both ends, at most $\frac\epsilon2$, and the sum of the coefficients, about $16m^3/K^2$.
+# Half of each grid is spaced in proportion to $x$, which resolves the steep start of the root. The certificates cover
+# Lemma 18 for $\epsilon=\delta=\frac14$ and $C=16$, Lemma 20 for $\epsilon=\frac18$ and $C=4$, Corollary 8 for each
+# $m$ from 9 to 64 up to $e^m$, and Corollary 9 for $m=25$. We also compare two estimates in the proof of Corollary 9
+# with the sums: the terms left out at both ends, at most $\frac\epsilon2$, and the sum of the coefficients, about
+# $16m^3/K^2$.
 #
 # </details>
 #
@@ -519,7 +520,7 @@ claim.verdict()
 # 1. *By hand.* How many equal steps does the root need on $[0,4]$ for an error of $\frac12$, and where do they begin?
 #    <details><summary>Solution</summary>
 #
-#    $\sqrt4/\frac12=4$ intervals, which begin at 0, $\frac14$, 1 and $\frac94$.
+#    It needs $\sqrt4/\frac12=4$ intervals, which begin at 0, $\frac14$, 1 and $\frac94$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `most_heads = 900`. What is the error of $1/x$ in the new row, at most?

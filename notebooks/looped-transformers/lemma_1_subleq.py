@@ -280,7 +280,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Layer 2 brings the operands, layers 3 and 4 negate the first, and layer 5 replaces the second by the difference.
+# Layer 2 fetches the operands, layers 3 and 4 negate the first, and layer 5 replaces the second by the difference.
 # Layer 7 replaces the difference by the flag, and layer 8 advances the counter.
 #
 # ### A number in one row
@@ -323,8 +323,8 @@ show.table(
         *((f"rounded, {label}, lambda = {lasting:g}", one.first_wrong or "none") for label, one in runs.items()),
         *((f"not rounded, lambda = {lam:g}", first or "none") for lam, first in drifts.items()),
     ],
-    caption=f"Cycles of an endless loop, of {cycles}. Without rounding the noise adds up, and each unit of "
-    "temperature buys about three times as many cycles.",
+    caption=f"The first wrong cycle in {cycles} cycles of an endless loop. Without rounding the noise adds up, and "
+    "each unit of temperature makes the loop last about three times as long.",
 )
 
 # %% [markdown]

@@ -76,7 +76,7 @@ def data(count, source=source):
 # <details><summary>Slips (3)</summary>
 #
 # - Line 11 sets a cell to a number, which is not a FLEQ instruction. Instead, it must add 0 to a cell that holds the
-#   start.
+#   start value.
 # - The gradient of the loss, which has $1/|\mathcal D|$, lacks the factor $2/|\mathcal D|$; we absorb it into $\eta$.
 # - Without pointers, the paper copies lines 1 to 3. Lines 1 to 5 must be copied, because line 1 overwrites what line 4
 #   reads.
@@ -374,7 +374,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A transformer with one head in each of 12 layers runs stochastic gradient descent.
-# - A program can change its own instructions, and so visit more points than it has lines.
+# - A program can change its own instructions, and therefore visit more points than it has lines.
 #
 # ## Exercises
 #
@@ -387,8 +387,8 @@ claim.verdict()
 # 2. *Predict, then run.* Set `epochs = 10`. How do the figure and the distance to plain descent change?
 #    <details><summary>Solution</summary>
 #
-#    The staircase is twice as long. The distance stays near the floor of the products, because a step does not enlarge
-#    earlier errors.
+#    The staircase is twice as long. The distance stays near the error of the products, because a step does not
+#    enlarge earlier errors.
 #
 #    </details>
 #

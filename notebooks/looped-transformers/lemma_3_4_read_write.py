@@ -33,7 +33,7 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Every memory column carries its *code*, a pattern of $\pm1$, as its address. The scratchpad carries a *pointer*, the
-# code of the column that it wants. Each code matches itself best: the score of $(1,-1)$ with itself is 2, and with
+# code of the column that it needs. Each code matches itself best: the score of $(1,-1)$ with itself is 2, and with
 # $(1,1)$ it is 0.
 #
 # The scratchpad holds 5 and points to column B, which holds 9. At a high temperature these two columns attend to
@@ -442,7 +442,7 @@ claim.verdict()
 #    gives $1-2=-1$, as it should. Adding it gives 3.
 #
 #    </details>
-# 2. *Predict, then run.* Set `columns = 200`. How much does the paper's bound rise, and how much the error?
+# 2. *Predict, then run.* Set `columns = 200`. By how much do the paper's bound and the error rise?
 #    <details><summary>Solution</summary>
 #
 #    The bound rises by the factor $(200/32)^3\approx244$. The error rises only by a factor of about 1.75, because

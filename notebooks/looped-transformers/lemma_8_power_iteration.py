@@ -160,7 +160,7 @@ show.figure(
 #
 # <details><summary>Slips (1)</summary>
 #
-# - The proof's program takes $A$ as it is and begins with ones, and so leaves the range of Algorithm 11. With $A/\|A\|$
+# - The proof's program uses $A$ itself and starts with ones, and so leaves the range of Algorithm 11. With $A/\|A\|$
 #   and a start of length 1, no direction changes. The second loop has $T$ rounds and needs a separate counter.
 #
 # </details>
@@ -174,8 +174,9 @@ show.figure(
 #
 # The inverse of the norm is $1/\sqrt S$ with $S=\|b\|^2$. Newton's iteration $x\leftarrow x(3-Sx^2)/2$ finds it with
 # products and differences. From $x=1$ it needs $S<3$, so the program receives $A/\|A\|$ and a start of length 1. For
-# small $S$, the value $x$ first grows by at most $\frac32$ per round, and therefore needs about $\log_{1.5}(1/\sqrt
-# S)$ rounds before it converges quadratically. This number is not $T$, so the second loop needs a separate counter.
+# small $S$, the value $x$ first grows by a factor of at most $\frac32$ per round, so it needs about
+# $\log_{1.5}(1/\sqrt S)$ rounds before it converges quadratically. This number is not $T$, so the second loop needs a
+# separate counter.
 #
 # <details><summary>Proof of Algorithm 4, as corrected</summary>
 #
@@ -331,8 +332,8 @@ show.figure(
 #
 # ## See it run
 # ### The iteration
-# We run power iteration on a matrix with known eigenvalues, on random symmetric matrices, on matrices that are not
-# symmetric, and on small ones where the start matters.
+# We run power iteration on a matrix with known eigenvalues, on random matrices, symmetric or not, and on small ones
+# where the start matters.
 
 # %% tags=["parameters"]
 d = 4  # size of the matrix, from 4 to 8
@@ -736,8 +737,8 @@ claim.verdict()
 # only where it is finite.
 #
 # *The gate.* The program holds $x^2$, which comes near $1/S$. The gate is twice the largest entry of the exact
-# program, and at least 1000. Below $1/S$ the machine would be wrong, whatever the bound is. A machine that is built
-# for a temperature divides the keys of its product by that temperature.
+# program, and at least 1000. With a gate below $1/S$ the machine would be wrong, whatever the bound is. A machine
+# that is built for a temperature divides the keys of its product by that temperature.
 #
 # </details>
 #

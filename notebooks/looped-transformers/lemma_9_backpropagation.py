@@ -354,7 +354,7 @@ for name, label in (("hidden units", "line17"), ("data", "line2")):
 print(f"{beside.cycles} cycles, largest deviation in memory {beside.deviation:.1e}")
 
 # %% [markdown]
-# The next listing is the program with rows, for one point.
+# Next is the program with rows, for one point.
 
 # %%
 print(machine_listing(d, 1))
@@ -399,8 +399,8 @@ show.figure(
 # %% [markdown]
 # We see the loss of the network in memory fall in steps. Each step ends at the loss of plain training.
 #
-# We also train networks with fewer and with more hidden units than inputs. Then we vary the constant $c$ of the
-# products, and count the rows of the machine for more data.
+# We also train networks with fewer and more hidden units than inputs, vary the constant $c$ of the products, and
+# count the rows of the machine for more data.
 
 
 # %%

@@ -103,7 +103,7 @@ show.figure(
 # cell, so we can write this into their addresses. *Choosing waits:* the scratchpad keeps the operands' addresses for
 # both cases, and a flag. Columns come in two copies, "without a jump" and "after a jump", and the flag adds 1 to the
 # scores of one kind. In this way attention makes the choice. *Fetching comes early:* the column that is read now
-# holds all addresses of the next pass.
+# already holds all addresses of the next pass.
 #
 # All that remains for the ReLU layer depends on one number, $s=b-a$. Each bit of the result, and the flag, is a sum
 # of steps in $s$. The steps are flat around every integer, so they also round. Every other entry that the scratchpad
@@ -372,7 +372,7 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The certificate covers integers of 2 bits and up to 7 cells and 8 instructions, every address in every place, both
+# The certificate covers integers of 2 bits and up to 7 cells and 8 instructions, every address in every field, both
 # flags, and operands in two cells or one, either or both pending. Longer words and a softmax are certified in the
 # project's tests. In floating point, entries are exact here because gates and ramps have powers of two as constants.
 #

@@ -253,8 +253,8 @@ show.figure(
     name="pointer",
     caption="The address in the first instruction of Algorithm 13. It advances by one cell per update. At the end of "
     "the epoch it is reset; without resets it runs past the last point.",
-    alt="Two staircases that rise together. At the middle one falls back to the bottom and rises again; the dashed one "
-    "goes on rising, above a line that marks the end of the points.",
+    alt="Two staircases that rise together. In the middle one falls back to the bottom and rises again; the dashed "
+    "one keeps rising, above a line that marks the end of the points.",
 )
 
 # %% [markdown]

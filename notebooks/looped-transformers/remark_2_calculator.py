@@ -255,7 +255,7 @@ claim.verdict()
 #
 # ## What to remember
 # - Heads can be traded for columns: the calculator has one head in each of its eleven layers.
-# - Its errors fall in proportion to the number of columns, which grows like $d^2$.
+# - Its errors are inversely proportional to the number of columns, which grows like $d^2$.
 #
 # ## Exercises
 #

@@ -71,9 +71,9 @@ x = draw(inputs, d)
 # <!-- /claim -->
 #
 # ## Why it is true
-# The selector $e_j$ has a 1 in place $j$ and zeros elsewhere. Layer 1 moves it to separate rows, so that its column
-# is the only one with a key. In layer 2, head $i$ reads $a_{ji}$ and the bias from it as a key and $c_{ji}$ as a
-# value, and the column of $x$ is the query. Layer 3 copies the sum to the place of the result.
+# The selector $e_j$ has a 1 in position $j$ and zeros elsewhere. Layer 1 moves it to separate rows, so that its
+# column is the only one with a key. In layer 2, head $i$ reads $a_{ji}$ and the bias from it as a key and $c_{ji}$ as
+# a value, and the column of $x$ is the query. Layer 3 copies the sum to the place of the result.
 #
 # Key and value are linear in the selector. A selector half $e_1$ and half $e_2$ therefore gives neither function, nor
 # their mean, but a third function with the mean parameters.

@@ -96,7 +96,7 @@ w = torch.zeros(d, dtype=torch.float64)
 #
 # <blockquote>
 #
-# **Beyond the paper.** The remark names no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
+# **Beyond the paper.** The remark specifies no functions. One loss stands in for them, $f(r)=\sqrt{1+r^2}-1$, with
 # $1/\sqrt{1+r^2}$ by Algorithm 11. With more rounds of the loop, its error falls to that of the products, while layers,
 # heads and rows do not grow. A sum of $m$ equal steps for the same derivative takes $m$ heads and has an error near
 # $1/m$. Slopes in a geometric sequence, as for Corollary 9, need far fewer.
@@ -108,8 +108,8 @@ w = torch.zeros(d, dtype=torch.float64)
 # *Logistic loss.* For $f(r)=\log(1+e^{-r})$ the derivative is $\phi(r)-1$, a sigmoid and a constant. A constant is a
 # sigmoid of slope 0, so two heads compute it exactly.
 #
-# *Huber's loss.* It is $r^2/2$ up to $|r|=1$ and linear beyond. Its derivative is $r$, cut off at $\pm1$: $m$ small
-# steps, each a sigmoid, and a constant.
+# *Huber's loss.* It is $r^2/2$ up to $|r|=1$ and linear beyond. Its derivative is $r$, cut off at $\pm1$, which we
+# approximate by $m$ small steps, each a sigmoid, and a constant.
 #
 # *A smooth loss.* For $f(r)=\sqrt{1+r^2}-1$ the derivative $r/\sqrt{1+r^2}$ needs an inverse root. Algorithm 11 finds
 # one by products alone, if its argument is below 3. The program therefore divides $1+r^2$ by a constant $K^2$ first,
@@ -220,7 +220,7 @@ show.figure(
 )
 
 # %% [markdown]
-# On the left we see the two derivatives as sums of sigmoids. On the right, the bad label upsets the square loss,
+# On the left we see the two derivatives as sums of sigmoids. On the right, the bad label misleads the square loss,
 # while Huber's loss approaches the true weights.
 #
 # ### The inner loop
@@ -278,7 +278,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Rounds buy accuracy quickly, down to the floor of the products. Equal steps buy it slowly: the error is near $1/m$
+# Rounds buy accuracy quickly, down to the error of the products. Equal steps buy it slowly: the error is near $1/m$
 # with $m$ heads.
 #
 # ## How we checked
@@ -326,17 +326,17 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# We compare each run with two bounds: with the exact $f'$, and, for the products alone, with the sum of sigmoids in
-# place of $f'$. A step by the sum over all points has $1/n_d$ in its rate, so it is an average of single steps and
-# the same bounds hold. Equal steps are the plainest sum of sigmoids; slopes in a geometric sequence, as for Corollary
-# 9, need far fewer heads.
+# We compare each run with two bounds. The first is for the exact $f'$. The second is for the products alone, with the
+# sum of sigmoids in place of $f'$. A step with the sum over all points has $1/n_d$ in its rate, so it is an average
+# of single steps and the same bounds hold. Equal steps are the plainest sum of sigmoids; slopes in a geometric
+# sequence, as for Corollary 9, need far fewer heads.
 #
 # </details>
 #
 # ## What to remember
 # - A loss enters the machine through its derivative, as a sum of sigmoids or by an inner loop.
-# - The errors of $f'$ add up over the steps and are not enlarged, if the learning rate is small enough.
-# - Rounds of a loop can take the place of heads: the machine stays the same.
+# - The errors of $f'$ only add up over the steps if the learning rate is small enough.
+# - Rounds of a loop can replace heads: the machine stays the same.
 #
 # ## Exercises
 #

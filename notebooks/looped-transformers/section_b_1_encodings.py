@@ -183,7 +183,7 @@ show.table(["L", "inverse temperature", "weight of the right column", "the law"]
 
 # %% [markdown]
 # With nine bits and $\lambda=0.5$, the right column gets 6 % of the weight; with $\lambda=1$ it gets 32 %. Next we
-# prepare two failures: two columns that share a code, and the paper's misprinted index.
+# prepare two controls: two columns that share a code, and the paper's misprinted index.
 
 # %%
 twice = position_codes(2 ** address_bits[0])
@@ -249,8 +249,8 @@ axis.legend()
 show.figure(
     fig,
     name="copy-error",
-    caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and meets the "
-    "rounding of float64 at about 18; the paper's bound falls with slope -1 and is informative only above "
+    caption=f"Copying {columns} columns by their addresses. The error falls with slope -2 in $\\lambda$ and reaches "
+    "the rounding level of float64 at about 18; the paper's bound falls with slope -1 and is informative only above "
     f"{math.log(height * columns**3):.0f}.",
     alt="Four curves on a logarithmic axis against temperature. The paper's bound is eight or more orders of "
     "magnitude above the measured error; the measured entry error follows the dotted line of the formula until it "

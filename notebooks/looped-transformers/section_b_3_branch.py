@@ -63,7 +63,7 @@ show.figure(
 )
 
 # %% [markdown]
-# Both candidates are always present, and the flag lets one of them through.
+# Both candidates are always present, and the flag lets one through.
 
 # %% tags=["parameters"]
 lengths = [5, 8]  # N, bits of the numbers whose flag is taken: all of them, each from 2 to 14
@@ -188,7 +188,7 @@ show.figure(
     caption="Both flags against the number. Equation (3) is right for integers only; between 0 and 1 it is a ramp. "
     "Equation (4) with $1-N$ is right everywhere, and with $1+N$ nowhere.",
     alt="Left: a curve at 1 up to 0 that falls to 0 at 1. Right: a step that is right at every number, and a jagged "
-    "dashed curve of values from 2 up which is never 0 or 1.",
+    "dashed curve with values of at least 2, which is never 0 or 1.",
 )
 
 # %% [markdown]
@@ -242,7 +242,7 @@ def wrong(layers: int, form: Form = "correct", abreast: bool = True) -> int:
 
 # %% [markdown]
 # ## How we checked
-# The solver z3 verifies the flags for every integer and every length, and the choice for all counters and targets. As
+# A solver verifies the flags for every integer and every length, and the choice for all counters and targets. As
 # controls, a flag that looks at the sign alone misses zero, and a branch in a single layer fails.
 
 # %%

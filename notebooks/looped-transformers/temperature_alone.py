@@ -123,11 +123,11 @@ show.figure(
 #
 # ## Why it is true
 # Follow the limit through the layers. Near almost every input the entries are affine in the data, so the scores are
-# polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a curve
-# of measure zero. Away from these curves a sharper softmax has a clear winner, or winners that remain tied. Its
-# weights therefore tend to constants, and constant weights keep entries affine. A ReLU keeps them affine as well,
-# away from its kink. The errors of a layer are exponentially small in $\lambda$, and they remain so when the next
-# layer multiplies them by $\lambda$.
+# polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a set
+# of measure zero. Away from these sets a sharper softmax has a clear winner, or winners that remain tied. Its weights
+# therefore tend to constants, and constant weights keep entries affine. A ReLU keeps them affine as well, away from
+# its kink. The errors of a layer are exponentially small in $\lambda$, and they remain so when the next layer
+# multiplies them by $\lambda$.
 #
 # A product is nowhere affine, so the limit differs from it almost everywhere.
 #
@@ -447,7 +447,7 @@ claim.verdict()
 # We assume what (1) says: one factor for all scores, softmax, ReLU and the residual connection. A softmax whose
 # scores are not multiplied by $\lambda$, a layer normalisation or a smooth activation are outside the theorem. With a
 # hard maximum in place of the limit the conclusion is the same. On a null set of inputs, such as the integers, the
-# theorem says nothing: a look-up table multiplies digits. Nor does it cover a number of passes that grows as the
+# theorem says nothing: a look-up table can multiply digits. Nor does it cover a number of passes that grows as the
 # error falls.
 #
 # ## What to remember
@@ -466,8 +466,8 @@ claim.verdict()
 #    $p$ does not change in the second pass.
 #
 #    </details>
-# 2. *Predict, then run.* Set `tokens = 3`. The rates are compared with the smallest gap of each transformer. Can a
-#    rate be much greater than 1 times its gap?
+# 2. *Predict, then run.* Set `tokens = 3`. We divide each rate by the smallest gap of its transformer. Can the
+#    quotient be much greater than 1?
 #    <details><summary>Solution</summary>
 #
 #    Yes. The smallest gap may belong to a column or a head whose result is multiplied by 0, or an error may meet a

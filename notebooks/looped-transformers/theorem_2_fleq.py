@@ -274,7 +274,8 @@ show.table(
 
 # %% [markdown]
 # ### What the temperature cannot do
-# The weights of the product block are made for one temperature. At twice this temperature the first product is worse.
+# The weights of the product block are built for one temperature. At twice this temperature the first product is
+# worse.
 
 # %%
 hotter = FleqMachine(program, inverse_temperature=inverse_temperature)
@@ -287,7 +288,7 @@ first_error = compare(hotter.run(program, 1), reference).deviation / with_produc
 # previous memory, up to the error of its block. We also run the dense matrices without shortcuts, and count layers,
 # heads and rows for several sizes. A solver verifies a whole cycle with a hard maximum for $d=2$, for all programs,
 # data and results of blocks. Our controls are a low temperature and a gate smaller than the data. Finally, we put
-# each of the two misprints of the proof back.
+# back each of the two misprints of the proof.
 
 # %%
 limit = 2 * len(reference.counters)
@@ -351,7 +352,7 @@ claim.verdict()
 #
 # The runner skips work that cannot change the result, and adds in a different order. We judge the number of rows by
 # its growth: the same number for each further bit of an address, and at most double when $d$ doubles. The error of a
-# product of entries $z$ has to be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4.
+# product with entries $z$ must be at most $cz^2/2+10^{-14}/c$, with $z$ up to 4.
 #
 # Step 2 of the proof reads $a$, $b$ and $c$ with three further heads, and a sum built literally has two heads.
 # Neither is needed: no column requires more than one of $a$, $b$ and $c$, and a head that attends to a column of each
@@ -635,7 +636,7 @@ claim.verdict()
 # ## What to remember
 # - One pass through the layers executes one instruction on matrices.
 # - All blocks work in parallel, and gates decide which one receives the operands.
-# - One machine with fixed weights follows an interpreter through every program we tried.
+# - One machine with fixed weights agrees with an interpreter on every program we tried.
 #
 # ## Exercises
 #

@@ -162,8 +162,8 @@ show.figure(
 # $\tau=1$ more sigmoids do not help.
 #
 # ## How we checked
-# The root mean square must fall with an exponent of at most $-\frac12$, and the largest error must stay below $2C/\sqrt
-# m$. A step, an element that is too high, and $\tau=1$ must fail.
+# The root mean square must fall with an exponent of at most $-\frac12$, and the largest error must stay below
+# $2C/\sqrt m$. As controls, a step, an element that is too large, and $\tau=1$ must fail.
 
 # %%
 claim = Claim("looped-transformers/definition-2")
