@@ -293,9 +293,8 @@ show.figure(
     name="newton",
     caption="Left: residuals; dotted lines show the exact program. Right: the distance to the exact program's X for "
     "every matrix, which grows with the condition number and stays below the bound.",
-    alt="Left: two curves that fall faster and faster and then level off near ten to the minus seven; dotted lines "
-    "continue down to ten to the minus sixteen. Right: a cloud of dots that rises with the condition number, under a "
-    "cloud of dashes.",
+    alt="Left: two curves that fall faster and faster and level off near ten to the minus seven; dotted lines go "
+    "down to ten to the minus sixteen. Right: a rising cloud of dots, under a cloud of dashes.",
 )
 
 # %% [markdown]
