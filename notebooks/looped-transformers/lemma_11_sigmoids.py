@@ -91,7 +91,7 @@ show.figure(
 # <details><summary>Slips (2)</summary>
 #
 # - In the proof the bias is $-\log(3d-1)$. Only with $+\log(3d-1)$ is its last fraction a sigmoid.
-# - The proof is said to follow that of Lemma 11, which is the same lemma.
+# - The paper says that the proof follows that of Lemma 11, which is the same lemma.
 #
 # </details>
 #

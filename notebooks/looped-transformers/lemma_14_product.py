@@ -105,7 +105,7 @@ def error(**options):
 # - The proof writes the Gram matrix into the rows of ones, which are said to be fixed; the next product is then wrong.
 #   The result needs separate rows.
 # - The value matrix keeps only the rows of $A$ (by $\mathcal D_d$), but the proof then has all four products.
-# - The codes $p_{2d:3d}$ are one too many; $p_{2d+1:3d}$ is meant.
+# - The codes $p_{2d:3d}$ include one too many; $p_{2d+1:3d}$ is meant.
 #
 # </details>
 #

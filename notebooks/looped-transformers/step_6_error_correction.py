@@ -115,14 +115,15 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** If only the last layer rounds, $\lambda$ has to grow with $N$, because each adder multiplies the
-# error of a look-up by up to $2^N$ before it is rounded. In our runs the machine with one adder needs about
-# $\lambda\ge\frac12(N\ln2+\ln16L)$. The ten layers, with two adders in a row, need up to $\frac12(2N\ln2+\ln16L)+1$.
-# The bound of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$, does not contain the length of the integers except through
-# $d$, as $\log N$, and is then too low for long integers. With the ramps at the reads, the same $\lambda$ is enough in
-# float32, for $N\le23$. FLEQ adds to its pointers in the layer that reads them. With $s$ scratchpad columns and data up
-# to $G\ge1$, a bit of a pointer is within $2^L(1+G)\big((1+e^{-2\lambda})^L-1+se^{-\lambda L}\big)$, and the measured
-# error grows at least twofold with each bit of an address.
+# **Beyond the paper.** With Step 6 as the last layer only, $\lambda$ has to grow with $N$, because each adder
+# multiplies the error of a look-up by up to $2^N$ before it is rounded. In our runs the machine with one adder needs
+# about $\lambda\ge\frac12(N\ln2+\ln16L)$. The ten layers, with two adders in a row, need up to
+# $\frac12(2N\ln2+\ln16L)+1$. The bound of Appendix L, $\lambda>\log(Gdn^3/\epsilon)$, does not contain the length of
+# the integers except through $d$, as $\log N$, and is then too low for long integers. With the ramps at the reads, the
+# same $\lambda$ is enough in float32, for $N\le23$. FLEQ adds to its pointers in the layer that reads them. With $s$
+# scratchpad columns and data up to $G\ge1$, a bit of a pointer is within
+# $2^L(1+G)\big((1+e^{-2\lambda})^L-1+se^{-\lambda L}\big)$, and the measured error grows at least twofold with each bit
+# of an address.
 #
 # </blockquote>
 # <!-- /claim -->
