@@ -398,7 +398,7 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    It is $\frac12\ln(11\cdot2^N(L+1))$, so eight bits more add $4\ln2\approx2.77$. Rounded up to hundredths, 4.87
-#    becomes 7.64. The subtraction multiplies the noise of the reads by $2^N$, and rounding comes only after that.
+#    becomes 7.65. The subtraction multiplies the noise of the reads by $2^N$, and rounding comes only after that.
 #
 #    </details>
 #
