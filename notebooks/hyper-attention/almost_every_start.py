@@ -437,7 +437,8 @@ claim.verdict()
 # ## Exercises
 #
 # 1. *By hand.* In the tiny example, start from $(C,w)=(2,1)$. What is $w^2-C^2$ at the end, and where does the flow
-#    end? <details><summary>Solution</summary>
+#    end?
+#    <details><summary>Solution</summary>
 #
 #    The difference is conserved, so $w^2-C^2=1-4=-3$, and at the end $Cw=1$. With $x=w^2$ we get $x-1/x=-3$, so
 #    $x=(\sqrt{13}-3)/2\approx0.303$, $w\approx0.550$ and $C\approx1.817$.

@@ -435,7 +435,8 @@ claim.verdict()
 #
 # 1. *By hand.* Tokens have a size, a shape and a colour. Which of these can a stack of linear attention compute: (a)
 #    the number of tokens of my size that are red circles, (b) the number of tokens of my size and my colour, (c) the
-#    number of tokens of my size plus the number of tokens of my colour? <details><summary>Solution</summary>
+#    number of tokens of my size plus the number of tokens of my colour?
+#    <details><summary>Solution</summary>
 #
 #    (a) uses one feature of $i$ and three of $j$, the size, the shape and the colour, so it cannot. (b) couples two
 #    features of $i$, so it cannot. (c) is a sum of two functions of one feature of $i$ and one of $j$, and one layer
