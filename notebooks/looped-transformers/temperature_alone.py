@@ -367,8 +367,8 @@ show.figure(
 )
 
 # %% [markdown]
-# Every pass gives two more binary digits. From the sixth pass on the error on this grid is 0, since $x$ and $y$ are
-# multiples of $1/64$.
+# Every pass gives two more binary digits. From the seventh pass on the error on this grid is 0, since $x$, $y$ and
+# $\frac{x+y}2$ are multiples of $1/128$.
 #
 # ## How we checked
 # The theorem is proved above; the runs could only refute it. As a control we take the same networks at $\lambda=1$,
