@@ -3,8 +3,8 @@
 # *Our addition to Lemma 1 of Giannou, Rajput, Sohn, Lee, Lee and Papailiopoulos (Section 4).*
 #
 # The paper's computer passes through ten layers to execute one instruction. Do we need to go deep at all, or is the
-# loop enough? We show that one layer with one head can subtract, jump, read and write in a single pass. Nothing
-# shallower can do it, so the loop alone carries the whole computation.
+# loop enough? We show that one layer with one head can subtract, jump, read and write in a single pass. Where each
+# cell has separate columns, nothing less is enough, so the loop alone carries the whole computation.
 
 # %%
 import torch
@@ -76,7 +76,7 @@ show.figure(
 #
 # A looped transformer with one layer and one head, of the form (1), executes one SUBLEQ instruction in each pass. It
 # has $17L+2N+8$ rows and $4m+2k+5$ columns. With a softmax it is exact for ever if $e^{2\lambda}\ge11\cdot2^N(L+1)$.
-# Without a head no number of layers does this.
+# Without a head, no number of layers is enough if every cell keeps its integer in separate columns.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -193,7 +193,9 @@ show.figure(
 # *Nothing less.* Suppose that a machine keeps each cell's integer in columns for this cell, may copy cell 0 into the
 # scratchpad, and that the integer is read back from these columns and the scratchpad. Without a head, every column
 # becomes a function of itself, however many layers there are. After an instruction with $a\ne b$, $a\ne0$ what is read
-# back as $\mathrm{mem}[b]$ would not depend on $\mathrm{mem}[a]$. With no layer nothing changes at all. $\square$
+# back as $\mathrm{mem}[b]$ would not depend on $\mathrm{mem}[a]$. With no layer nothing changes at all. (In a single
+# column with the whole memory and program, ReLU layers without a head compute every map of states with entries $-1$, 0
+# and 1.) $\square$
 #
 # </details>
 #
