@@ -90,9 +90,10 @@ show.figure(
 #
 # **Beyond Lemma 1 (A bound on the rows of every machine with entries −1, 0 and 1)** *Lemma 1, Section 4*
 #
-# Let each program and memory be a state with entries $-1$, 0 and 1 that determines its run, $m$ be even and $2^N>m/2$.
-# Then a machine with $n$ columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. So $O(L+N)$ rows are least up to
-# a factor if $m$, $k$ and $n$ are in proportion.
+# Let each program of $k$ instructions besides the halt, with a memory of $m$ cells besides the two reserved ones, be a
+# state with entries $-1$, 0 and 1 that determines its run. Let $m$ be even and $2^N>m/2$. Then a machine with $n$
+# columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. So $O(L+N)$ rows are least up to a factor if $m$, $k$ and
+# $n$ are in proportion.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -201,10 +202,10 @@ show.figure(
 #
 # <details><summary>Proof of the bound on rows</summary>
 #
-# Let $m$ be even and $2^N>m/2$. Put distinct integers other than 0 into one half of the cells, the *sources*, and any
-# into the others. Take $k$ instructions in a row, each with a source as $a$, a cell of the other half as $b$, and the
-# next instruction as its jump. Each step changes exactly one cell, $b$, by $-\mathrm{mem}[a]\ne0$, and sources never
-# change: so the memories of the run determine all pairs $(a,b)$ and the integers at the start. That makes
+# Let $m$ be even and $2^N>m/2$. Put distinct integers other than 0 into one half of the $m$ cells, the *sources*, and
+# any into the others. Take $k$ instructions in a row, each with a source as $a$, a cell of the other half as $b$, and
+# the next instruction as its jump. Each step changes exactly one cell, $b$, by $-\mathrm{mem}[a]\ne0$, and sources
+# never change: so the memories of the run determine all pairs $(a,b)$ and the integers at the start. That makes
 # $(m/2)^{2k}\,2^{Nm/2}$ different runs, which start from different states. There are $3^{Rn}$ states with $R$ rows, $n$
 # columns and entries $-1$, 0 and 1. $\square$
 #
@@ -363,7 +364,8 @@ worst = {}
 for length in range(4, 21):
     for word in (2, 8, 32):
         m = k = 2 ** (length - 1) - 2
-        least = (word * m / 2 + 2 * k * torch.tensor(m / 2).log2().item()) / ((4 * m + 2 * k + 5) * 1.584962500721156)
+        columns = 4 * (m + 2) + 2 * (k + 1) + 5  # two reserved cells and the halt besides
+        least = (word * m / 2 + 2 * k * torch.tensor(m / 2).log2().item()) / (columns * 1.584962500721156)
         worst[length, word] = (17 * length + 2 * word + 8) / least
 claim.at_least("rows built over the bound, m = k, least", min(worst.values()), 1)
 claim.number("rows built over the bound, m = k, largest", max(worst.values()))
