@@ -93,7 +93,8 @@ show.figure(
 # <details><summary>Slips (1)</summary>
 #
 # - With $K^i$ and $Q^i$ as in the proofs, the scores are $X^\top K^{i\top}Q^iX$: the product $K^iQ^i$ of two $k\times
-#   d$ matrices does not exist. The definition gives no shapes, and with $K^i$ of $d\times k$ its scores are right.
+#   d$ matrices does not exist. The definition gives no shapes. With $K^i$ of $d\times k$ its scores would be right, but
+#   the proofs have $(K^iX)^\top Q^iX$, in which $K^i$ is $k\times d$.
 #
 # </details>
 #

@@ -376,7 +376,8 @@ claim.verdict()
 #
 # The certificate covers integers of 2 bits and up to 7 cells and 8 instructions, every address in every place, both
 # flags, and operands in two cells or one, either or both pending. Longer words and a softmax are certified in the
-# project's tests. In floating point, entries are exact here because gates and ramps have powers of two as constants.
+# project's tests. In floating point, entries are exact in these runs. Constants of gates and ramps are powers of two,
+# which leaves little to round; what is left depends on the order of the sums.
 #
 # </details>
 #
