@@ -155,8 +155,8 @@ show.figure(
 # inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
 #
 # **What changed.** The temperature alone cannot do it. Whatever the weights and the number of passes, if they are
-# fixed, the output tends to $b_T/\|b_T\|$ as $\lambda$ grows for a null set of matrices $A$ only ($d\ge2$). And the
-# start needs a part along the top eigenvector, which ones need not have.
+# fixed, the output tends to $b_T/\|b_T\|$ as $\lambda$ grows for a null set of matrices $A$ only ($d\ge2$), also if it
+# is given $A/\|A\|$. And the start needs a part along the top eigenvector, which ones need not have.
 #
 # <details><summary>Slips (1)</summary>
 #

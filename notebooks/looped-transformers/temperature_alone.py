@@ -85,7 +85,9 @@ show.figure(
 #
 # Hence, if a real-analytic function is affine on no open set, the inputs at which the outputs tend to it are a null
 # set. Such functions are $ab$ and $A^\top B$; Newton's $X_1$ and $A^{-1}$; for the power $A^T$, the vector $A^T\mathbf
-# 1$ from $T=2$ on; and $A^T\mathbf 1/\|A^T\mathbf 1\|$ for $T\ge1$ and $d\ge2$.
+# 1$ from $T=2$ on; and $A^T\mathbf 1/\|A^T\mathbf 1\|$ for $T\ge1$ and $d\ge2$, also if $A/\|A\|$ is given. For $X_1$
+# this is so with a fixed $\epsilon$, with one that is given, and with $\epsilon=1/\|A\|^2$. Except for the last, it
+# remains so if only some heads become sharper and the others keep their $\lambda$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -178,11 +180,32 @@ show.figure(
 # $\epsilon\ne0$ be fixed or a datum, $X_0=\epsilon A$ or $\epsilon A^\top$, and let $X$ come after $k\ge1$ steps. On
 # the line $A=aI$ it is $x_kI$ with $1-ax_k=(1-\epsilon a^2)^{2^k}$, so that $x_k$ is a polynomial in $a$ of degree
 # $2^{k+1}-1\ge3$. If $A^{-1}=g(A)$ for an affine $g$ on an open set, then the polynomial $Ag(A)-I$ vanishes there, and
-# so everywhere; at $A=0$ it does not. $A^T\mathbf 1$ is $a^T\mathbf 1$ on the line $aI$. Last, let $f(A)=A^T\mathbf
-# 1/\|A^T\mathbf 1\|$ be affine on an open set. Since $f(sA)=f(A)$ for $s$ near 1, its linear part vanishes at all $A$
-# of the set, so everywhere, and $f$ is a constant $v$ there. Then $A^T\mathbf 1$ is parallel to $v$ on the set, which
-# is a polynomial condition, and so for all $A$. For diagonal matrices it has the entries $a_i^T$, and for $d\ge2$ these
-# are not always parallel to one $v$. (Where $\mathbf 1$ is replaced by $\mathbf 1/\sqrt d$ nothing changes.) $\square$
+# so everywhere; at $A=0$ it does not. $A^T\mathbf 1$ is $a^T\mathbf 1$ on the line $aI$. For $A^T\mathbf
+# 1/\|A^T\mathbf 1\|$ see the last paragraph, in which $F$ may be affine. (Where $\mathbf 1$ is replaced by
+# $\mathbf 1/\sqrt d$ nothing changes.)
+#
+# *Newton from $\epsilon=1/\|A\|^2$.* The input is $\epsilon I$ and $A$. Off the null set of the $A$ whose largest
+# singular value is not simple, $\epsilon$ is real-analytic in $A$. So the limit near almost every $A$ is
+# $\alpha+L(A)+\epsilon M$, with a linear $L$ and constant $\alpha$, $M$. The iterate $X$ from $X_0=\epsilon A^\top$ is
+# homogeneous of degree $-1$ in $A$, and the three terms are so of degrees 0, 1 and $-2$. If both agreed on an open set,
+# then $X=0$ there. But $X=A^{-1}(I-R^{2^k})$, and $R=I-\epsilon AA^\top$ has its eigenvalues in $[0,1)$, so that $X$ is
+# invertible with $A$. $A^{-1}$ is of degree $-1$ as well.
+#
+# *If some heads keep their $\lambda$.* Then the induction above remains true with real-analytic functions in place of
+# affine ones. Differences of scores and arguments of ReLUs are analytic in $u$, so they vanish on all of a ball or on a
+# closed null set of it; a head that keeps its $\lambda$ keeps errors of the order $e^{-\kappa\lambda}$. So near almost
+# every $u_0$ the output tends to $F(X_0)$. Here $F$ is the network in which the weights of the other heads are the
+# constants of the proof, and each ReLU is the identity or 0. It is real-analytic in all inputs. Every head takes means
+# of its values, whence $|F(X_0)|\le C(1+|X_0|)$. Let $F$ agree with one of the functions, $f$, on an open set. If $f$
+# is a polynomial, then $f=F$ everywhere, but $f$ has a degree of at least 2 and grows faster. If $f=A^{-1}$, then $f=F$
+# on a whole component of the invertible matrices, and $f$ is not bounded at its border. Last, let $p=A^T\mathbf 1$ and
+# $f=p/\|p\|$, and let the input be $A$ or $A/\|A\|$. Then the first entries have $F_1^2\|p\|^2=p_1^2$ on an open set.
+# Both sides are analytic in $A$ where the largest singular value is simple. This set is connected: it has the matrices
+# $\sigma vw^\top+B$ with unit vectors $v$, $w$, with $\sigma>0$ and $Bw=0$, $B^\top v=0$, $\|B\|<\sigma$. So the
+# equation is true on all of it. Let $v=e_1$, $w=(e_1-e_2)/\sqrt2$ and $A_0=vw^\top$, so that $A_0\mathbf 1=0$. For
+# small $x\ne0$ the matrix $A_0+xv\mathbf 1^\top$ has $p$ parallel to $v$, and $A_0+x\mathbf 1\mathbf 1^\top$ has $p$
+# parallel to $\mathbf 1$, both not 0. As $x$ falls to 0, $F_1^2$ has to tend to 1 and to $1/d$ at the same point.
+# $\square$
 #
 # </details>
 #
@@ -385,11 +408,21 @@ for number in range(networks):
     curved.append((ends[0] - 2 * ends[1] + ends[2]).abs().max().item())
 
 # %%
+unit = torch.eye(tokens, dtype=torch.float64)
+ones = torch.ones(tokens, dtype=torch.float64)
+near = [torch.outer(unit[0], unit[0] - unit[1]) + 1e-3 * torch.outer(side, ones) for side in (unit[0], ones)]
+ends = [torch.linalg.matrix_power(one, 2) @ ones for one in near]
+jump = (ends[0][0] / ends[0].norm()) ** 2 - (ends[1][0] / ends[1].norm()) ** 2
+
+# %%
 claim = Claim("looped-transformers/temperature-limit")
 claim.at_least("rate of the error over the gap, smallest", min(rates), 0.8)
 claim.at_most("error at 60 over the gap, relative, largest", max(far_errors), 1e-9)
 claim.at_most("the same at an input nearby, against the affine function", max(near_errors), 1e-11)
 claim.at_most("the product block: derivative of its limit", limits["mul"][1].abs().max(), 1e-9, of="proof")
+claim.at_least(
+    "A²1 from two sides of one A: first entry squared over |A²1|², difference", jump, 1 - 1 / tokens - 1e-6, of="proof"
+)
 claim.at_most("the sum: limit less a + b", (limits["add"][0] - wanted["add"]).abs().max(), 1e-12, of="proof")
 claim.control.at_most("at lambda = 1: second difference, median", torch.tensor(curved).median(), 1e-9)
 claim.verdict()
