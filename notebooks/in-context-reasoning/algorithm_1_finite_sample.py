@@ -2,9 +2,8 @@
 # # Algorithm 1 · Count the noise, then walk at constant speed
 # *Nguyen, Nguyen-Tang: Algorithm 1 and Appendix B.2.1; Section 4.2.*
 #
-# A model for the noisy task must learn two numbers: how strongly to vote for the looked-up word, and how often noise
-# occurs. The paper's algorithm counts the noise and trains only the first number. Does this work, and are the estimates
-# unbiased?
+# A model for the noisy task must learn how strongly to vote for the looked-up word, and how often noise occurs. The
+# paper's algorithm counts the noise and trains only the first number. Does this work, and are the estimates unbiased?
 #
 # ## A tiny example
 #
@@ -144,8 +143,7 @@ show.figure(
 #
 # ## How we checked
 #
-# The corrected loss must equal the transformer's cross-entropy. The code must reject data sets in which all labels or
-# none are $\tau$.
+# The corrected loss must equal the transformer's cross-entropy. Data sets with one kind of label must be rejected.
 
 # %%
 claim = Claim("in-context-reasoning/algorithm-1")

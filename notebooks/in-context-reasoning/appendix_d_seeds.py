@@ -3,8 +3,8 @@
 # *Nguyen, Nguyen-Tang: Appendix D.1, Additional Details on the Experimental Setup.*
 #
 # The result of a training run depends on the model, and also on choices that we make before we start. Seven such
-# choices change a result somewhere in this chapter. This page lists them for all experiments, and then asks the paper's
-# own question: do two seeds give the same result?
+# choices change a result in this chapter. This page lists them, and then asks the paper's own question: do two seeds
+# give the same result?
 
 # %%
 import math

@@ -319,8 +319,7 @@ def panels(name, histories, noise, names, caption, alt):
 
 
 # %% [markdown]
-# Lines are means over the seeds, and bands show their range. For the population loss we plot the distance to its
-# target.
+# Lines are means over the seeds, bands their range. We plot the distance of the population loss from its target.
 
 # %%
 panels(

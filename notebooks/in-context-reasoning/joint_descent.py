@@ -297,9 +297,8 @@ show.figure(
 #
 # ## How we checked
 # We compare the excess with the limit at the last step and with the bound at every step. For steps of fixed length, we
-# compare the largest excess of the last thousand steps with the theorem's lower bound, from four starts, one of them at
-# large $\lambda$ on the floor of the valley. An automatic prover confirms formula (1) of the proof and the bounds on
-# the second derivatives.
+# compare the largest excess of the last thousand steps with the theorem's lower bound, from four starts. An automatic
+# prover confirms formula (1) of the proof and the bounds on the second derivatives.
 
 # %%
 claim = Claim("in-context-reasoning/joint-rate")
@@ -352,8 +351,8 @@ claim.verdict()
 #
 # ## What to remember
 # - Gradient descent in both numbers converges to the Bayes risk, with an excess of about $1/(\eta c^2t)$.
-# - Steps of fixed length in both numbers stall at an excess of about $\alpha(1-\alpha)\eta^2/8$ or more, because they
-#   jump across the valley.
+# - Steps of fixed length stall at an excess of about $\alpha(1-\alpha)\eta^2/8$ or more, because they jump across the
+#   valley.
 # - Counting labels fixes $\gamma$, and then steps of fixed length give a linear rate. Only one common norm for both
 #   numbers fails.
 #

@@ -4,8 +4,8 @@
 #
 # Several look-ups share one training budget, because each training step has a fixed length. If the words that they look
 # up are repeated equally often, they share the budget equally, and the paper's proof covers this case. What happens if
-# one word is repeated more often than another? We prove that training then finds the best possible way to share,
-# provided that the steps are not too long.
+# one word is repeated more often than another? We prove that training then finds the best way to share, provided that
+# the steps are not too long.
 
 # %%
 import torch
@@ -56,8 +56,7 @@ show.figure(
 # | 3 | 1.72 | 3.10 | 0.66 |
 # | 4 | 2.39 | 3.77 | 0.67 |
 #
-# The third exponent, $2c$, gets ahead, its gradient shrinks, and the others catch up. With steps of length 4 this
-# fails.
+# The exponent $2c$ gets ahead, its gradient shrinks, and the others catch up. Steps of length 4 fail:
 
 # %%
 fig, axes = show.axes(1, 2, width=7.5, height=2.8)
@@ -269,8 +268,8 @@ for number in range(tasks):
 ratios = {name: exponent(curve) / drawn[place][2] for place, (name, curve) in enumerate(losses.items())}
 
 # %% [markdown]
-# For the figure we iterate the limit map, which describes late training, from starts far from balance. We compute the
-# exponent from the mean cosine between the gradient and the balanced gradient.
+# For the figure we iterate the limit map, which describes late training, from starts far from balance, and compute the
+# exponent from the mean cosine.
 
 # %%
 weights = {f"C = {least}": balance_weights(least) for least in ([3, 4], [1, 1, 2], [1, 3, 4, 4, 9])}
@@ -397,14 +396,14 @@ claim.verdict()
 # </details>
 #
 # ## Where we stop
-# Beyond $\eta m=2$ we know the exponent only as a mean of cosines. In exceptional cases, training reaches the balance
-# exactly and stays there. We do not know whether the exponent is smaller than $\eta m$ for almost every start.
+# Beyond $\eta m=2$ we know the exponent only as a mean of cosines. We do not know whether it is smaller than $\eta m$
+# for almost every start.
 #
 # ## What to remember
 # - The triggers share a step of fixed length, and training finds the best way to share it: $\lambda_q\propto1/C_q$.
 # - The loss then falls like $e^{-\eta mt}$, for any number of triggers and any distributions, as long as $\eta m\le2$.
-# - Longer steps overshoot. The exponent is then $\eta m$ times the mean cosine between the gradient and the balanced
-#   gradient.
+# - Longer steps overshoot, and the exponent is $\eta m$ times the mean cosine between the gradient and the balanced
+#   one.
 #
 # ## Exercises
 #

@@ -3,9 +3,8 @@
 # *Our addition to Sections 5.2 and 5.3 and Figures 9 and 11 of Nguyen and Nguyen-Tang.*
 #
 # One of the paper's models trains a single matrix and handles words that it never saw as outputs, but not well. Is this
-# a property of the limit of training, or did training stop too early? We compute the limit exactly, on a small task
-# with label noise. There the model handles unseen words perfectly, but it gets there far more slowly than on known
-# words.
+# the limit of training, or did training stop too early? We compute the limit exactly, on a small task with label noise.
+# There the model handles unseen words perfectly, but it learns them far more slowly than known words.
 
 # %%
 import torch
@@ -42,7 +41,7 @@ show.figure(
 )
 
 # %% [markdown]
-# We see that the score of an unseen word is lower, but a fixed fraction of that of a known word.
+# We see that the score of an unseen word is a fixed fraction of that of a known word.
 #
 # ## The statement
 # We extend the task of [Theorem 3.4](theorem_3_4_direction.ipynb). There is one trigger $q$ and a set of $m\ge2$
@@ -167,8 +166,7 @@ show.figure(
 #
 # ## How we checked
 # We check that the closed form satisfies all conditions, and that a solver finds no shorter solution. The controls are
-# a noise level above one half, where the solver must find a shorter one, and the solution of the task without noise,
-# which must fail.
+# a noise level above one half, where it must find one, and the solution without noise.
 
 # %%
 ratio, falls, conditions, shorter = {}, {}, {}, {}

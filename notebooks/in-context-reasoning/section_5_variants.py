@@ -38,10 +38,10 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after the earlier *door*. Let a trained number $w$ be the score of this look-up, and let another one, $v$, turn it
-# into the logit $vw$ of *seven*. Near the start, the loss is $-vw$ up to constants. Its derivative in $v$ is $-w$, and
-# that in $w$ is $-v$. At $v=w=0$ both are zero, and descent never leaves. From $v=w=0.01$ both numbers grow at every
-# step. Origin-Linear-F starts at such a *saddle*.
+# after the earlier *door*. A trained number $w$ is the score of this look-up, and another one, $v$, turns it into the
+# logit $vw$ of *seven*. Near the start, the loss is $-vw$ up to constants, with the derivatives $-w$ in $v$ and $-v$ in
+# $w$. At $v=w=0$ both are zero, and descent never leaves. From $v=w=0.01$ both numbers grow at every step.
+# Origin-Linear-F starts at such a *saddle*.
 #
 # We train it without label noise, once from zero and twice from small random numbers.
 

@@ -2,9 +2,9 @@
 # # Theorem 3.2 · Equal triggers share the step equally
 # *Nguyen, Nguyen-Tang: Eq. (5) and Theorem 3.2, Section 3.2; Appendix A.2.*
 #
-# A model has one look-up per trigger, and training strengthens all of them at once. Its steps have the same length
-# however flat the loss has become. How fast does the loss then fall? The theorem gives a path and a rate. The path
-# differs from that in its own proof, and the learning rate is missing from the rate.
+# A model has one look-up per trigger, and training strengthens all of them at once, by steps that have the same length
+# however flat the loss is. How fast does the loss fall? The theorem's path differs from that in its own proof, and its
+# rate lacks the learning rate.
 
 # %%
 import math
@@ -249,9 +249,9 @@ show.figure(
 # paper's rate leaves the picture at once.
 #
 # ## How we checked
-# We compare the path, the rate and the bound with runs. We test two lines of the paper's proof separately: the last
-# line, and the derivative in its induction, here with four output words. An automatic prover confirms the step and the
-# bound for equal distributions.
+# We compare the path, the rate and the bound with runs, and test two lines of the paper's proof: the last line, and the
+# derivative in its induction, with four output words. An automatic prover confirms the step and the bound for equal
+# distributions.
 
 # %%
 line = torch.log1p(others * torch.exp(-expected))

@@ -203,9 +203,8 @@ show.figure(
 # the right, its ratio to the whole stated bound grows like $M^{1/4}$, so no constant makes the bound true.
 #
 # ## How we checked
-# We compare the transformer with the closed form. The bound depends on the labels only through the number of labels
-# $\tau$, so we compute the probability that it holds exactly. A solver proves the bounds on both deviations for all
-# values.
+# We compare the transformer with the closed form. Only the number of labels $\tau$ matters, so we can compute exactly
+# how likely the bound is to hold. A solver proves the bounds on both deviations for all values.
 
 # %%
 training = sample_sentences(task, samples, seeds[2])

@@ -27,8 +27,7 @@ from bookpress.claims import schematic
 
 # %% [markdown]
 # ## A tiny example
-# Let 20 % of the labels be the noise word $\tau$, and let the scale of the look-up be $\lambda=\eta t$ after $t$ steps
-# with $\eta=0.1$:
+# Let 20 % of the labels be the noise word $\tau$, and let the look-up have the scale $\lambda=0.1\,t$ after $t$ steps:
 
 # %%
 fig, axis = schematic.canvas(7.0, 1.9)

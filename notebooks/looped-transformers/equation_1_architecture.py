@@ -93,7 +93,8 @@ show.figure(
 # <details><summary>Slips (1)</summary>
 #
 # - In the proofs $K^i$ and $Q^i$ are both $k\times d$, so the product $K^iQ^i$ does not exist, and the scores are
-#   $X^\top K^{i\top}Q^iX$. The definition gives no shapes; if $K^i$ is $d\times k$, its scores are right.
+#   $X^\top K^{i\top}Q^iX$. The definition gives no shapes. If $K^i$ were $d\times k$, its scores would be right, but
+#   the proofs have $(K^iX)^\top Q^iX$.
 #
 # </details>
 #

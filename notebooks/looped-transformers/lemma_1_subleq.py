@@ -112,8 +112,8 @@ show.figure(
 #
 # **Beyond the paper.** Bit by bit, the ten layers take $8L+3N+\max(3L,2N)+1$ rows, which is $O(\log n+N)$. With each
 # integer in one real row, ten layers with two heads have $8L+6$ rows, weights up to $2^{N+1}$ and $2^L$, and staircases
-# of up to $2^{\lceil N/7\rceil+1}$ hidden units. They are right for every number of cycles if $2\lambda-\ln(\lambda
-# L)\ge(N+L+6)\ln2$.
+# of up to $2^{\lceil N/7\rceil+1}$ hidden units. They are right for every number of cycles if $\lambda\ge1$ and
+# $2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -158,24 +158,23 @@ show.figure(
 # $r=x-m$. The last subtracts this from $x$, which leaves $m$, and clears the buffer. A digit of $h$ bits has $2^h-1$
 # ramps of two units; with two more for copying that is at most $2^{h+1}$, and $h\le\lceil N/k\rceil$.
 #
-# *With a soft one.* Let $\varepsilon=2ne^{-2\lambda}$ and $L,N\ge2$, and let a cycle begin in an exact state. Scores of
-# two codes differ by 2 at least, so in a look-up with an exact query the columns of other codes weigh
+# *With a soft one.* Let $\varepsilon=2ne^{-2\lambda}$, $L,N\ge2$ and $\lambda\ge1$, and let a cycle begin in an exact
+# state. Scores of two codes differ by 2 at least, so in a look-up with an exact query the columns of other codes weigh
 # $\frac12\varepsilon$ together at most. The instruction's bits are then right within $\varepsilon$, and rows that
 # should be empty hold at most $\frac12\varepsilon$ times the largest entry read, until they are cleared. With such
 # codes scores are wrong by $3L\varepsilon$ at most. So, if $10\lambda L\varepsilon\le1$, the weight of other codes is
 # at most $\frac12\varepsilon e^{6\lambda L\varepsilon}\le\varepsilon$, and two columns that should weigh $\frac12$
 # each, as in the write, have scores that differ by $2L\varepsilon$ at most (the pointer rows of column $b$ are wrong by
 # $\frac12\varepsilon$), so that they do so within $\frac12\lambda L\varepsilon+\frac12\varepsilon\le\lambda
-# L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore
-# wrong by at most $2^N\varepsilon$, and what is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$
-# beside the noise of the difference, which is at most $\eta$ too. So all cells, and the empty entries of the memory's
-# row in other columns, are within $2\eta$ of their integers after the write, and the flag is wrong by $\eta$ at most.
-# If $2\eta\le\frac14$, the staircase leaves the integers themselves; the ramps of the selection, which remove what is
-# below $\frac14$, leave $\pm1$ in the counter; the other rows are cleared. The state is then exact again, what it would
-# be with a hard maximum, and the next cycle begins as this one did: no $T$ comes in. With $n\le2^L$ the condition
-# $2\eta\le\frac14$ follows from
+# L\varepsilon$. Integers are at most $2^{N-1}$. What is read is therefore wrong by at most $2^N\varepsilon$, and what
+# is written, twice a mean, by at most $\eta=2^{N+2}\lambda L\varepsilon$ beside the noise of the difference, which is
+# at most $\eta$ too. So all cells, and the empty entries of the memory's row in other columns, are within $2\eta$ of
+# their integers after the write, and the flag is wrong by $\eta$ at most. If $2\eta\le\frac14$, the staircase leaves
+# the integers themselves; the ramps of the selection, which remove what is below $\frac14$, leave $\pm1$ in the
+# counter; the other rows are cleared. The state is then exact again, what it would be with a hard maximum, and the next
+# cycle begins as this one did: no $T$ comes in. With $n\le2^L$ the condition $2\eta\le\frac14$ follows from
 #
-# $$2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
+# $$\lambda\ge1\quad\text{and}\quad2\lambda-\ln(\lambda L)\ge(N+L+6)\ln2,$$
 #
 # and so does $10\lambda L\varepsilon\le20\cdot2^{-N-6}\le1$. (Without the staircase, cells right within $\delta$ before
 # a cycle are so within $2\delta+2\eta$ after it, and $\lambda$ has to grow with the number of cycles.)

@@ -155,8 +155,8 @@ show.figure(
 # inverse root, for $S=\|b_T\|^2$, and about $1/S$ times in the result.
 #
 # **What changed.** The temperature alone cannot do it. With fixed weights and a fixed number of passes, the output
-# tends to $b_T/\|b_T\|$ as $\lambda$ grows only for a null set of matrices $A$ ($d\ge2$). The start also needs a part
-# along the top eigenvector, which a start of ones need not have.
+# tends to $b_T/\|b_T\|$ as $\lambda$ grows only for a null set of matrices $A$ ($d\ge2$), also if $A/\|A\|$ is given.
+# The start also needs a part along the top eigenvector, which a start of ones need not have.
 #
 # <details><summary>Slips (1)</summary>
 #

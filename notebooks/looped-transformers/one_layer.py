@@ -3,8 +3,8 @@
 # *Our addition to Lemma 1 of Giannou, Rajput, Sohn, Lee, Lee and Papailiopoulos (Section 4).*
 #
 # The paper's computer passes through ten layers to execute one instruction. Do we need depth at all, or is the loop
-# enough? We show that one layer with one head can subtract, jump, read and write in a single pass. One layer is the
-# minimum, so the loop replaces depth entirely.
+# enough? We show that one layer with one head can subtract, jump, read and write in a single pass. Where each cell has
+# separate columns, nothing less is enough, so the loop replaces depth entirely.
 
 # %%
 import torch
@@ -76,7 +76,7 @@ show.figure(
 #
 # A looped transformer with one layer and one head, of the form (1), executes one SUBLEQ instruction in each pass. It
 # has $17L+2N+8$ rows and $4m+2k+5$ columns. With a softmax it is exact for ever if $e^{2\lambda}\ge11\cdot2^N(L+1)$.
-# Without a head, no number of layers is enough.
+# Without a head, no number of layers is enough if every cell keeps its integer in separate columns.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -90,9 +90,10 @@ show.figure(
 #
 # **Beyond Lemma 1 (A bound on the rows of every machine with entries −1, 0 and 1)** *Lemma 1, Section 4*
 #
-# Let $m$ be even and $2^N>m/2$, and let each program with its memory be a state with entries $-1$, 0 and 1 that
-# determines its run. Then a machine with $n$ columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. Hence
-# $O(L+N)$ rows are optimal up to a constant factor if $m$, $k$ and $n$ are in proportion.
+# Let each program of $k$ instructions besides the halt, with its memory of $m$ cells besides the two reserved ones, be
+# a state with entries $-1$, 0 and 1 that determines its run. Let $m$ be even and $2^N>m/2$. Then a machine with $n$
+# columns has at least $(Nm/2+2k\log_2(m/2))/(n\log_23)$ rows. Hence $O(L+N)$ rows are optimal up to a constant factor
+# if $m$, $k$ and $n$ are in proportion.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -195,16 +196,18 @@ show.figure(
 # *Nothing less.* Suppose that a machine keeps each cell's integer in columns for this cell, may copy cell 0 into the
 # scratchpad, and that the integer is read back from these columns and the scratchpad. Without a head, every column
 # becomes a function of itself, however many layers there are. After an instruction with $a\ne b$, $a\ne0$ what is read
-# back as $\mathrm{mem}[b]$ would not depend on $\mathrm{mem}[a]$. With no layer nothing changes at all. $\square$
+# back as $\mathrm{mem}[b]$ would not depend on $\mathrm{mem}[a]$. With no layer nothing changes at all. (In a single
+# column with the whole memory and program, ReLU layers without a head compute every map of states with entries $-1$, 0
+# and 1.) $\square$
 #
 # </details>
 #
 # <details><summary>Proof of the bound on rows</summary>
 #
-# Let $m$ be even and $2^N>m/2$. Put distinct integers other than 0 into one half of the cells, the *sources*, and any
-# into the others. Take $k$ instructions in a row, each with a source as $a$, a cell of the other half as $b$, and the
-# next instruction as its jump. Each step changes exactly one cell, $b$, by $-\mathrm{mem}[a]\ne0$, and sources never
-# change: so the memories of the run determine all pairs $(a,b)$ and the integers at the start. That makes
+# Let $m$ be even and $2^N>m/2$. Put distinct integers other than 0 into one half of the $m$ cells, the *sources*, and
+# any into the others. Take $k$ instructions in a row, each with a source as $a$, a cell of the other half as $b$, and
+# the next instruction as its jump. Each step changes exactly one cell, $b$, by $-\mathrm{mem}[a]\ne0$, and sources
+# never change: so the memories of the run determine all pairs $(a,b)$ and the integers at the start. That makes
 # $(m/2)^{2k}\,2^{Nm/2}$ different runs, which start from different states. There are $3^{Rn}$ states with $R$ rows, $n$
 # columns and entries $-1$, 0 and 1. $\square$
 #
@@ -363,7 +366,8 @@ worst = {}
 for length in range(4, 21):
     for word in (2, 8, 32):
         m = k = 2 ** (length - 1) - 2
-        least = (word * m / 2 + 2 * k * torch.tensor(m / 2).log2().item()) / ((4 * m + 2 * k + 5) * 1.584962500721156)
+        columns = 4 * (m + 2) + 2 * (k + 1) + 5  # two reserved cells and the halt besides
+        least = (word * m / 2 + 2 * k * torch.tensor(m / 2).log2().item()) / (columns * 1.584962500721156)
         worst[length, word] = (17 * length + 2 * word + 8) / least
 claim.at_least("rows built over the bound, m = k, least", min(worst.values()), 1)
 claim.number("rows built over the bound, m = k, largest", max(worst.values()))
@@ -374,7 +378,8 @@ claim.verdict()
 #
 # The certificate covers integers of 2 bits and up to 7 cells and 8 instructions, every address in every field, both
 # flags, and operands in two cells or one, either or both pending. Longer words and a softmax are certified in the
-# project's tests. In floating point, entries are exact here because gates and ramps have powers of two as constants.
+# project's tests. In floating point, entries are exact in these runs. Constants of gates and ramps are powers of two,
+# which leaves little to round; what is left depends on the order of the sums.
 #
 # </details>
 #

@@ -107,9 +107,10 @@ show.figure(
 #
 # **The temperature of a SUBLEQ cycle (How it depends on the length of the integers)** *Appendix G, Step 6; Appendix L*
 #
-# With Step 6 as the last layer only, a machine is exact for ever if $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten
-# layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If the units of the two reads contain the ramps of
-# Step 6 as well, in the same layers and rows, $\lambda\ge\frac12\ln\big(16(L+1)\big)$ is enough for every $N$.
+# Let $\lambda\ge1$. With Step 6 as the last layer only, a machine is exact for ever if
+# $2\lambda-\ln\lambda\ge2N\ln2+\ln(36L^2)$ with ten layers, and $2\lambda-\ln\lambda\ge N\ln2+\ln(84L^2)$ with six. If
+# the units of the two reads contain the ramps of Step 6 as well, in the same layers and rows,
+# $\lambda\ge\frac12\ln\big(16(L+1)\big)$ is enough for every $N$.
 #
 # </blockquote>
 #
@@ -140,9 +141,10 @@ show.figure(
 #
 # <details><summary>Proof of The temperature of a SUBLEQ cycle: exact from there on</summary>
 #
-# Let $x=e^{-2\lambda}$, $L,N\ge2$, one scratchpad column, and let a cycle begin in an exact state. Write the condition
-# as $36\,\lambda L^2\,4^Nx\le1$; then $\lambda\ge4$ and $\lambda L^2x\le\frac1{576}$. All numbers below are largest
-# deviations of an entry from what it should be, in exact arithmetic.
+# Let $x=e^{-2\lambda}$, $\lambda\ge1$, $L,N\ge2$, one scratchpad column, and let a cycle begin in an exact state. Write
+# the condition as $36\,\lambda L^2\,4^Nx\le1$. Since $\lambda x$ falls from $\lambda=\frac12$ on, $\lambda\ge4$, and
+# $\lambda L^2x\le\frac1{576}$. All numbers below are largest deviations of an entry from what it should be, in exact
+# arithmetic.
 #
 # *Layer 1.* In the scratchpad the pointer's column and the scratchpad itself have the same score $L$. Weights of
 # columns $h$ bits away are $x^h$ of theirs, together at most $\eta=(1+x)^L-1\le1.01Lx$. What is read is twice the mean
