@@ -11,8 +11,8 @@
 # *Beyond the paper: Lemmas 7 and 8, Theorem 2, and a remark in Appendix M.*
 #
 # The paper promises several times that an error can be made as small as we like by making the softmax sharper, and by
-# nothing else. For a look-up this is true. Is it also true for a product of two numbers, and for the programs that are
-# built from products? We show that no transformer whose weights stay as they are can do it, whatever its size.
+# nothing else. For a look-up this is true. Is it also true for a product of two numbers, and for the programs that
+# are built from products? We show that no transformer with fixed weights can do it, whatever its size.
 
 # %%
 import torch
@@ -33,8 +33,8 @@ from bookpress.claims import schematic
 # %% [markdown]
 # ## A tiny example
 # Scores are inner products, so a head can hold the product of two numbers $x$ and $y$. Take three columns. The third
-# one asks with the query $(y,4)$. The first has the key $(x,0)$, the second $(0,1)$, and the third $(0,0)$. The scores
-# are $xy$, 4 and 0. The first column has the value 1, the others 0, and $\lambda$ is the factor on the scores.
+# one has the query $(y,4)$. The keys are $(x,0)$, $(0,1)$ and $(0,0)$. The scores are $xy$, 4 and 0. The first column
+# has the value 1 and the others 0, and $\lambda$ is the factor on the scores.
 #
 # | $x$ | $y$ | scores | output, $\lambda=1$ | $\lambda=5$ | $\lambda\to\infty$ |
 # | --- | --- | --- | --- | --- | --- |
@@ -42,8 +42,8 @@ from bookpress.claims import schematic
 # | 2 | 2.5 | 5, 4, 0 | 0.727 | 0.9933 | 1 |
 # | 1 | 3 | 3, 4, 0 | 0.265 | 0.0067 | 0 |
 #
-# At $\lambda=1$ we could read 5 or 6 off the output. As $\lambda$ grows, the head answers a question instead: is $xy$
-# greater than 4?
+# At $\lambda=1$ the output still shows whether the product is 5 or 6. As $\lambda$ grows, the head only answers a
+# question: is $xy$ greater than 4?
 
 # %%
 fig, axis = schematic.canvas(height=2.2)
@@ -64,14 +64,14 @@ for at, words in (((9.6, 0.5), "xy < 4"), ((12.3, 0.5), "xy > 4"), ((8.7, 1.0), 
 show.figure(
     fig,
     name="question",
-    caption="A head whose scores are $xy$, 4 and 0. Its output, right, is smooth in $xy$ at $\\lambda=1$ (vermilion). "
-    "In the limit it is a step (blue).",
-    alt="Left, three boxes for columns with keys x and 0, 0 and 1, and a third one that asks with y and 4. Arrows show "
-    "the scores xy and 4. Right, a smooth curve and a step from 0 to 1 at xy = 4.",
+    caption="A head whose scores are $xy$, 4 and 0. Right: its output is smooth in $xy$ at $\\lambda=1$ (orange), "
+    "and a step in the limit (blue).",
+    alt="Left, three boxes for columns with keys x and 0, 0 and 1, and a third one with the query y and 4. Arrows "
+    "show the scores xy and 4. Right, a smooth curve and a step from 0 to 1 at xy = 4.",
 )
 
 # %% [markdown]
-# The step contains the product, but only in the place where it jumps. On both sides it is constant.
+# The step depends on the product only through the place where it jumps. On both sides it is constant.
 #
 # ## What we prove
 # <!-- claim looped-transformers/temperature-limit -->
@@ -79,9 +79,9 @@ show.figure(
 #
 # **Beyond Lemmas 7 and 8 (With fixed weights the limit in the temperature is affine)**
 #
-# Fix the weights of a transformer of the form (1), and how many layers, heads and passes it has. Let the input be an
-# affine function of $u\in\mathbb R^p$. Outside of a closed null set every $u$ has a neighbourhood on which the output
-# is $g+O(e^{-\kappa\lambda})$, uniformly, for an affine function $g$ and some $\kappa>0$.
+# Fix the weights of a transformer of the form (1) and its numbers of layers, heads and passes. Let the input be an
+# affine function of $u\in\mathbb R^p$. Outside a closed null set, every $u$ has a neighbourhood on which the output is
+# $g+O(e^{-\kappa\lambda})$, uniformly, for an affine function $g$ and some $\kappa>0$.
 #
 # Hence, if a real-analytic function is affine on no open set, the inputs at which the outputs tend to it are a null
 # set. Such functions are $ab$ and $A^\top B$; Newton's $X_1$ and $A^{-1}$; for the power $A^T$, the vector $A^T\mathbf
@@ -95,13 +95,13 @@ show.figure(
 #
 # **Beyond Lemma 14 (What passes can do, and the temperature cannot)**
 #
-# One layer without heads, on one column of 5 rows, with 7 hidden units and fixed weights: looped $t$ times it gives
-# $xy$ for $x,y\in[0,1]$ with an error between $-\frac14\,4^{-t}$ and $\frac12\,4^{-t}$.
+# One layer without heads, with 7 hidden units and fixed weights, acts on one column of 5 rows. Looped $t$ times, it
+# returns $xy$ for $x,y\in[0,1]$ with an error between $-\frac14\,4^{-t}$ and $\frac12\,4^{-t}$.
 #
 # </blockquote>
 # <!-- /claim -->
 #
-# The paper says of the calculator's operations:
+# The paper promises the same for the calculator.
 #
 # <!-- claim looped-transformers/appendix-m-extra-error -->
 # <blockquote>
@@ -112,21 +112,22 @@ show.figure(
 # extra error, which can be driven arbitrarily close to 0 by increasing its temperature.
 #
 # **What is true.** In addition, subtraction and percentage, which are linear, the error of the softmax vanishes as the
-# temperature grows. To a product, or to a sum of sigmoids that is not constant, the output of a transformer with fixed
-# weights tends for a null set of operands only.
+# temperature grows. With fixed weights, the output of a transformer tends to a product, or to a sum of sigmoids that is
+# not constant, only for a null set of operands.
 #
-# **What changed.** The rest of the operations are not linear. For them something else has to change along with
-# $\lambda$: $c$ and $C$ in the block of Lemma 14, the size of the keys in that of Lemma 11.
+# **What changed.** The other operations are not linear. For them, something else has to change along with $\lambda$:
+# $c$ and $C$ in the block of Lemma 14, or the size of the keys in the block of Lemma 11.
 #
 # </blockquote>
 # <!-- /claim -->
 #
 # ## Why it is true
 # Follow the limit through the layers. Near almost every input the entries are affine in the data, so the scores are
-# polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a curve
-# of measure zero. Away from these curves a sharper softmax has a clear winner, or winners that remain tied. Its weights
-# therefore tend to constants, and constant weights keep entries affine. A ReLU does the same: away from its kink it is
-# affine. Errors of a layer are exponentially small, the next layer multiplies them by $\lambda$, and they remain so.
+# polynomials of degree two. Two such polynomials are either equal everywhere nearby, or they differ except on a set
+# of measure zero. Away from these sets a sharper softmax has a clear winner, or winners that remain tied. Its weights
+# therefore tend to constants, and constant weights keep entries affine. A ReLU keeps them affine as well, away from
+# its kink. The errors of a layer are exponentially small in $\lambda$, and they remain so when the next layer
+# multiplies them by $\lambda$.
 #
 # A product is nowhere affine, so the limit differs from it almost everywhere.
 #
@@ -221,7 +222,6 @@ show.figure(
 # </details>
 #
 # ## See it run
-# You can change these parameters and run the page again.
 
 # %% tags=["parameters"]
 networks = 60  # random transformers, from 10 to 1000
@@ -234,8 +234,8 @@ require(networks=(networks, 10, 1000), tokens=(tokens, 3, 12), seed=(seed, 0, No
 
 # %% [markdown]
 # ### Curves become polygons
-# We draw a transformer of two layers with one head each. Its input is one number $u$, written into four columns. We
-# follow one entry of the output.
+# We draw a random transformer of two layers with one head each. Its input is one number $u$, written into four
+# columns. We follow one entry of the output.
 
 
 # %%
@@ -287,9 +287,9 @@ show.figure(
 #
 # ### The limit near an input
 # We now draw many transformers with one to three layers and two heads. In half of them two columns are equal, so that
-# scores stay tied for all inputs. For each we follow the affine function of the proof through the layers. The *gap* is
-# the smallest distance between a highest score and the next one that the proof meets on the way. We compare with the
-# transformer at two values of $\lambda$, 12 and 20 over the gap, and with inputs nearby.
+# scores stay tied for all inputs. For each, we follow the affine function of the proof through the layers. The *gap*
+# is the smallest difference between a highest score and the next one on the way. We compare this function with the
+# transformer at two values of $\lambda$, 12 and 20 divided by the gap, and at inputs nearby.
 
 
 # %%
@@ -318,11 +318,11 @@ show.table(
 )
 
 # %% [markdown]
-# No error falls more slowly than the gap says, and nearby inputs give the same affine function.
+# No error falls at less than 0.9 times the rate of the gap, and nearby inputs give the same affine function.
 #
 # ### The blocks of the paper
-# For a function block we take the weights as they are built for $\lambda=40$. We compute the limit at random operands,
-# with its derivative by all their entries.
+# Next we take function blocks with the weights that are built for $\lambda=40$. We compute the limit at random
+# operands, and its derivative with respect to each of their entries.
 
 
 # %%
@@ -337,13 +337,13 @@ show.table(
 )
 
 # %% [markdown]
-# The sum and the difference are the right ones, with the derivative 1. The product block tends to $-1/c=-1000$ and the
-# sigmoids to 0 or 1, whatever the operands are: their derivatives are 0. A machine that is built for another
-# $\lambda$ divides the keys of these blocks by it, so its weights change with $\lambda$.
+# The limits of the sum and the difference are right, with derivative 1. The product block tends to $-1/c=-1000$ and
+# the sigmoids to 0 or 1, whatever the operands are: their derivatives are 0. A machine that is built for another
+# $\lambda$ divides the keys of these blocks by that $\lambda$, so its weights change.
 #
 # ### What more passes do
 # In the theorem the number of passes is fixed. If it may grow, fixed weights are enough. The layer below uses no
-# attention. It is looped on the five numbers of one column.
+# attention. We loop it on the five numbers of one column.
 
 # %%
 layer = looped_product().dense
@@ -362,13 +362,15 @@ axis.legend()
 show.figure(
     fig,
     name="passes",
-    caption="The largest error of the looped layer on a grid of $65^2$ pairs $x,y$ in $[0,1]$.",
-    alt="Dots on or below a falling straight line on a logarithmic axis, until the dots end at zero error.",
+    caption="The largest error of the looped layer on a grid of $65^2$ pairs $x,y$ in $[0,1]$. Dots at the bottom "
+    "mark an error of 0.",
+    alt="Six dots on a falling straight line on a logarithmic axis. All further dots are at the bottom, where the "
+    "error is zero.",
 )
 
 # %% [markdown]
-# Every pass gives two more binary digits. From the sixth pass on the error on this grid is 0, since $x$ and $y$ are
-# multiples of $1/64$.
+# Every pass gives two more binary digits. From the seventh pass on, the error on this grid is 0, since $x$ and $y$
+# are multiples of $1/64$.
 #
 # ## How we checked
 # The theorem is proved above; the runs could only refute it. As a control we take the same networks at $\lambda=1$,
@@ -427,10 +429,11 @@ claim.verdict()
 # %% [markdown]
 # <details><summary>Method notes</summary>
 #
-# The rate of the error is read between 12 and 20 over the gap, where it is above $10^{-13}$. Where scores are tied the
-# error of the next layer has one more factor $\lambda$. Two of them lower the rate read there by
-# $2\ln(20/12)/8\approx0.13$, so the threshold is 0.8. The limit is computed in floating point, with the coefficients of
-# each score as a polynomial; an input on a boundary is refused, and none of the random ones was.
+# We measure the rate of the error between $\lambda=12$ and 20 over the gap, if the error there is above $10^{-13}$.
+# Where scores are tied, the error of the next layer has an additional factor $\lambda$. Two such factors lower the
+# measured rate by $2\ln(20/12)/8\approx0.13$, so the threshold is 0.8. The limit is computed in floating point, with
+# the coefficients of each score as a polynomial; an input on a boundary is refused, but none of the random inputs
+# was.
 #
 # That no transformer does better than the blocks tried here is the theorem, and not a measurement.
 #
@@ -438,31 +441,33 @@ claim.verdict()
 #
 # ## Where the paper differs
 # Lemmas 3 and 4 are right: reading and writing copy entries, which is affine. Lemmas 9 and 23 and Remark 3 name
-# "another free parameter", the constant $c$ of the product, and are right too. Lemmas 7 and 8, Theorem 2 and the remark
-# after Lemma 15 name the temperature alone. They are true if the weights may change along with it.
+# "another free parameter", the constant $c$ of the product, and are also right. Lemmas 7 and 8, Theorem 2 and the
+# remark after Lemma 15 name the temperature alone. They are true if the weights may change along with it.
 #
 # We assume what (1) says: one factor for all scores, softmax, ReLU and the residual connection. A softmax whose
-# scores are not multiplied by $\lambda$, a layer normalisation or a smooth activation are outside of the theorem. With
-# a hard maximum in place of the limit the conclusion is the same. On a null set of inputs, such as the integers, the
-# theorem says nothing: a look-up table multiplies digits. And it says nothing of a number of passes that grows as the
+# scores are not multiplied by $\lambda$, a layer normalisation or a smooth activation are outside the theorem. With a
+# hard maximum in place of the limit the conclusion is the same. On a null set of inputs, such as the integers, the
+# theorem says nothing: a look-up table can multiply digits. Nor does it cover a number of passes that grows as the
 # error falls.
 #
 # ## What to remember
 # - With fixed weights a sharper softmax turns a transformer into an affine function near almost every input.
-# - It can decide whether $xy$ exceeds 4, and it cannot return $xy$.
-# - What helps is weights that change with the temperature, or more passes.
+# - It can decide whether $xy$ exceeds 4, but it cannot return $xy$.
+# - A product needs weights that change with the temperature, or more passes.
 #
 # ## Exercises
 #
-# 1. *By hand.* Run the looped layer on $x=y=\frac12$ for two passes. What is $p$ after each?
+# 1. *By hand.* Follow the looped layer, with the updates from its proof, for two passes on $x=y=\frac12$. What is $p$
+#    after each?
 #    <details><summary>Solution</summary>
 #
-#    All of $m,h,k$ are $\frac12$ at first and $\min(\frac12,\frac12)/2=\frac14$ after the first pass, where
-#    $p=\frac12-2\cdot\frac14+\frac14=\frac14$, already the product. Then $s=\frac14$, all minima are 0, and $p$ stays.
+#    All of $m,h,k$ are $\frac12$ at first and $\min(\frac12,\frac12)/2=\frac14$ after the first pass, so that
+#    $p=\frac12-2\cdot\frac14+\frac14=\frac14$, which is already the product. Now $s=\frac14$, all minima are 0, and
+#    $p$ does not change in the second pass.
 #
 #    </details>
-# 2. *Predict, then run.* Set `tokens = 3`. The rates are compared with the smallest gap of each transformer. Can one of
-#    them become much greater than 1?
+# 2. *Predict, then run.* Set `tokens = 3`. We divide each rate by the smallest gap of its transformer. Can the
+#    quotient be much greater than 1?
 #    <details><summary>Solution</summary>
 #
 #    Yes. The smallest gap may belong to a column or a head whose result is multiplied by 0, or an error may meet a
