@@ -164,7 +164,7 @@ show.figure(
 # **What is true.** The same, where the ability to generalise is unique to the fully reparameterised models in an
 # ordinary training loop. With exact gradients and no label noise, Reparam-Linear-W-FA generalises too.
 #
-# **What changed.** The paper's loop computes gradients by subtraction, and without label noise they round to zero.
+# **What changed.** An ordinary loop computes gradients by subtraction, and without label noise they round to zero.
 #
 # <details><summary>Chosen after a run</summary>
 #
@@ -432,8 +432,8 @@ show.table(
 # of unseen words do not stay where they were. They are pushed *down*, so that the probability is at most $1/N$.
 # Origin-Linear-FA does the same, although our proof does not cover it. Reparam-Linear-W-FA is between these cases. Its
 # $W$ partly learns what follows the trigger, which serves all words, and partly the outputs
-# ({doc}`theorem_3_4_direction`). Without noise this is enough if gradients are exact. We train it and Origin-Linear-FA
-# once more, at the larger rate and with gradients that do not round to zero.
+# ({doc}`theorem_3_4_direction`). Without noise this is enough if gradients are exact. We train Reparam-Linear-W-FA and
+# Origin-Linear-FA once more, at the larger rate and with gradients that do not round to zero.
 
 # %%
 exact_runs = [TrainingRun(VARIANTS[name], 0.0, 0.5) for name in (tried, "Origin-Linear-FA")]
@@ -609,8 +609,7 @@ claim.verdict()
 #
 # ## Where the paper differs
 # The paper gives the reason behind question b. Of the five models with F that fail with noise, question c decides two.
-# The paper does not explain why the models fail on unseen words, and one of them, Reparam-Linear-W-FA without noise,
-# fails by rounding.
+# The paper does not explain why the models fail on unseen words.
 #
 # ## What to remember
 # - A model reaches loss 0 only if the logit of the output can grow without bound. With noise, it reaches the lowest
