@@ -85,6 +85,18 @@ show.figure(
 # other. Therefore we train the model. If $V$ is fixed as well, attention gives $\tau$ only the weight of its positions.
 # If $V$ alone is fixed, the feed-forward layer may learn to predict $y$ as well.
 #
+# <details><summary>Proof of Remark on F (Appendix D.2.2): the loss does not decide what the layers predict</summary>
+#
+# The runs below show the corrected statement. That a fixed $F$ does not force it has a proof for $\alpha\ne\frac12$.
+# Add $\nu E(q)E(q)^\top$ to the $W$ of Lemma 4.1. It gives each of the $n$ positions of $q$ a score of $\nu$, so the
+# attended sum has the additional part $\nu n\,E(q)$, and codes of previous words other than $q$. With the $F$ of the
+# lemma, the feed-forward logit of $\tau$ changes by $\gamma\nu n$. Let $V=I-E(q)E(q)^\top-\gamma E(\tau)E(q)^\top$.
+# Then attention gives $q$ the logit 0 and $\tau$ the logit $-\gamma\nu n$. The sums of both layers' logits are those of
+# Lemma 4.1 on every sentence, and so is the loss. If $\nu$ has the sign of $-\gamma$ and is large, attention ranks
+# $\tau$ above $y$. $\square$
+#
+# </details>
+#
 # ## See it run
 # We train on 2048 sentences for 100 epochs, as the paper does, with learning rate 0.1, and repeat this on a second data
 # set. At $\alpha=0.8$ we also train with the paper's larger rate, with $F$ alone fixed and with $V$ and $F$ fixed.
