@@ -62,10 +62,10 @@ show.figure(
 )
 
 # %% [markdown]
-# In this example, the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a
-# mean squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if
-# an entry is off by at least $\frac12$, so that its squared error is at least $\frac14$. At a given token, this
-# happens in at most $0.001/\frac14=0.4$ % of the runs. At any of the nine, it happens in at most $9\cdot0.4=3.6$ %.
+# In this example, the tokens up to READ are the input, and PAIR is the label. Suppose that the learned layer has a mean
+# squared error of 0.001 at each of the nine tokens, and that we round its outputs. Rounding goes wrong only if an entry
+# is off by at least $\frac12$, in which case its squared error is at least $\frac14$. At a given token, this happens in
+# at most $0.001/\frac14=0.4$ % of the runs. At any of the nine, it happens in at most $9\cdot0.4=3.6$ %.
 #
 # ## The paper states
 #
