@@ -285,7 +285,7 @@ claim.verdict()
 #    $-0.046$ to $-0.032$, contains this value.
 #
 #    </details>
-# 2. *Predict, then run.* Set `rate = 0.01`. Do plain steps fall behind the line further than before?
+# 2. *Predict, then run.* Set `rate = 0.01`. Do plain steps fall further behind the line than before?
 #    <details><summary>Solution</summary>
 #
 #    No. The line ends at 20, and plain steps reach 6.5, about a third of it. At rate 0.1 the line ends at 200, and

@@ -174,10 +174,10 @@ show.figure(
 )
 
 # %% [markdown]
-# At rate 0.1 with $F$ fixed, we see all curves reach 1, at $\alpha=0.8$ only late in training. With $V$ fixed and $F$
-# trained, the layers do not separate at $\alpha=0.2$, because the feed-forward layer also learns to predict $y$. At
-# rate 0.5 with $F$ fixed, the curve reaches 1 early and then falls, mostly because attention ranks $\tau$ above $y$.
-# With $V$ and $F$ fixed it stays at 1.
+# At rate 0.1 with $F$ fixed, we see all curves reach 1, though at $\alpha=0.8$ only late in training. With $V$ fixed
+# and $F$ trained, the layers do not separate at $\alpha=0.2$, because the feed-forward layer also learns to predict
+# $y$. At rate 0.5 with $F$ fixed, the curve reaches 1 early and then falls, mostly because attention ranks $\tau$ above
+# $y$. With $V$ and $F$ fixed it stays at 1.
 #
 # ## How we checked
 # In every run, the layers must be separated on at least 95 % of the new sentences, the threshold of Figure 10. The

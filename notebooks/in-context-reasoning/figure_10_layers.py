@@ -3,8 +3,9 @@
 # *Nguyen, Nguyen-Tang: Figure 10, Appendix D.2.2.*
 #
 # When two people share a job and only the result counts, nobody can say who does what. Attention and the feed-forward
-# layer share the prediction of the next word, and the loss depends only on the sum of their votes. The paper studies a
-# model in which all weights are trained. Does each layer find its own task, and is it the same task in every run?
+# layer share the work of predicting the next word, and the loss depends only on the sum of their votes. The paper
+# studies a model in which all weights are trained. Does each layer find its own task, and is it the same task in every
+# run?
 
 # %%
 import itertools

@@ -205,7 +205,7 @@ show.figure(
 # ## See it run
 #
 # We train at learning rate 0.1. The *fillers*, the other words of a sentence, are never outputs, as in the paper's
-# text; in other runs, they may be outputs. Which fraction of the gap remains at the end?
+# text; in other runs, they may be outputs. What fraction of the gap remains at the end?
 
 
 # %%
@@ -357,7 +357,7 @@ for letter, alpha in (("b", 0.2), ("d", 0.8)):
 #
 # ## Exercises
 #
-# 1. *By hand.* At $\alpha=0.8$ and four outputs, a model ends 0.14 above the Bayes risk. Which fraction of the gap
+# 1. *By hand.* At $\alpha=0.8$ and four outputs, a model ends 0.14 above the Bayes risk. What fraction of the gap
 #    remains?
 #    <details><summary>Solution</summary>
 #

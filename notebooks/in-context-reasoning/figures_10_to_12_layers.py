@@ -4,7 +4,7 @@
 #
 # A transformer can store knowledge in two places, attention and the feed-forward layer. Which of them learns to copy
 # from the sentence, and which learns how often noise occurs? If we fix some weights in the right form, each layer has
-# its task. Does such a division of work make the model good at new words?
+# its task. Does such a division of labour make the model good at new words?
 
 # %%
 import math
@@ -40,7 +40,7 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *key* to *gold*, the word
 # after the earlier *key*. Attention gives *gold* the logit 3 and no other word a positive one, so it predicts *gold*.
 # The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$ and all other words 0, so it
-# predicts $\tau$. The layers are *separated*. In the sum of both, the odds of noise are $1:4$, so $\alpha=0.2$.
+# predicts $\tau$. The layers are *separated*. In the sum of the two, the odds of noise are $1:4$, so $\alpha=0.2$.
 #
 # With 1 instead of 3, the logit of $\tau$ is negative, and the feed-forward layer does not predict it.
 

@@ -3,7 +3,7 @@
 # *Nguyen, Nguyen-Tang: Figures 3, 4 and 5, Appendix D.2.1.*
 #
 # A larger learning rate can help or harm. Long steps can carry a model off a plateau on which short steps get stuck,
-# and they can also throw it off a solution that it had found. The paper shows examples of both. Which models need long
+# and they can also throw it off a solution that it has found. The paper shows examples of both. Which models need long
 # steps, and which suffer from them?
 
 # %%

@@ -474,7 +474,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A matrix with one term per trigger looks up the word that followed the trigger, and attention copies this word.
-# - The loss is an explicit function of $C\lambda$, and decreases to zero as $\lambda$ grows.
+# - The loss is an explicit function of $C\lambda$ and decreases to zero as $\lambda$ grows.
 # - The look-up needs codes that do not overlap, and a trigger that is followed only by the output.
 #
 # ## Exercises

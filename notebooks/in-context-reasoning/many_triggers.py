@@ -407,8 +407,8 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Two triggers have the counts 3 and 4. What are $m$, the balanced step of length 1, and the largest
-#    $\eta$ for which the theorem applies?
+# 1. *By hand.* Two triggers have the counts 3 and 4. What is $m$, what is the balanced step of length 1, and what is
+#    the largest $\eta$ for which the theorem applies?
 #    <details><summary>Solution</summary>
 #
 #    $m=(\frac19+\frac1{16})^{-1/2}=\frac{12}5$. The step is $(\frac45,\frac35)$, which adds $\frac{12}5$ to both

@@ -177,7 +177,7 @@ show.table(
 )
 
 # %% [markdown]
-# We see that only the tensors that a model trains have moved.
+# We see that only each model's trained tensors have moved.
 #
 # ## How we checked
 #

@@ -76,8 +76,8 @@ show.figure(
 # We see an arrow from the final *door* to *seven*, the word after the earlier *door*. This single look-up solves the
 # task. A model can still fail in four ways, as small numbers show.
 #
-# A model gives each word a *logit*, its score as the next word. Suppose that eleven of twelve words have the logit 0.
-# If *seven* has the logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
+# A model gives each word a *logit*, its score as the next word. Suppose that eleven of twelve words have logit 0. If
+# *seven* has logit $\xi$, its probability is $e^\xi/(e^\xi+11)$:
 #
 # | logit of *seven* | 0 | 1 | 5 | 10 |
 # | --- | --- | --- | --- | --- |

@@ -126,7 +126,7 @@ show.figure(
 #
 # ## See it run
 #
-# We train every model from zero by steps of fixed length, at four noise levels and two learning rates.
+# We train every model from zero with steps of fixed length, at four noise levels and two learning rates.
 
 # %%
 numbers = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]

@@ -194,7 +194,7 @@ show.figure(
 
 # %% [markdown]
 # On the left, we see plain and normalised descent rise towards $2/\sqrt{12}$, while the paper's proof starts there. On
-# the right, the gap of plain descent shrinks about like $1/\ln t$.
+# the right, the gap of plain descent shrinks roughly as $1/\ln t$.
 #
 # ## How we checked
 #
