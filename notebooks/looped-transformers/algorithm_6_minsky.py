@@ -123,7 +123,7 @@ for way, made in ways.items():
 # </blockquote>
 # <!-- /claim -->
 #
-# Our own addition concerns the transformer:
+# Our own result concerns the transformer:
 #
 # <!-- claim looped-transformers/finite-machine -->
 # <blockquote>

@@ -444,7 +444,7 @@ claim.verdict()
 #
 # ## What to remember
 # - Each scratchpad column computes its own address and mask.
-# - A closed gate keeps all blocks except one exactly empty.
+# - A closed gate keeps every block but one exactly empty.
 # - The instruction has to be cleared at the end of a cycle.
 #
 # ## Exercises

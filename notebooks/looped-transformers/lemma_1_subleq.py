@@ -452,7 +452,7 @@ everywhere = controls["constants in every column"]
 
 # %% [markdown]
 # Random programs are a sample. For the paper's machine with integers of 8 bits and up to 32 columns, a solver covers
-# every instruction, every memory and every remainder of an earlier cycle in the scratchpad.
+# every instruction, every memory and everything that an earlier cycle can leave in the scratchpad.
 
 # %%
 certificate = certify_cycle(small)

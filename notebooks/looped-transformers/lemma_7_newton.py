@@ -129,9 +129,9 @@ show.figure(
 # if $0<\epsilon\le1/\|A\|^2$. For $\epsilon A$ it is $I-\epsilon A^2$. For a rotation by a right angle this is
 # $(1+\epsilon)I$, and the iteration diverges.
 #
-# In the machine every product has a small error. In directions where $A$ is small, $X$ has to grow, and the errors
-# grow with it, overall by at most the square of the condition number of $A$. The quadratic convergence then removes
-# them, except those of the last step.
+# In the machine, every product has a small error. In directions where $A$ is small, $X$ has to grow, and the errors
+# grow with it, overall by a factor of at most the square of the condition number of $A$. The quadratic convergence then
+# removes them, except those of the last step.
 #
 # <details><summary>Proof of Algorithm 3, as corrected</summary>
 #

@@ -312,7 +312,7 @@ ratio = stepped.loss(x[0], y[0].item()) / network.loss(x[0], y[0].item())
 print(side_by_side(listing_beside()))
 
 # %% [markdown]
-# The interpreter runs the repaired listing, and then versions with one of the paper's errors put back.
+# The interpreter runs the repaired listing, and then versions each with one of the paper's errors put back.
 
 # %%
 two, labels = x[:2], y[:2]

@@ -137,7 +137,7 @@ def in_bits(numbers, count):
 # %% [markdown]
 # We put the memory and the instructions where the file says that they belong. The program multiplies 7 by 9: it
 # subtracts 7 nine times, and changes the sign. Cells 0 and 1 hold 0 and $-1$ in every program. With the file on disk,
-# the runtime begins with `InferenceSession("computer.onnx")`.
+# you would start the runtime with `InferenceSession("computer.onnx")`.
 
 # %%
 memory, code = [0, -1, 7, 9, 1, 0, 0], [(2, 5, 1), (4, 3, 3), (0, 0, 0), (5, 6, 4)]

@@ -30,7 +30,7 @@ from bookpress.claims import schematic
 #
 # In the second pass we see two things happen at once:
 #
-# - The column of $y$ compares its address with that of the pending result. They agree, so it takes over the 2.
+# - The column of $y$ compares its address with that of the pending result. They match, so the column takes the 2.
 # - The scratchpad needs $x$ and $y$. It reads $x$ from its column. It must not read $y$ from its column, which still
 #   holds 5. For this case the program says "the pending result" in place of "$y$", so the scratchpad reads its own 2.
 #
@@ -106,9 +106,9 @@ show.figure(
 # scores of one kind. In this way attention makes the choice. *Fetching comes early:* the column that is read now
 # already holds all addresses of the next pass.
 #
-# All that remains for the ReLU layer depends on one number, $s=b-a$. Each bit of the result, and the flag, is a sum
-# of steps in $s$. The steps are flat around every integer, so they also round. Every other entry that the scratchpad
-# keeps is a sign.
+# All that remains for the ReLU layer depends on one number, $s=b-a$. Each bit of the result, and the flag, is a sum of
+# steps in $s$. The steps are flat around every integer, so they also round. All other entries that the scratchpad keeps
+# are signs.
 #
 # <details><summary>Proof that one layer with one head executes an instruction</summary>
 #

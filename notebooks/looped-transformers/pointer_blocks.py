@@ -217,7 +217,7 @@ print(side_by_side(sgd_beside()))
 print(side_by_side(listing_beside()))
 
 # %% [markdown]
-# We run two epochs of Algorithm 13, with its resets and without them.
+# We run two epochs of Algorithm 13, with and without its resets.
 
 # %%
 source = generator(seed)

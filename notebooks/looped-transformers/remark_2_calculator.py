@@ -265,7 +265,7 @@ claim.verdict()
 #    There are 16 and 64 columns, and $\sqrt8\approx2.83$, so the errors are at most 0.18 and 0.044.
 #
 #    </details>
-# 2. *Predict, then run.* Set `least = 0.4` in place of 0.2. How does the line of the reciprocal move?
+# 2. *Predict, then run.* Set `least = 0.4` in place of 0.2. How does the line for the reciprocal move?
 #    <details><summary>Solution</summary>
 #
 #    A reciprocal down to $\delta$ takes about $1/\epsilon\delta$ steps. With $\delta$ doubled, the same number of

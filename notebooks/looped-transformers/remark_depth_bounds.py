@@ -352,7 +352,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `size = 8`. Which of layers, heads and rows change in the machines for matrices?
+# 2. *Predict, then run.* Set `size = 8`. Which change in the machines for matrices: the layers, the heads or the rows?
 #
 #    <details><summary>Solution</summary>
 #

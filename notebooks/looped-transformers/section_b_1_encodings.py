@@ -146,7 +146,7 @@ require(height=(height, 1, None), integer_bits=(integer_bits, 2, 20), seed=(seed
 # $$\sum_je^{\lambda(L-2h_j)}=(e^\lambda+e^{-\lambda})^L,\ \text{weight of the right column}=(1+e^{-2\lambda})^{-L}.$$
 #
 # The exponent is $2\lambda$, because the gap is 2. The paper uses only that it is at least 1. For small
-# $e^{-2\lambda}$, the $L$ nearest neighbours together take the weight $Le^{-2\lambda}$. An entry of size $G$ can be
+# $e^{-2\lambda}$, the $L$ nearest neighbours together take weight $Le^{-2\lambda}$. An entry of size $G$ can be
 # replaced by one of size $-G$, so we expect an error of $2GLe^{-2\lambda}$.
 #
 # Integers use the same $\pm1$ bits. In two's complement we negate a number by flipping all bits and adding 1. This

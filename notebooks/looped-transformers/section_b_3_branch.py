@@ -317,8 +317,8 @@ claim.verdict()
 #    is $0+\sigma(1)=1$. With $1+N=5$ we get $1+7=8$ and $0+9=9$.
 #
 #    </details>
-# 2. *Predict, then run.* Set `lengths = [3, 12]`. For how many of the 8 and of the 4096 numbers is the flag with $1+N$
-#    wrong?
+# 2. *Predict, then run.* Set `lengths = [3, 12]`. With $1+N$, for how many of the 8 numbers, and of the 4096, is the
+#    flag wrong?
 #    <details><summary>Solution</summary>
 #
 #    For all of them. If $k$ bits are $+1$, the second term is $1+2(N-k)$. It is 1 only for $k=N$, the number $-1$,

@@ -488,7 +488,7 @@ show.table(
 
 # %% [markdown]
 # At the bound of Appendix L the reads are right to many digits, yet some bits of the sum flip. At the temperature of
-# the proof all cells are right.
+# the proof, all cells are right.
 #
 # ### Without rounding
 # We remove the last layer and run 60 steps.
