@@ -214,8 +214,8 @@ claim.verdict()
 #    for the ant at height 2.
 #
 #    </details>
-# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. How large is the error with a zero
-#    diagonal for agents that share a height?
+# 2. *Predict, then run.* Set `large_grid = 400`, so that heights rarely coincide. With a zero diagonal, how large is
+#    the error for agents that share a height?
 #    <details><summary>Solution</summary>
 #
 #    It is 1, because the layer misses one other agent. Three agents at one height, which would make it 2, do not occur

@@ -230,7 +230,8 @@ show.figure(
 # %% [markdown]
 # We see that the error stays below the corrected bound and falls with it. Without the factor $L$ the bound is too low.
 #
-# Then we use one dimension fewer, with and without moving factors, and test the paper's step for an $F$ of rank 1.
+# Then we use one dimension fewer, with and without moving a factor between $F$ and $W$, and test the paper's step for
+# an $F$ of rank 1.
 
 
 # %%
