@@ -314,7 +314,7 @@ show.table(
 )
 
 # %% [markdown]
-# No interval of the difference is above 0. Finally, we look at the largest weights.
+# No interval for the difference lies entirely above 0. Finally, we look at the largest weights.
 
 # %%
 fig, line = show.axes(1, 2)
@@ -520,7 +520,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* Each of eight heads is saturated on 70 % of the examples, independently of the others. On which fraction
+# 1. *By hand.* Each of eight heads is saturated on 70 % of the examples, independently of the others. On what fraction
 #    of the examples is at least one head free?
 #    <details><summary>Solution</summary>
 #

@@ -108,8 +108,8 @@ show.figure(
 #
 # With queries in general position, $\kappa=d$, and single heads memorise $H(d-1)$ labels. The rank of the feature
 # matrix $Z$ in Theorem 1 is limited to $H(n-1)+1$ in a shared context. {cite}`dana2025memorization` study
-# attention-only transformers that associate contexts with next tokens. They improve $H(n-1)+1$ to $Hd_h+d$, also for
-# contexts of any length.
+# attention-only transformers that associate contexts with next tokens. They improve $H(n-1)+1$ to $Hd_h+d$, and do so
+# for contexts of any length.
 #
 # ## Why it is true
 # Choose a vector $v$ whose products with the tokens are not all equal, in any context. Give every head the key $v$. A
