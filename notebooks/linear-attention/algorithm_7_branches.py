@@ -254,7 +254,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `letters = 4`. On which fraction of the configurations is the slip in the letter harmless?
+# 2. *Predict, then run.* Set `letters = 4`. On what fraction of the configurations is the slip in the letter harmless?
 #
 #    <details><summary>Solution</summary>
 #

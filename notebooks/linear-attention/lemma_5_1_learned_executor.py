@@ -240,7 +240,7 @@ require(draws=(draws, 20, 200), long_counts=(Each(long_counts), 2, 300), seed=(s
 # %% [markdown]
 # ### Machines that the layer has never seen
 #
-# Each run is one step of a random machine on a random word. We learn from some machines, and test on others, whose
+# Each run is one step of a random machine on a random word. We learn from some machines and test on others, whose
 # tables did not occur in training. A run is wrong if any of its rounded tokens is wrong.
 
 

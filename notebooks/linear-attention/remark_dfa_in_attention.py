@@ -303,7 +303,7 @@ claim.verdict()
 #
 #    </details>
 #
-# 2. *Predict, then run.* Set `counts = [2, 5]`. Which fraction of the outputs do the data determine?
+# 2. *Predict, then run.* Set `counts = [2, 5]`. What fraction of the outputs do the data determine?
 #
 #    <details><summary>Solution</summary>
 #
