@@ -248,7 +248,7 @@ show.figure(
 # %% [markdown]
 # We see no run in the upper right corner, where both layers would predict their words. At $\alpha=0.5$ a run ends on
 # the right, like the paper's figure, or on the upper left. At full size, eleven of twenty runs end like the figure and
-# nine in the other way.
+# nine the other way.
 #
 # ## How we checked
 #

@@ -240,7 +240,7 @@ for alpha in levels:
 claim.verdict()
 
 # %% [markdown]
-# For Figure 12, we compare the path of the logits with the line, and check that the difference of the two logits is the
+# For Figure 12, we compare the path of the logits with the line and check that the difference of the two logits is the
 # log-odds of a whole number of labels.
 
 
@@ -307,7 +307,7 @@ claim.verdict()
 #
 # *Arithmetic.* Gradients are computed by subtraction in float32. Figure 12 needs float64, because its gradient is about
 # $e^{-\lambda}$, the difference of two numbers of order one. Rounding errors dominate it from about $\lambda=20$ in
-# float32 and about 40 in float64. We compare the path with the line up to $\eta t=36$, and show where a float32 run
+# float32 and about 40 in float64. We compare the path with the line up to $\eta t=36$ and show where a float32 run
 # ends. The fraction $\hat\alpha$ of labels that are $\tau$ must be within the Hoeffding radius that is exceeded with
 # probability 0.001.
 #

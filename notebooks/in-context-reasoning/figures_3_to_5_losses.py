@@ -285,7 +285,7 @@ show.figure(
 #
 # ## How we checked
 #
-# We measure which fraction of the gap between the plateau and the lowest loss remains. Each candidate for Figure 4 must
+# We measure what fraction of the gap between the plateau and the lowest loss remains. Each candidate for Figure 4 must
 # match its row of Table 1.
 
 # %%

@@ -37,7 +37,7 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
-# after an earlier *door*. *Seven* has the logit $\lambda$, $\tau$ has $\lambda+\gamma$, and *red* and *door* have 0. If
+# after an earlier *door*. *Seven* has logit $\lambda$, $\tau$ has $\lambda+\gamma$, and *red* and *door* have 0. If
 # $\tau$ is the label half of the time, the expected loss is $\ln(1+e^\gamma+2e^{-\lambda})-\frac\gamma2$. This is a
 # valley: its floor is near $\gamma=0$ and falls towards $\ln2\approx0.693$ as $\lambda$ grows. How do two kinds of
 # steps walk down?

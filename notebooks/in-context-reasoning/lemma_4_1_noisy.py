@@ -49,9 +49,9 @@ show.figure(
 
 # %% [markdown]
 # We see the arrow from the final *door* to *seven*, the word after an earlier *door*. A second look-up, with a negative
-# sign, keeps attention away from $\tau$. Attention gives *seven* the logit $\lambda$. The feed-forward layer gives
-# $\tau$ the logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. In a vocabulary of 13 words, the other
-# 11 have the logit 0:
+# sign, keeps attention away from $\tau$. Attention gives *seven* logit $\lambda$. The feed-forward layer gives $\tau$
+# logit $\lambda+\gamma$ with $\gamma=\ln\frac{1/4}{3/4}\approx-1.10$. In a vocabulary of 13 words, the other 11 have
+# logit 0:
 #
 # | $\lambda$ | *seven* | $\tau$ | the other 11 words together | loss above the smallest possible loss |
 # | --- | --- | --- | --- | --- |
@@ -411,14 +411,14 @@ claim.verdict()
 #    have a probability of at most $0.01$?
 #    <details><summary>Solution</summary>
 #
-#    Here $\gamma=0$, so $y$ and $\tau$ have the logit $\lambda$, and the other words have the probability
+#    Here $\gamma=0$, so $y$ and $\tau$ have logit $\lambda$, and the other words together have probability
 #    $11/(2e^\lambda+11)$. This is at most $0.01$ when $e^\lambda\ge 99\cdot11/2=544.5$, so $\lambda\ge6.30$.
 #
 #    </details>
 # 2. *Predict, then run.* Set `tokens = 15`. How does the figure change?
 #    <details><summary>Solution</summary>
 #
-#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by the factor
+#    At large $\lambda$ the excess is about $(1-\alpha)(N-1)\,\mathbb E\,e^{-C\lambda}$. It grows by a factor of
 #    $13/11\approx1.18$, so the lines move up a little and keep their steepness.
 #
 #    </details>

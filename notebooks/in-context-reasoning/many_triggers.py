@@ -43,11 +43,11 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see arrows from the final *key* to *gold*, the word after
-# each earlier *key*. With the scale $c$ for this trigger, *gold* has the logit $2c$. Two other triggers with scales $a$
-# and $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and
-# $2c$ decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to
-# $a$, $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not
-# know this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
+# each earlier *key*. With the scale $c$ for this trigger, *gold* has logit $2c$. Two other triggers with scales $a$ and
+# $b$ have one arrow each. Up to constants, the loss is $e^{-a}+e^{-b}+e^{-2c}$, so the smallest of $a$, $b$ and $2c$
+# decides. A step moves the point $(a,b,c)$ by the length 1. The step $(\frac23,\frac23,\frac13)$ adds $\frac23$ to $a$,
+# $b$ and $2c$, and no step of this length adds more to the smallest of them. Normalised gradient descent does not know
+# this. From $(0,0,0)$ it first moves along the gradient $(1,1,2)/\sqrt6$:
 #
 # | step | $a$ and $b$ | $2c$ | added to the smallest |
 # | --- | --- | --- | --- |
@@ -87,8 +87,8 @@ show.figure(
 # while $a$ and $b$, which decide the loss, fall behind the dotted line.
 #
 # ## The statement
-# Trigger $q$ has the scale $\lambda_q$, and steps have the length $\eta$. A *count* is how often the output follows the
-# trigger in a sentence; let $C_q$ be the smallest count for trigger $q$. The best way to share adds $\eta m$ to every
+# Trigger $q$ has scale $\lambda_q$, and steps have length $\eta$. A *count* is how often the output follows the trigger
+# in a sentence; let $C_q$ be the smallest count for trigger $q$. The best way to share adds $\eta m$ to every
 # $C_q\lambda_q$ in each step, with $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$.
 #
 # <!-- claim in-context-reasoning/many-triggers -->
@@ -351,7 +351,7 @@ claim.certified("V does not increase, for all u and 0 < η m ≤ 2", certify_bal
 claim.verdict()
 
 # %% [markdown]
-# For the paper's remark, we also train with one trigger, and compare the scales of three unequal triggers.
+# For the paper's remark, we also train with one trigger and compare the scales of three unequal triggers.
 
 # %%
 straight = 0.1 * torch.arange(201, dtype=torch.float64)

@@ -341,8 +341,8 @@ claim.verdict()
 # 1. *By hand.* Which logits does $W$ above give for *lamp door seven door*?
 #    <details><summary>Solution</summary>
 #
-#    The word before position 3 is *door*, so $x_3$ has the score $\lambda$. Attention collects $\lambda x_3$, *seven*
-#    gets the logit $\lambda$, and the others get 0.
+#    The word before position 3 is *door*, so $x_3$ has score $\lambda$. Attention collects $\lambda x_3$, *seven* gets
+#    logit $\lambda$, and the others get 0.
 #
 #    </details>
 # 2. *Predict, then run.* Set `width = 28`, which is exactly twice the number of words on this page. Does a check fail?

@@ -38,8 +38,8 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*. The matrix
-# $W$ gives it the score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and
-# so is the loss: 0.07 for $\lambda=5$ and 12 words. Halfway between the two pairs, both matrices are 0, and the loss is
+# $W$ gives it score $\lambda$, and $V$ turns the score into a logit. With $-W$ and $-V$ the logit is the same, and so
+# is the loss: 0.07 for $\lambda=5$ and 12 words. Halfway between the two pairs, both matrices are 0, and the loss is
 # $\ln12\approx2.48$.
 #
 # ## The paper states
@@ -176,7 +176,7 @@ claim.verdict()
 # <details><summary>Method notes</summary>
 #
 # On how many random segments the loss rises above its chord depends on the size of the random matrices. One segment is
-# enough for the claim. With ReLU attention, the logits are not linear in $W$, and the last number above shows on which
+# enough for the claim. With ReLU attention, the logits are not linear in $W$, and the last number above shows on what
 # fraction of the segments the loss is not convex in $W$ alone.
 #
 # </details>

@@ -109,12 +109,12 @@ show.figure(
 # <details><summary>Inputs, scores, and the form of the lemmas</summary>
 #
 # The input $x_h$ at position $h$ has a 1 for the word at that position and another 1 for the word before it, and $x_H$
-# is the input at the last position. Position $h$ has the score $x_H^\top Wx_h$, and attention collects the weighted sum
-# of the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the
-# lemmas, the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the
-# identity, so the logit of a word is the total attention weight that the word gets. Without noise, the matrix $F$ is 0.
-# With noise, $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$. If $F$ sees what attention collected, it
-# also adds the logit of the output.
+# is the input at the last position. Position $h$ has score $x_H^\top Wx_h$, and attention collects the weighted sum of
+# the $x_h$. There are $N$ words besides $\tau$. The lemmas solve the task with weights written by hand. In the lemmas,
+# the matrix $W$ gives the score $\lambda$ to what follows the trigger, and 0 to $\tau$. The matrix $V$ is the identity,
+# so the logit of a word is the total attention weight that the word gets. Without noise, the matrix $F$ is 0. With
+# noise, $F$ gives $\tau$ the logit $\gamma=\ln\frac\alpha{1-\alpha}$. If $F$ sees what attention collected, it also
+# adds the logit of the output.
 #
 # </details>
 #
@@ -253,9 +253,9 @@ show.figure(
 # better result. With noise we use $\alpha=0.2$ and $0.5$ and keep the worse result.
 #
 # The task has four output words, so a model that knows the task but not the output has a loss $(1-\alpha)\ln4$ above
-# the lowest possible one. We report which fraction of this *gap* remains: 1 for this model and 0 at the lowest loss.
-# For unseen words, we report the difference between the losses on unseen and on trained words, in units of the gap. A
-# model that is equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
+# the lowest possible one. We report what fraction of this *gap* remains: 1 for this model and 0 at the lowest loss. For
+# unseen words, we report the difference between the losses on unseen and on trained words, in units of the gap. A model
+# that is equally bad on both kinds of words therefore has 0 here, and a tick in the paper.
 
 # %%
 levels = [0.0, *noise]

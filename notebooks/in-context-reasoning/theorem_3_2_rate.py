@@ -249,7 +249,7 @@ show.figure(
 # paper's rate leaves the picture at once.
 #
 # ## How we checked
-# We compare the path, the rate and the bound with runs, and test two lines of the paper's proof: the last line, and the
+# We compare the path, the rate and the bound with runs and test two lines of the paper's proof: the last line, and the
 # derivative in its induction, with four output words. An automatic prover confirms the step and the bound for equal
 # distributions.
 

@@ -37,10 +37,10 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *zebra*, the word
-# after the earlier *door*. *Zebra* was never an output, yet gets the logit $\lambda$ like any output. Among 60 words
-# its probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. With one trigger and
-# steps of $0.1$, we get there after 41 steps. Five triggers share each step, so each scale grows by $0.1/\sqrt5$, and
-# we need 92 steps.
+# after the earlier *door*. *Zebra* was never an output, yet gets logit $\lambda$ like any output. Among 60 words its
+# probability is $e^\lambda/(e^\lambda+59)$, which is one half at $\lambda=\ln59\approx4.08$. With one trigger and steps
+# of $0.1$, we get there after 41 steps. Five triggers share each step, so each scale grows by $0.1/\sqrt5$, and we need
+# 92 steps.
 #
 # ## The paper states
 #
