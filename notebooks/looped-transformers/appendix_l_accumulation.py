@@ -39,9 +39,9 @@ rotation = torch.linalg.qr(torch.randn(d, d, generator=generator(seed), dtype=to
 
 # %% [markdown]
 # ## A tiny example
-# A number is wrong by 0.01. A step that halves numbers halves the error as well, and a step that leaves them
-# unchanged keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors
-# add up only if no step enlarges them.
+# A number is off by 0.01. A step that halves numbers halves the error as well, and a step that leaves them unchanged
+# keeps it. However, the step $1/x$ takes $0.1$ to 10 and $0.11$ to about 9.1: the error is now 0.9. Errors add up only
+# if no step enlarges them.
 #
 # The machine multiplies a vector by an orthogonal matrix a hundred times, and twenty times by 1.5 times this matrix.
 
@@ -313,8 +313,8 @@ spectral = torch.linalg.matrix_norm(single @ copied, 2) / torch.linalg.matrix_no
 
 # %% [markdown]
 # ## How we checked
-# Each product must stay within the error law of [Lemma 14](lemma_14_product.ipynb), and the distance after $T$
-# products within $T$ times this law. With norm 1.5 it must not, unless we allow the factor $1.5^{T-1}$.
+# Each product must stay within the error law of [Lemma 14](lemma_14_product.ipynb), and the distance after $T$ products
+# within $T$ times this law. With norm 1.5 it must not, unless we allow a factor of $1.5^{T-1}$.
 
 # %%
 claim = Claim("looped-transformers/appendix-l-multiplication")

@@ -429,7 +429,7 @@ claim.verdict()
 #
 # ## What to remember
 # - A pointer is a copy of an address, so one head can connect the two columns.
-# - Both columns receive the mean, and ReLU units decide which of them takes over the other's content.
+# - Both columns receive the mean, and ReLU units decide which of them takes the other's content.
 # - The error of a read falls like $e^{-2\lambda}$.
 #
 # ## Exercises

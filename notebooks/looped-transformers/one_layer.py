@@ -336,7 +336,7 @@ claim.verdict()
 
 # %% [markdown]
 # The bound on rows needs programs and memories whose runs all differ. For two cells and two sources we list all
-# programs of two instructions and all memories, and count their different runs.
+# programs of two instructions and all memories and count their different runs.
 
 # %%
 runs, mixed = set(), set()
@@ -395,8 +395,8 @@ claim.verdict()
 #    <details><summary>Solution</summary>
 #
 #    The first operand is $y$, the pending result $-1$. It is read from the scratchpad of that role, which holds its
-#    bits with the opposite sign. The second operand is read from the column of $x$ for second operands, which
-#    holds 3. The pending result becomes $3-(-1)=4$, for $x$. In this pass the columns of $y$ take over $-1$.
+#    bits with the opposite sign. The second operand is read from the column of $x$ for second operands, which holds 3.
+#    The pending result becomes $3-(-1)=4$, for $x$. In this pass, the columns of $y$ take $-1$.
 #
 #    </details>
 # 2. *Predict, then run.* By how much does the inverse temperature of the proof grow if `bits` goes from 8 to 16?
