@@ -179,7 +179,7 @@ show.table(
 # height.
 #
 # ## How we checked
-# We compare the simulation and the layer with Eq. 4. As controls, we add one agent for the scores $C_{mn}-\frac1L$, and
+# We compare the simulation and the layer with Eq. 4. As controls, we add one agent for the scores $C_{mn}-\frac1L$ and
 # test the zero diagonal at shared heights.
 
 # %%
