@@ -162,7 +162,7 @@ show.figure(
 # $u$ is orthogonal to the queries of our examples, $W^+$ is *silent* on them: all its logits are 0. If $u$ and $v$ are
 # otherwise random, then $u\cdot e\ne0$ for every other query $e$, and the products of $v$ with the tokens all differ.
 # We then say that $W^+$ is *decided* on every other example: its logits differ, and a large multiple $cW^+$ puts nearly
-# all weight on the largest. The sum $W^*+cW^+$ does both jobs.
+# all the weight on the largest. The sum $W^*+cW^+$ does both jobs.
 #
 # <details><summary>Proof of Claim 1, for targets inside the simplex</summary>
 #

@@ -142,8 +142,8 @@ show.figure(
 # <!-- /claim -->
 #
 # ## Why it is true
-# A softmax with large logits puts nearly all weight on one token. The proof uses this to keep a head out of the way. In
-# a trained model, saturation shows that the logits have grown, but not that each example has an owner.
+# A softmax with large logits puts nearly all the weight on one token. The proof uses this to keep a head out of the
+# way. In a trained model, saturation shows that the logits have grown, but not that each example has an owner.
 #
 # ## See it run
 # We train models of a reduced size, with tokens of 16 numbers, contexts of 8 tokens and 20 classes. For comparison, we

@@ -28,7 +28,7 @@ from bookpress.claims import schematic
 # ## A tiny example
 # Suppose that all examples share a context of two tokens, and that a head reads the number $0$ from the first token and
 # $1$ from the second. If its logits are $0$ and $s$, its output is $\sigma(s)=1/(1+e^{-s})$. A second head reads the
-# same numbers with a minus sign, and has the logit $s'$. Together they give $\sigma(s)-\sigma(s')$.
+# same numbers with a minus sign, and has logit $s'$. Together they give $\sigma(s)-\sigma(s')$.
 #
 # Let $s=c\,u+q$ and $s'=c\,u-q$, with $c=100$, where $u$ and $q$ depend on the query:
 #
