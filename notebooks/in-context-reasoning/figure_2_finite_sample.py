@@ -36,7 +36,7 @@ show.figure(
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *door* to *seven*, the word
 # after the earlier *door*. With noise level $\alpha=0.8$ and four possible answers, a model that knows everything
 # except this answer is only $0.2\cdot\ln4\approx0.28$ above the lowest possible loss. At $\alpha=0.2$ it is
-# $0.8\cdot\ln4\approx1.11$ above it. A small excess can therefore mean little. We report which fraction of this gap
+# $0.8\cdot\ln4\approx1.11$ above it. A small excess can therefore mean little. We report what fraction of this gap
 # remains: 1 for a model that does not know the answer, 0 for a perfect one. A model *generalises* if at most half of
 # the gap remains.
 
@@ -250,8 +250,8 @@ show.table(
 )
 
 # %% [markdown]
-# How much does each model memorise? The more it does, the lower is its loss on the training sentences compared with
-# fresh sentences.
+# How much does each model memorise? The more it does, the lower its loss on the training sentences is compared with
+# that on fresh sentences.
 
 
 # %%
@@ -274,7 +274,7 @@ show.table(
 # %% [markdown]
 # ## How we checked
 #
-# We judge interval estimates over data sets, and compare models trained on the same data set. Untrained models are the
+# We judge interval estimates over data sets and compare models trained on the same data set. Untrained models are the
 # control.
 
 

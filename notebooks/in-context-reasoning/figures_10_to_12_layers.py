@@ -38,9 +38,9 @@ show.figure(
 
 # %% [markdown]
 # As in [Definition 2.1](definition_2_1_sentences.ipynb), we see the arrow from the final *key* to *gold*, the word
-# after the earlier *key*. Attention gives *gold* the logit 3 and no other word a positive one, so it predicts *gold*.
-# The feed-forward layer gives the noise word $\tau$ the logit $3+\ln\frac14\approx1.6$ and all other words 0, so it
-# predicts $\tau$. The layers are *separated*. In the sum of the two, the odds of noise are $1:4$, so $\alpha=0.2$.
+# after the earlier *key*. Attention gives *gold* logit 3 and no other word a positive one, so it predicts *gold*. The
+# feed-forward layer gives the noise word $\tau$ logit $3+\ln\frac14\approx1.6$ and all other words 0, so it predicts
+# $\tau$. The layers are *separated*. In the sum of the two, the odds of noise are $1:4$, so $\alpha=0.2$.
 #
 # With 1 instead of 3, the logit of $\tau$ is negative, and the feed-forward layer does not predict it.
 
@@ -130,7 +130,7 @@ def draw(name, title, caption):
 
 
 # %% [markdown]
-# We train with $V$ and $F$ in the form of Lemma 4.1, and plot the mean logits of every run.
+# We train with $V$ and $F$ in the form of Lemma 4.1 and plot the mean logits of every run.
 
 # %%
 draw(

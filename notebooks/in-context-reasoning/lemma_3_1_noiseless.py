@@ -127,9 +127,9 @@ show.figure(
 #
 # <details><summary>Slips (3)</summary>
 #
-# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, position $H$ has the score
-#   $\lambda_q$, so the trigger also has the logit $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The
-#   definition is meant to put its conditions on $z_{1:H}$, which exclude such sentences.
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, position $H$ has score $\lambda_q$,
+#   so the trigger also has logit $\lambda_q$, and at $C_{q,y}=1$ the loss tends to $\ln2$. The definition is meant to
+#   put its conditions on $z_{1:H}$, which exclude such sentences.
 # - The sketch gives the attention score $\mathbb 1\{z_{h-1}=q\}$, without the factor $\lambda_q$.
 # - The proof writes $e_q$ and $\mathbb 1\{j=q\}$ for the word after the trigger. That word is $y$, so it should be
 #   $e_y$ and $\mathbb 1\{j=y\}$.
@@ -151,7 +151,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The lemma also holds if $z_{H-1}=q$. Then position $H$ has the score $\lambda_q$.
+# **Beyond the paper.** The lemma also holds if $z_{H-1}=q$. Then position $H$ has score $\lambda_q$.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -300,7 +300,7 @@ claim.verdict()
 # exponent is multiplied by $c$. In general, $c\lambda$ makes the steps of length $c\eta$, and the exponent is $c\eta m$
 # if $c\eta m\le2$.
 #
-# **What changed.** At $\lambda_0=0$ every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
+# **What changed.** At $\lambda_0=0$, every score is 0, and $\sigma(x)=cx$ for $x\ge0$ does not determine the derivative
 # there. Common software sets that of ReLU to 0, and then descent never starts. The argument does not apply to Theorem
 # 3.4, where all of $W$ is trained and scores have both signs; with derivative 1 at 0, the limit is the same for another
 # reason.

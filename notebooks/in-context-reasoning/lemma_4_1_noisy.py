@@ -96,7 +96,7 @@ show.figure(
 #   in the data model. At $C=0$ the probability of $y$ stays at $1/(\frac1{1-\alpha}+N-1)$.
 # - The proof computes $\xi_{F,j}$ for $j\in[N]$. It should be $j\in[N+1]$, because $\tau=N+1$ is the only word with a
 #   nonzero logit.
-# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, $\tau$ has the logit
+# - On a sentence with $z_{H-1}=q$, which Definition 2.1 allows if read literally, $\tau$ has logit
 #   $\gamma(1+\lambda)+1+2\lambda$ at $C=1$, and the excess grows without bound unless $\gamma=-1$. The definition is
 #   meant to put its conditions on $z_{1:H}$, which exclude such sentences.
 #

@@ -100,7 +100,7 @@ show.figure(
 # If $\eta m\le2$, then $-\frac1t\ln L(\lambda_t)\to\eta m$, and no other steps of length $\eta$ give a larger limit. If
 # $\eta m<2$, then $L(\lambda_t)\,e^{\eta mt}$ stays between two positive numbers. For every $\eta$, $-\ln
 # L(\lambda_t)=\eta m\sum_{i<t}\cos\theta_i+O(1)$, where $\theta_i$ is the angle between the negative gradient and
-# $(1/C_q)_q$. For $|\mathcal Q|\ge2$ and $\eta m>2$ the balance $\theta=0$ is unstable, and the limit map has a cycle
+# $(1/C_q)_q$. For $|\mathcal Q|\ge2$ and $\eta m>2$, the balance $\theta=0$ is unstable, and the limit map has a cycle
 # of length two with a smaller exponent.
 #
 # </blockquote>
@@ -120,7 +120,7 @@ show.figure(
 # Q|=1$ or $\eta m\le2$.
 #
 # **What changed.** The scales depend on the smallest count $C_q$ after each trigger, through
-# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. With several triggers and $\eta m>2$ the scales can overtake each other, and the
+# $m=\big(\sum_qC_q^{-2}\big)^{-1/2}$. With several triggers and $\eta m>2$, the scales can overtake each other, and the
 # exponent can be smaller than $\eta m$.
 #
 # </blockquote>

@@ -71,7 +71,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** At the first word we set $x_1=E(z_1)$, since $z_0$ is not defined. With $\xi_F=UF(x_H+\kappa
+# **Beyond the paper.** At the first word, we set $x_1=E(z_1)$, since $z_0$ is not defined. With $\xi_F=UF(x_H+\kappa
 # a)$, where $a$ is the attended sum, the code has the paper's model (FA) for $\kappa=1$ and the model (F) of Chen et
 # al. for $\kappa=0$.
 #

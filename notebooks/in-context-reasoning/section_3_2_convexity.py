@@ -56,7 +56,7 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention it is convex in $V$
+# **Beyond the paper.** The loss of Eq. (3) is not jointly convex in $(V,W)$. With linear attention, it is convex in $V$
 # alone and in $W$ alone, because the logits are linear in each.
 #
 # </blockquote>
@@ -64,9 +64,10 @@ show.figure(
 #
 # ## Why it is true
 # The logits of linear attention are bilinear in $V$ and $W$, so changing both signs does not change the loss. Halfway
-# between $(V,W)$ and $(-V,-W)$ is $(0,0)$, with the loss $\ln N$ of a blind guess among $N$ words. If $(V,W)$ is better
-# than a blind guess, the loss at the midpoint is above that at both ends, which is impossible for a convex function. In
-# one matrix alone the logits are linear, and the loss is a log-sum-exp minus a linear function, hence convex.
+# between $(V,W)$ and $(-V,-W)$ is $(0,0)$, with loss $\ln N$, that of a blind guess among $N$ words. If $(V,W)$ is
+# better than a blind guess, the loss at the midpoint is above that at both ends, which is impossible for a convex
+# function. In one matrix alone the logits are linear, and the loss is a log-sum-exp minus a linear function, hence
+# convex.
 #
 # ## See it run
 

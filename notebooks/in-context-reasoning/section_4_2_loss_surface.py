@@ -228,7 +228,7 @@ claim.verdict()
 #
 # ## Exercises
 #
-# 1. *By hand.* By which factor does the largest curvature grow if the output occurs three times instead of once?
+# 1. *By hand.* By what factor does the largest curvature grow if the output occurs three times instead of once?
 #    <details><summary>Solution</summary>
 #
 #    From $\frac{1+1}4=\frac12$ to $\frac{9+1}4=\frac52$, a factor of five.

@@ -169,7 +169,7 @@ claim.verdict()
 # $\eta m\le2$.
 #
 # **What changed.** The triggers share a step of length $\eta$, so each scale grows by $\eta/\sqrt{|\mathcal Q|}$, which
-# is also the exponent per step. With unequal distributions the scales differ.
+# is also the exponent per step. With unequal distributions, the scales differ.
 #
 # <details><summary>Slips (3)</summary>
 #

@@ -59,7 +59,7 @@ show.figure(
 # Q|}\,\ln(N-1)/\eta$.
 #
 # **What changed.** The rate must be $\eta/\sqrt{|\mathcal Q|}$ instead of $\eta$, as in Theorem 3.2. On a sentence with
-# $C$ bigrams the exponent is $C\eta t/\sqrt{|\mathcal Q|}$. The stated bound is therefore true for every distribution
+# $C$ bigrams, the exponent is $C\eta t/\sqrt{|\mathcal Q|}$. The stated bound is therefore true for every distribution
 # if there is one trigger, and for equal distributions if and only if the smallest count is at least $\sqrt{|\mathcal
 # Q|}$. With unequal distributions even the corrected bound can fail, on sentences whose count is rare after their
 # trigger.

@@ -390,7 +390,7 @@ claim.verdict()
 # <blockquote>
 #
 # **Beyond the paper.** The part of $W_0$ orthogonal to $x_H$ never changes, and the rest tends to the hard-margin
-# direction. With $m$ outputs the cosine is $1/\sqrt{2(1+1/m)}$.
+# direction. With $m$ outputs, the cosine is $1/\sqrt{2(1+1/m)}$.
 #
 # </blockquote>
 # <!-- /claim -->

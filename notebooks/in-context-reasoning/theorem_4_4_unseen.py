@@ -63,7 +63,7 @@ show.figure(
 #
 # **What changed.** The proof drops a first-order term. Where $Ne^{-\eta t}$ is about $(\ln(1/\delta)/M)^{1/4}$, the
 # deviation exceeds the stated form by a factor of order $M^{1/4}$, so no constant makes the stated bound true. At the
-# paper's $M=2048$ the term $\sqrt{\ln(1/\delta)/M}$ hides this.
+# paper's $M=2048$, the term $\sqrt{\ln(1/\delta)/M}$ hides this.
 #
 # <details><summary>Slips (2)</summary>
 #
