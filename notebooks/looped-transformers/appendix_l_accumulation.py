@@ -119,10 +119,10 @@ show.figure(
 #
 # <blockquote>
 #
-# **Beyond the paper.** With $C_2=1$ and $n\le5$ the paper's choice does not fail for large $\epsilon<1$. From $n=6$ on,
-# and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the distance is
-# above 10. For small $\epsilon$ the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which is divided by
-# $c$, is that of Lemma 14.
+# **Beyond the paper.** With $C_2=1$ and $n\le5$, the paper's choice does not fail for large $\epsilon<1$. From $n=6$
+# on, and with a large $C_2$ from $n=4$ on, it fails for large $n\epsilon$: at $n=64$ and $\epsilon=\frac12$ the
+# distance is above 10. For small $\epsilon$, the entry at $x=-G$ is near $1/n\epsilon$. The error of a product, which
+# is divided by $c$, is that of Lemma 14.
 #
 # </blockquote>
 # <!-- /claim -->
@@ -141,7 +141,7 @@ show.figure(
 # the error after $T$ steps is at most $T\epsilon'$. The same is true of copies $X\mapsto XP^*$ in the norm of the
 # largest column sum, and of functions with a Lipschitz constant of at most 1.
 #
-# **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies the
+# **What changed.** $1/x$ and $\sqrt x$ have larger Lipschitz constants and multiply the error by them. For copies, the
 # norm is the largest column sum, as earlier in the appendix; in the spectral norm, a column that is copied to $s$
 # places, as in step 1 of Appendix K, can multiply an error by $\sqrt s$.
 #
