@@ -307,7 +307,7 @@ claim.verdict()
 #    $2r+q=2\cdot3+1=7$, or $2r=6$ if no row of $F$ is zero and no $w_\nu$ is zero.
 #
 #    </details>
-# 2. *Predict, then run.* Set `length = 200`. By which factors do the error and the bound grow?
+# 2. *Predict, then run.* Set `length = 200`. By what factors do the error and the bound grow?
 #    <details><summary>Solution</summary>
 #
 #    The bound is proportional to the length, so it grows by $200/9\approx22$. The error need not be proportional: for
