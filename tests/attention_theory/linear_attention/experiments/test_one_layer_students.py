@@ -55,20 +55,6 @@ def test_errors_on_sequences_are_those_of_the_outputs(length: int) -> None:
             torch.testing.assert_close(errors[run, kind], direct, rtol=1e-9, atol=0)
 
 
-def test_students_keep_their_own_number_of_heads() -> None:
-    tasks = Tasks.draw(2, 8, 10, [5])
-    start = students_start(2, [1, 4], [7])
-    trained, _ = train_by_coefficients(start, CoefficientErrors(tasks), batches_of_runs(8, 4, 20, [0]), 0.01)
-    assert trained.values[0, 0, 1:].abs().max() == 0
-    assert trained.queries[0, 0, 1:].abs().max() == 0
-    assert trained.values[0, 1, 1:].abs().min() > 0
-
-
-def test_the_same_student_is_drawn_whatever_follows_it() -> None:
-    first, more = students_start(2, [1], [7]), students_start(2, [1, 4], [7, 8])
-    assert torch.equal(first.values[0, 0, 0], more.values[0, 0, 0])
-
-
 def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_own_scale() -> None:
     data = RunData.draw(2, 3, seed=0, sequences=8, tokens=10, batch=4, passes=3)
     kinds = [(1, 0.01, 1.0), (2, 0.01, 1.0), (2, 0.001, 1.0), (2, 0.01, 0.5)]

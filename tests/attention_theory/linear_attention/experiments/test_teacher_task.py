@@ -5,15 +5,6 @@ from attention_theory.linear_attention.experiments.teacher_task import Tasks, pr
 from attention_theory.linear_attention.model.mhla import Heads
 
 
-def test_labels_are_the_sums_over_the_past() -> None:
-    tasks = Tasks.draw(3, 2, 7, [1])
-    value, query = tasks.teachers.values[0, 0, 0], tasks.teachers.queries[0, 0]
-    for sequence, labels in zip(tasks.tokens[0], tasks.labels[0], strict=True):
-        for t in range(7):
-            expected = sum((value @ sequence[s]) * (sequence[s] @ query @ sequence[t]) for s in range(t + 1))
-            assert labels[t].item() == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
-
-
 def test_the_two_readings_differ_by_their_scales() -> None:
     small, large = (Tasks.draw(2, 3, 16, [0], scale) for scale in ("deviation", "variance"))
     ratio = (large.labels / small.labels).flatten()
