@@ -1,10 +1,8 @@
-import pytest
 import torch
 
 from attention_theory.looped_transformers.machine.layers import Layer, LoopedTransformer
 from attention_theory.randomness import normal
 from attention_theory.rows import Rows, combine, moves
-from attention_theory.validation import ParameterError
 
 
 def as_printed(layer: Layer, columns: torch.Tensor, inverse_temperature: float) -> torch.Tensor:
@@ -71,12 +69,6 @@ def test_hardmax_shares_ties_evenly() -> None:
     rows.of(state, "data")[:, 0] = torch.tensor([2.0, 4.0, 8.0])
     attended = layer.dense.attend(state, 1.0, "hardmax")
     assert rows.of(attended, "copy")[:, 0].tolist() == [3.0, 3.0, 8.0]
-
-
-def test_keys_and_queries_must_match() -> None:
-    rows = Rows(data=2)
-    with pytest.raises(ParameterError, match="queries"):
-        Layer(rows, "bad").head("bad", keys=combine(rows["data"]), queries=[{0: 1.0}], values=[])
 
 
 def test_dtype_is_that_of_the_matrices() -> None:

@@ -12,30 +12,6 @@ from attention_theory.looped_transformers.subleq.machine import Depth, SubleqMac
 from attention_theory.validation import ParameterError
 
 
-@pytest.mark.parametrize(("depth", "scratch"), [(10, 1), (10, 3), (6, 1), (4, 1)])
-def test_every_step_is_the_interpreter_s(depth: Depth, scratch: int) -> None:
-    machine = SubleqMachine(5, 6, depth, scratch)
-    for seed in range(12):
-        source = random_program(4, 6, 6, seed)
-        run, state = interpret(source, 6, 15), machine.load(source)
-        for counter, memory in zip(run.counters, run.memories, strict=True):
-            state = machine.cycle(state, 30.0)
-            assert machine.counter(state, source) == counter
-            assert torch.equal(machine.memory(state, source), memory)
-        if run.halted:
-            still = machine.cycle(state, 30.0)
-            assert torch.equal(machine.cycle(still, 30.0), still)
-            assert set(still.unique().tolist()) <= {-1.0, 0.0, 1.0}
-
-
-def test_loading_and_reading_back() -> None:
-    source = program([5, -8, 7], [(2, 3, 1)])
-    machine = SubleqMachine(4, 4)
-    state = machine.load([source, source])
-    assert machine.counter(state, source).tolist() == [0, 0]
-    assert machine.memory(state, source).tolist() == [list(source.memory)] * 2
-
-
 @pytest.mark.parametrize(
     "options",
     [{"depth": 4, "gate": 1.0}, {"depth": 6, "scratch": 2}, {"depth": 10, "real": True, "scratch": 2}],

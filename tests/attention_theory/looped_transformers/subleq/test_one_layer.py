@@ -28,29 +28,6 @@ def test_random_programs_run_as_the_interpreter_does(cells: int, instructions: i
         assert found.wrong == 0
 
 
-HARD = {
-    "a cell less itself, twice": program([5], [(2, 2, 1), (2, 2, 0)]),
-    "both operands pending, then one of them": program([5, -3], [(2, 3, 1), (3, 3, 2), (3, 2, 3), (2, 3, 0)]),
-    "the result is the next first operand, on both branches": program([1, 4], [(2, 3, 0), (3, 2, 0), (3, 3, 3)]),
-    "zero trips": program([0, 3], [(2, 2, 2), (3, 3, 0), (3, 2, 3)]),
-    "a jump to itself until the result is positive": program([-1, -5], [(2, 3, 0)]),
-    "a jump to itself for ever": program([0], [(0, 2, 0)]),
-    "smallest less smallest": program([-8, -8, 0], [(2, 3, 1), (2, 4, 2), (4, 2, 3)]),
-    "wraps upwards and downwards": program([-8, 7, 7], [(2, 3, 1), (4, 2, 2), (3, 4, 0)]),
-    "reserved cells are overwritten": program([3], [(2, 0, 1), (2, 1, 2), (0, 1, 3), (1, 0, 0)]),
-    "the halt's own cells are pending when it is reached": program([2], [(0, 1, 2), (1, 0, 2)]),
-    "no instruction but the halt": program([4], []),
-}
-
-
-@pytest.mark.parametrize("rule", ["softmax", "hardmax"])
-@pytest.mark.parametrize("name", HARD)
-def test_hard_programs(name: str, rule: str) -> None:
-    source = HARD[name]
-    machine = machine_of(source, 4)
-    assert conformance(machine, [source], 30, 8.0, rule, by="layers", beyond=3).wrong == 0  # type: ignore[arg-type]
-
-
 def test_all_pairs_of_instructions_and_all_memories_of_two_bits() -> None:
     """Every aliasing of two instructions in a row, with every jump."""
     triples, memories = list(product((2, 3), (2, 3), (0, 1, 2))), list(product(range(-2, 2), repeat=2))
