@@ -19,11 +19,6 @@ def test_the_line_of_the_mean_does_not_count_the_seeds_scatter_as_a_bend() -> No
     assert sum(bent) / 400 == pytest.approx(linear_fit_r2(x, x**4), abs=0.01)
 
 
-def test_the_same_line_for_all_seeds_has_no_spread() -> None:
-    x = torch.tensor([1.0, 2.0, 4.0, 7.0])
-    assert line_of_the_mean(x, (x**2)[:, None].expand(-1, 5)) == pytest.approx([linear_fit_r2(x, x**2)] * 5)
-
-
 def test_increments_are_in_standard_errors() -> None:
     values = torch.tensor([[0.0, 1.0, 2.0], [2.0, 3.0, 4.0]], dtype=torch.float64)
     assert increments(values).tolist() == pytest.approx([2 / (2 / 3) ** 0.5])
