@@ -37,15 +37,6 @@ def test_a_model_keeps_its_number_of_heads() -> None:
     assert torch.allclose(by_itself.losses, trained.losses[:1], rtol=1e-9)
 
 
-def test_single_precision_is_near_and_comes_back_as_double() -> None:
-    tokens, teacher = normal(40, 3, 2, seed=0), random_heads(1, 2, seed=3)
-    data, start = statistics(tokens, mhla(teacher, tokens)), random_heads(2, 2, seed=2, models=(3,))
-    double = train_heads(data, start, steps=20, rate=0.05)
-    single = train_heads(data, start, steps=20, rate=0.05, dtype=torch.float32)
-    assert single.heads.values.dtype == single.losses.dtype == torch.float64
-    assert torch.allclose(single.losses, double.losses, rtol=1e-3)
-
-
 @pytest.mark.parametrize(("steps", "marks"), [(1, [0, 1]), (3, [0, 1, 2, 3]), (120, [*range(0, 121, 2)])])
 def test_losses_are_recorded_fifty_times_or_at_every_step(steps: int, marks: list[int]) -> None:
     tokens, labels = normal(20, 3, 2, seed=0), normal(20, 2, seed=1)

@@ -34,14 +34,6 @@ def test_float32_has_no_temperature_for_long_integers() -> None:
     assert least_inverse_temperature(machine, programs, 8, by="layers") == math.inf
 
 
-def test_noise_doubles_with_every_bit() -> None:
-    source = program([-1, 0, 3], [(0, 2, 1), (0, 3, 2)])
-    small, large = (
-        noise_before_correction(SubleqMachine(4, bits, rounded_reads=False), source, 14.0, 2).max() for bits in (8, 14)
-    )
-    assert 0.9 < (large / small).log2() / 6 < 1.1
-
-
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("depth", [10, 6])
 def test_with_ramps_at_the_reads_one_temperature_is_enough_for_every_length(depth: Depth, dtype: torch.dtype) -> None:

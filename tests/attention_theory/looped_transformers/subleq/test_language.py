@@ -88,9 +88,3 @@ def test_operands_stand_in_the_order_of_algorithm_1() -> None:
         "Instr. 2: SUBLEQ(zero, minus_one, 2)",
     ]
     assert source.notation().splitlines() == lines
-
-
-def test_cells_without_a_name_go_by_their_number() -> None:
-    source = program([5], [(2, 2, 1)])
-    assert source.notation().splitlines()[0] == "Instr. 0: SUBLEQ(2, 2, 1)"
-    assert source.notation({0: "c0", 1: "c-1", 2: "r"}).splitlines()[0] == "Instr. 0: SUBLEQ(r, r, 1)"
