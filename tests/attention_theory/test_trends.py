@@ -25,13 +25,6 @@ def test_increments_are_in_standard_errors() -> None:
     assert gain(values[0], values[0]).item() == 0.0
 
 
-def test_the_least_numbers_of_points_and_seeds() -> None:
-    assert slope([0, 2], [1, 5]) == 2
-    assert linear_fit_r2(torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, 1.0, 0.0])) == 0
-    assert increments(torch.zeros(3, 3)).tolist() == [0, 0]
-    assert len(line_of_the_mean(torch.arange(3.0), torch.arange(3.0)[:, None].expand(-1, 3))) == 3
-
-
 def test_the_share_of_a_line_by_hand() -> None:
     """Through (0, 0), (1, 2), (2, 1): the covariance is 1, the variances 2 and 2."""
     assert linear_fit_r2(torch.tensor([0.0, 1.0, 2.0]), torch.tensor([0.0, 2.0, 1.0])) == pytest.approx(0.25)

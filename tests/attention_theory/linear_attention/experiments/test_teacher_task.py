@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.linear_attention.experiments.teacher_task import Tasks, printed_labels
-from attention_theory.linear_attention.model.mhla import Heads
+from attention_theory.linear_attention.experiments.teacher_task import Tasks
 
 
 def test_the_two_readings_differ_by_their_scales() -> None:
@@ -22,10 +21,3 @@ def test_stacked_tasks_are_single_tasks_side_by_side() -> None:
     assert torch.equal(tasks.part(1, 3).tokens, tasks.tokens[:, 1:3])
     assert torch.equal(tasks.part(3).labels, tasks.labels[:, 3:])
     assert tasks.to(torch.float32).labels.dtype == tasks.to(torch.float32).teachers.values.dtype == torch.float32
-
-
-def test_the_printed_formula_has_no_meaning() -> None:
-    tasks = Tasks.draw(2, 1, 5, [0])
-    teacher = Heads(tasks.teachers.values[0], tasks.teachers.queries[0])
-    with pytest.raises(RuntimeError, match="shape"):
-        printed_labels(teacher, tasks.tokens[0, 0])

@@ -22,13 +22,6 @@ def run_compiled(program: LookupProgram, prompt: list[Token], steps: int, form: 
     return program.read(program.run_heads(prompt, steps, form))
 
 
-def test_the_printed_placement_reads_the_wrong_rows() -> None:
-    program = table_program([0, 1, 2], [0, 1, 0, 1, 0])
-    prompt: list[Token] = [{"key": 0, "value": 3}, {"source": 0}]
-    assert program.run(prompt, 1)[-1] == {"destination": 1}
-    assert run_compiled(program, prompt, 1, form="printed")[-1] == {}
-
-
 def test_copies_and_positions() -> None:
     program = LookupProgram({"position": 6, "letter": 4}, [Lookup.copy(1, "letter", "letter", 6)])
     prompt: list[Token] = [{"position": 0, "letter": 2}, {"position": 1, "letter": 3}]

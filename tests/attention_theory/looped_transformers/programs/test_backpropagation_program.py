@@ -7,9 +7,7 @@ from attention_theory.looped_transformers.fleq.machine import FleqMachine, compa
 from attention_theory.looped_transformers.programs.backpropagation import Network
 from attention_theory.looped_transformers.programs.backpropagation_program import (
     PLACES,
-    listing_beside,
     listing_program,
-    machine_listing,
     machine_program,
     read_network,
 )
@@ -57,15 +55,6 @@ def test_every_printed_place_shows(place: str) -> None:
     program = listing_program(network, x, y, 0.2, 2, {place: "printed"})
     run = interpret(program, 1_000)
     assert not run.halted or read_network(program, run.memory).distance(network.train(x, y, 0.2, 2)[-1]) > 1e-2
-
-
-def test_the_listing_stands_beside_its_repair() -> None:
-    rows = listing_beside()
-    differing = [row for row in rows if row[0] != row[1]]
-    assert ("        o = mul(temp, a)", "        o = mul(w2, a)") in differing
-    assert rows[0] == ("line1:  temp = transpose(w1)",) * 2
-    assert len(differing) < len(rows) * 2 / 3
-    assert len(machine_listing(4, 2).splitlines()) == 2 * 26 + 4
 
 
 def test_the_repaired_listing_runs_in_the_machine() -> None:

@@ -2,7 +2,7 @@ import torch
 
 from attention_theory.looped_transformers.fleq.language import interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
-from attention_theory.looped_transformers.programs.regression import descent, sgd_beside, sgd_program, unrolled_program
+from attention_theory.looped_transformers.programs.regression import descent, sgd_program, unrolled_program
 from attention_theory.randomness import normal
 
 
@@ -27,13 +27,3 @@ def test_pointers_lead_the_machine_through_more_points_than_instructions() -> No
     assert result.pointers_agree
     found = program.variable(run.memory, "w")[:, 0]
     assert torch.allclose(found, descent(w, x, y, 0.05, 2)[-1], rtol=0, atol=1e-5)
-
-
-def test_the_listing_stands_beside_its_repair() -> None:
-    rows = sgd_beside()
-    assert rows[0] == ("first:  temp = mul(x0, w) width 1",) * 2
-    assert [left for left, right in rows if left != right] == [
-        "third:  temp = mul(x0, temp) width 1",
-        "        temp = mul(temp, eta)",
-        "",
-    ]

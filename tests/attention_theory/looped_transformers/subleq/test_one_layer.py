@@ -7,10 +7,8 @@ from attention_theory.looped_transformers.machine.codes import address_bits
 from attention_theory.looped_transformers.machine.summary import summarise
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import sufficient_inverse_temperature
-from attention_theory.looped_transformers.subleq.language import SubleqProgram, interpret, program, random_program
+from attention_theory.looped_transformers.subleq.language import SubleqProgram, program, random_program
 from attention_theory.looped_transformers.subleq.one_layer import OneLayerMachine
-from attention_theory.looped_transformers.subleq.runner import SubleqRunner
-from attention_theory.validation import ParameterError
 
 
 def machine_of(source: SubleqProgram, bits: int) -> OneLayerMachine:
@@ -55,19 +53,3 @@ def test_one_layer_one_head_and_as_many_rows_and_columns_as_said() -> None:
 def test_a_temperature_that_is_too_high_spoils_the_result() -> None:
     sources = [random_program(4, 6, 6, seed) for seed in range(12)]
     assert conformance(machine_of(sources[0], 6), sources, 10, 1.5, by="layers").wrong > 0
-
-
-def test_the_runner_is_for_one_scratchpad_column() -> None:
-    source = random_program(4, 6, 6, seed=0)
-    with pytest.raises(ParameterError, match="one scratch column"):
-        SubleqRunner(machine_of(source, 6), [source])
-
-
-def test_the_counter_is_that_of_the_interpreter_at_the_start_and_at_the_end() -> None:
-    source = program([2, 5], [(2, 3, 2), (3, 3, 2)])
-    machine = machine_of(source, 4)
-    state = machine.load([source, source])
-    assert machine.counter(state, source).tolist() == [0, 0]
-    assert machine.memory(state, source).tolist() == [list(source.memory)] * 2
-    run = interpret(source, 4, 10)
-    assert machine.counter(machine.run(state, len(run), 20.0), source).tolist() == [source.end] * 2
