@@ -12,7 +12,6 @@ from attention_theory.bridges.hyper_capacity import (
     tuple_tokens,
 )
 from attention_theory.hyper_attention.layers.sums import Sum
-from attention_theory.memorization.attention import capacity
 from attention_theory.numerics import numerical_rank
 
 
@@ -23,10 +22,6 @@ def test_ranks_meet_their_bounds(order: int, shared: bool, sum_over: Sum) -> Non
     most = capacity_bound(2, 3, 4, order, sum_over, shared)
     assert exact_rank(2, 3, 4, order, most + 2, 0, sum_over, shared) == most
     assert exact_rank(2, 3, 4, order, most - 2, 0, sum_over, shared) == most - 2
-
-
-def test_at_order_two_the_bound_is_that_of_the_paper() -> None:
-    assert capacity_bound(5, 4, 9, 2) == capacity(5, 4, 9)
 
 
 def test_shared_keys_of_width_one_count_multisets() -> None:

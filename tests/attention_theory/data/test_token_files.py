@@ -88,13 +88,6 @@ def test_the_stand_in_says_whether_it_is_the_pinned_text(monkeypatch: pytest.Mon
     assert "ANOTHER RELEASE" in open_corpus().source
 
 
-def test_the_largest_vocabulary_and_the_smallest_shards(tmp_path: Path) -> None:
-    write_tokens(["a", "b", "c"], tmp_path, lambda text: [65535, ord(text)], 65536, 2, 1)
-    train, validation = open_tokens(tmp_path)
-    assert [shard.tolist() for shard in train.shards] == [[65535, 97], [65535, 99]]
-    assert [shard.tolist() for shard in validation.shards] == [[65535, 98]]
-
-
 def test_windows_for_validation_are_spread_evenly() -> None:
     tokens = Tokens([np.arange(21)], 256)
     assert tokens.every_window(2)[0][:, 0].tolist() == list(range(0, 20, 2))

@@ -69,11 +69,3 @@ def test_kinds_of_the_same_number_of_heads_begin_from_the_same_draws_at_their_ow
     means = history[..., 1].unflatten(0, (3, 2)).mean(dim=1) / data.tasks.power
     torch.testing.assert_close(found.curves[..., 3], means)
     torch.testing.assert_close(found.heads.values[:, 3], direct.values[:, 1])
-
-
-def test_float32_is_trained_in_and_the_result_is_given_in_float64() -> None:
-    data = RunData.draw(2, 2, seed=0, sequences=8, tokens=10, batch=4, passes=3)
-    single, double = (run_heads(data, [(2, 0.01, 1.0)], dtype) for dtype in (torch.float32, torch.float64))
-    assert single.heads.values.dtype == single.curves.dtype == torch.float64
-    assert torch.equal(single.heads.values, single.heads.values.float().double())
-    torch.testing.assert_close(single.curves, double.curves, rtol=1e-4, atol=0)

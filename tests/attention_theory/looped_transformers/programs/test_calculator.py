@@ -1,7 +1,5 @@
 import math
 
-import torch
-
 from attention_theory.looped_transformers.blocks.approximation import reciprocal_partition
 from attention_theory.looped_transformers.fleq.language import FUNCTIONS, interpret
 from attention_theory.looped_transformers.fleq.machine import FleqMachine, compare
@@ -12,7 +10,6 @@ from attention_theory.looped_transformers.programs.calculator import (
     exact_trace,
     finest_reciprocal,
     first_entries,
-    whole_range_sums,
 )
 
 
@@ -36,16 +33,3 @@ def test_the_finest_reciprocal_takes_the_terms_there_are() -> None:
         error = finest_reciprocal(terms, 0.3, 8.0)
         assert reciprocal_partition(error, 0.3, 8.0).intervals == terms
         assert reciprocal_partition(error * (1 - 1e-5), 0.3, 8.0).intervals > terms
-
-
-def test_the_sums_for_whole_ranges_have_no_more_terms_than_heads() -> None:
-    for terms in (25, 36, 100):
-        reciprocal, root = whole_range_sums(terms)
-        assert max(reciprocal.terms, root.terms) <= terms
-        least, most = 1.5 / math.sqrt(terms / 2), math.exp(terms / 2)
-        x = torch.logspace(math.log(least), math.log(most), 3000, base=math.e, dtype=torch.float64)
-        x = x.clamp(least, most * (1 - 1e-9))
-        for sign in (1, -1):
-            assert (reciprocal(sign * x) - sign / x).abs().max() <= least
-        y = torch.linspace(0, terms**2, 3000, dtype=torch.float64)
-        assert (root(y) - y.sqrt()).abs().max() <= 1 / terms

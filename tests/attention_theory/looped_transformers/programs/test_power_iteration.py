@@ -7,7 +7,6 @@ from attention_theory.looped_transformers.programs.power_iteration import (
     distance_bounds,
     inverse_root_iterates,
     least_length,
-    listing_beside,
     power_error_bound,
     power_iterates,
     power_program,
@@ -86,8 +85,3 @@ def test_the_distance_lies_between_its_bounds() -> None:
     lower, upper = distance_bounds(plane, 1)
     assert upper.tolist() == pytest.approx([1.0, 0.5])  # 45 degrees to begin with
     assert lower.tolist() == pytest.approx([2**-0.5, 0.5 / 1.25**0.5])
-
-
-def test_the_listing_stands_beside_its_repair() -> None:
-    differing = [row for row in listing_beside() if row[0] != row[1]]
-    assert differing == [("        t = add(t1, one)", "        t1 = add(t1, one)"), ("", "        b = transpose(b)")]

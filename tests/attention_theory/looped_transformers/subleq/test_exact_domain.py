@@ -7,7 +7,6 @@ import torch
 from attention_theory.looped_transformers.subleq.conformance import conformance
 from attention_theory.looped_transformers.subleq.exact_domain import (
     follow,
-    inverse_temperature_law,
     least_inverse_temperature,
     noise_before_correction,
     noise_bound,
@@ -79,12 +78,3 @@ def test_without_rounding_real_rows_drift_and_with_it_they_do_not() -> None:
         assert run.off < 1e-12
     with pytest.raises(ParameterError, match="real"):
         follow(SubleqMachine(4, 8), endless, 8.0, 10)
-
-
-def test_the_law_and_the_bounds_by_hand() -> None:
-    assert inverse_temperature_law(1, 1) == pytest.approx(math.log(32) / 2)
-    assert inverse_temperature_law(3, 2, adders=2) == pytest.approx((6 * math.log(2) + math.log(32)) / 2)
-    small = math.exp(-2 * 3.0)
-    bounds = {10: 9 * 16 * 3 * 4, 6: 21 * 4 * 3 * 4, 4: 25 * (4 * 2 + 3 * 4)}  # two bits, two of an address, λ = 3
-    for depth, gain in bounds.items():
-        assert noise_bound(2, 2, depth, 3.0) == pytest.approx(gain * small)  # type: ignore[arg-type]
