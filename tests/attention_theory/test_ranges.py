@@ -1,9 +1,9 @@
 """Every range of a parameter: kept in ``ranges.txt``, and its ends tried by a call.
 
-A line of the file is a function or a class with the limits that its ``require`` states. A bound that moves has to be
-moved there too. Calls are made from the annotations, as in ``test_devices.py``; what lies just outside of an end is
-refused by name, and so is a value of another kind; what lies on the end is not. In the same way an argument that is
-empty, not finite or of another shape is tried where the package refuses it.
+A line of the file is a function or a class with the limits that its ``require`` states, or with what it asks of a
+tensor or a list. A bound that moves has to be moved there too. Calls are made from the annotations, as in
+``test_devices.py``; what lies just outside of an end is refused by name, and so is a value of another kind; what lies
+on the end is not. In the same way an argument that is empty, not finite or of another shape is tried.
 """
 
 import ast
@@ -135,11 +135,13 @@ def ranges_of_the_package() -> dict[str, dict[str, str]]:
 
 def table() -> str:
     rows = ranges_of_the_package().items()
-    return "".join(f"{name}: {'; '.join(f'{arg} ({limits})' for arg, limits in row.items())}\n" for name, row in rows)
+    ranges = [f"{name}: {'; '.join(f'{arg} ({limits})' for arg, limits in row.items())}\n" for name, row in rows]
+    rules = [(words, *found) for require, words in INPUT_RULES.items() for found in calls_of(require)]
+    return "".join(ranges + [f"{name}: {rule.arg} {words}\n" for words, name, _, rule in rules])
 
 
 def kept_ranges() -> Iterator[tuple[str, str, str]]:
-    """The rows of the file: a function, one of its parameters, its limits."""
+    """The ranges of the file: a function, one of its parameters, its limits."""
     for line in TABLE.read_text().splitlines():
         name, _, row = line.partition(": ")
         yield from ((name, arg, limits) for arg, limits in re.findall(r"(\w+) \((.*?)\)(?:; |$)", row))
