@@ -18,7 +18,7 @@ from typing import NamedTuple
 from bookpress.exits import Exit, Failure
 from bookpress.files import digest, digest_of_file, write_whole
 from bookpress.layout import Layout
-from bookpress.notebooks.exports import ExportError, make_export
+from bookpress.site.package import ExportError, make_export
 
 #: Where the instruments' scripts, style and data lie, below the site's static files.
 FOLDER = "instruments"

@@ -21,9 +21,9 @@ from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.claims.statement import anchor, folds, heading, parts, place
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, ending: str = "md", **values: Any) -> str:
     """A template of this room with its values; each names a page or a part of one."""
-    return _TEMPLATES.get_template(f"{template}.md.jinja").render(values)
+    return _TEMPLATES.get_template(f"{template}.{ending}.jinja").render(values)
 
 
 def figure_block(name: str, details: dict[str, str], svg: Path | None = None) -> str:
