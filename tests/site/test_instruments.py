@@ -28,9 +28,8 @@ from attention_theory.looped_transformers.subleq.language import SubleqProgram, 
 from bookpress.layout import Layout
 from bookpress.site.instruments import instrument_pages, instruments_of
 
-NAMES = [
-    one.name for page in instrument_pages(Layout.here()) for one in instruments_of(page.read_text(encoding="utf-8"))
-]
+PAGES = instrument_pages(Layout.here())
+NAMES = [name for page in PAGES for name in instruments_of(page.read_text(encoding="utf-8"))]
 
 #: How many random inputs each instrument is given beside torch, and how many at once.
 INPUTS, AT_ONCE = 1_000, 100

@@ -28,11 +28,6 @@ class Limits(BaseModel):
     minutes: float = Field(default=10.0, gt=0)
     memory_mb: int = Field(default=4000, gt=0)  # of which the kernel's own libraries take half a gigabyte
 
-    @property
-    def cell_minutes(self) -> float:
-        """The limit on one cell."""
-        return 0.8 * self.minutes
-
 
 class Sweep(Limits):
     """A sweep as ``notebooks/profiles/full.yaml`` describes it.

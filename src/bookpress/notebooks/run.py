@@ -38,6 +38,9 @@ USE, MEMORY, PROCESSOR = "use", "memory_mb", "processor_seconds"
 OUTPUT_BYTES = 4_000_000
 ERROR_LETTERS = 4_000
 
+#: The part of a run's time that one cell may take.
+_OF_A_CELL = 0.8
+
 _OUTPUTS = {"stream", "display_data", "execute_result", "update_display_data"}
 
 
@@ -201,7 +204,7 @@ class Client(PapermillNotebookClient):
             nb_man,
             km,
             raise_on_iopub_timeout=False,
-            timeout_func=lambda _: max(1.0, min(60 * limits.cell_minutes, deadline - time.monotonic())),
+            timeout_func=lambda _: max(1.0, min(_OF_A_CELL * 60 * limits.minutes, deadline - time.monotonic())),
             startup_timeout=300,  # a machine may have other work
             shutdown_kernel="immediate",  # nothing is left to be done in it, and asked politely it takes its time
         )

@@ -15,7 +15,7 @@ from bookpress.site.book import FINDINGS, Book
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
-from bookpress.site.markdown import picture_block, render, without_html
+from bookpress.site.markdown import figure_block, render, without_html
 from bookpress.site.package import make_export, package_pages
 from bookpress.site.page import write_page
 from bookpress.site.verdict_pages import (
@@ -113,7 +113,7 @@ def gallery_page(book: Book) -> str:
         for name in book.notebooks_of(paper):
             for figure in book.records[name].figures:
                 drawn, link = f"{name}-{figure.name}", f"../notebooks/{name}.html"
-                picture = picture_block(drawn, figure.model_dump(), link, book.layout.figure(drawn))
+                picture = figure_block(drawn, figure.model_dump(), book.layout.figure(drawn), link)
                 chapters.setdefault(paper.short_title, []).append(picture)
     return render("gallery", chapters=chapters)
 
