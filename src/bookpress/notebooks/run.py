@@ -254,15 +254,10 @@ class Client(PapermillNotebookClient):
 
 def _folders(layout: Layout, scratch: Path) -> dict[str, str]:
     """Folders of a kernel, in place of a reader's own with their settings, start-up files and histories."""
-    matplotlib = layout.matplotlib
-    try:  # made once, since its list of fonts takes long
-        matplotlib.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        matplotlib = scratch / "matplotlib"
     return {
         "IPYTHONDIR": str(scratch / "ipython"),
         "JUPYTER_RUNTIME_DIR": str(scratch),
-        "MPLCONFIGDIR": str(matplotlib),
+        "MPLCONFIGDIR": str(layout.matplotlib),  # its list of fonts is made once
     }
 
 

@@ -15,16 +15,10 @@ from bookpress.site.book import FINDINGS, Book
 from bookpress.site.full_size import costs_page
 from bookpress.site.instruments import instrument_pages, write_instruments
 from bookpress.site.map import draw, map_page, page_map
-from bookpress.site.markdown import figure_block, render, without_html
+from bookpress.site.markdown import render, without_html
 from bookpress.site.package import make_export, package_pages
 from bookpress.site.page import write_page
-from bookpress.site.verdict_pages import (
-    certificates_page,
-    errata_pages,
-    notebooks_list,
-    scoreboard_page,
-    summary_page,
-)
+from bookpress.site.verdict_pages import certificates_page, errata_pages, notebooks_list, scoreboard_page, summary_page
 
 #: Folders of ``book/`` that hold nothing but generated pages.
 _GENERATED = ("notebooks", "figures", "generated")
@@ -82,7 +76,7 @@ def _write_pages(book: Book) -> int:
         "summary": summary_page(book),
         "scoreboard": scoreboard_page(book),
         **errata_pages(book),
-        "gallery": gallery_page(book),
+        "gallery": render("gallery", book=book),
         "full-size": costs_page(book.sweeps, book.full_size, book.full_size_records, book.titles()),
         "certificates": certificates_page(book),
         **{f"pages-{paper.name}": notebooks_list(book, paper) for paper in book.registry.papers},
@@ -106,18 +100,6 @@ def _write_exports(layout: Layout) -> None:
         write_whole(layout.generated / file, make_export(layout, name, [], ending))
 
 
-def gallery_page(book: Book) -> str:
-    """Every figure of the book, by paper."""
-    chapters: dict[str, list[str]] = {}
-    for paper in book.registry.papers:
-        for name in book.notebooks_of(paper):
-            for figure in book.records[name].figures:
-                drawn, link = f"{name}-{figure.name}", f"../notebooks/{name}.html"
-                picture = figure_block(drawn, figure.model_dump(), book.layout.figure(drawn), link)
-                chapters.setdefault(paper.short_title, []).append(picture)
-    return render("gallery", chapters=chapters)
-
-
 def contents(book: Book) -> str:
     """The table of contents, in the registry's order; written pages are listed where there are some."""
     layout = book.layout
@@ -128,5 +110,4 @@ def contents(book: Book) -> str:
 
     instruments = [f"{path.parent.name}/{path.stem}" for path in instrument_pages(layout)]
     titles = {name: Notebook(name, layout).title for name in book.records}
-    given = {"book": book, "is_there": is_there, "instruments": instruments, "titles": titles}
-    return render("contents", "yml", **given)
+    return render("contents.yml", book=book, is_there=is_there, instruments=instruments, titles=titles)

@@ -24,16 +24,7 @@ from sphinx.util.nodes import make_refnode, split_explicit_title
 
 from bookpress.claims.panel import CERTIFIED, proof_class, verdict_class
 from bookpress.claims.registry import ProofMark, Registry, RegistryError, Verdict
-from bookpress.claims.statement import (
-    BEYOND,
-    CHANGED,
-    STATES,
-    TRUE,
-    anchor,
-    heading,
-    other_labels,
-    short_label,
-)
+from bookpress.claims.statement import BEYOND, CHANGED, STATES, TRUE, anchor, heading, other_labels, short_label
 from bookpress.layout import Layout
 from bookpress.site.book import FINDINGS, Findings
 from bookpress.site.map import node_labels
@@ -73,8 +64,8 @@ class ClaimDirective(SphinxDirective):
         text = render("claim", claim=claim, entry=entry, verdict=verdict, related=related, **fixed)
         whole = nodes.container(classes=["claim-and-note"])
         self.state.nested_parse(StringList(text.split("\n"), source=self.env.docname), 0, whole)
-        labels = (short_label(entry), *other_labels(entry))  # as main entries, which the search puts first
-        return [addnodes.index(entries=[("single", label, anchor(claim), "main", None) for label in labels]), whole]
+        numbers = (short_label(entry), *other_labels(entry))  # as main entries, which the search puts first
+        return [addnodes.index(entries=[("single", each, anchor(claim), "main", None) for each in numbers]), whole]
 
 
 def related_claims(registry: Registry, claim: str) -> dict[str, list[str]]:
@@ -167,8 +158,8 @@ def badge_node(verdict: Verdict, words: str) -> nodes.inline:
 
 
 def _named(kind: type[Mark], word: str) -> Mark:
-    if word not in {*kind}:
-        raise ValueError(f"must be one of {', '.join(kind)}; got {word!r}")
+    if word not in kind.__members__.values():
+        raise ValueError(f"must be one of {', '.join(kind.__members__.values())}; got {word!r}")
     return kind(word)
 
 

@@ -21,9 +21,10 @@ from bookpress.claims.registry import ProofMark, Verdict
 from bookpress.claims.statement import anchor, folds, heading, parts, place
 
 
-def render(template: str, ending: str = "md", **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
     """A template of this room with its values; each names a page or a part of one."""
-    return _TEMPLATES.get_template(f"{template}.{ending}.jinja").render(values)
+    name = template if "." in template else f"{template}.md"
+    return _TEMPLATES.get_template(f"{name}.jinja").render(values)
 
 
 def figure_block(name: str, details: dict[str, str], svg: Path | None = None, link: str = "") -> str:
@@ -69,7 +70,7 @@ _TEMPLATES = Environment(
 for _function in (
     *(anchor, folds, heading, parts, place),
     *(certificate_in_words, markdown_table, proof_class, proof_in_words, verdict_class),
-    *(badge, badges, proof_badge),
+    *(badge, badges, figure_block, proof_badge),
 ):
     _TEMPLATES.globals[_function.__name__] = _function
 _TEMPLATES.filters |= {"escape_markdown": escape, "without_html": without_html}

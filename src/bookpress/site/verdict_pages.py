@@ -25,6 +25,13 @@ GRAVITY = {
     "Misprint": "A slip of the pen; the text around it shows what is meant.",
     "Near the statement": "The statement is true; a remark, a figure or a number near it is not.",
 }
+_GRAVE: dict[str | None, int] = {
+    Verdict.REFUTED: 0,
+    Verdict.HOLDS_WITH_CORRECTION: 1,
+    ProofMark.FAILS: 2,
+    ProofMark.REPAIRED: 3,
+}
+_GRAVE |= {Verdict.MISPRINTED: 4, ProofMark.MISPRINTED: 4}
 #: What is said of the four gravest where another proof uses such a claim.
 _OF_PREMISE = dict(
     enumerate(["refuted", "corrected on its page", "whose proof fails", "whose proof is repaired on its page"])
@@ -117,15 +124,7 @@ def _full_size(book: Book, claim: str, entry: Entry) -> str:
 
 def gravity(verdict: Verdict, proof: ProofMark | None) -> int:
     """The place in :data:`GRAVITY` that a verdict and the mark on the proof amount to."""
-    if verdict is Verdict.REFUTED:
-        return 0
-    if verdict is Verdict.HOLDS_WITH_CORRECTION:
-        return 1
-    if proof is ProofMark.FAILS:
-        return 2
-    if proof is ProofMark.REPAIRED:
-        return 3
-    return 4 if verdict is Verdict.MISPRINTED or proof is ProofMark.MISPRINTED else 5
+    return min(_GRAVE.get(verdict, len(GRAVITY) - 1), _GRAVE.get(proof, len(GRAVITY) - 1))
 
 
 def errata_pages(book: Book) -> dict[str, str]:
