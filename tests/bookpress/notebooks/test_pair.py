@@ -13,7 +13,7 @@ def test_a_pair_states_its_claims_and_is_then_left_alone(toy: Any) -> None:
     assert [*unpaired(toy.layout)] == ["demo/good"]
     assert write_pairs(toy.layout) == 1
     source = toy.layout.source("demo/good")
-    assert "# $1 < n$\n" in source.read_text()
+    assert "$1 < n$\n" in source.read_text()
     assert "$1 < n$" in source.with_suffix(".ipynb").read_text()
     assert write_pairs(toy.layout) == 0
 
