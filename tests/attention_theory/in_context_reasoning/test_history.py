@@ -44,17 +44,6 @@ def test_the_share_that_is_left_is_one_on_the_plateau_and_zero_at_the_target() -
     assert run.fraction_left("unseen", "Origin-Linear-FA", 0.8, 0.1) == pytest.approx(0)
 
 
-def test_steps_to_a_loss() -> None:
-    falling = history([4.0, 2.0, 1.0, 0.5, 1.5], [0.0] * 5)
-    assert falling.steps_to(1.0, "Origin-Linear-FA", 0.8, 0.1) == 20
-    assert falling.steps_to(0.1, "Origin-Linear-FA", 0.8, 0.1) == 41
-
-
-def test_the_end_is_the_mean_over_the_last_quarter() -> None:
-    run = history([8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 3.0, 1.0], [0.0] * 8)
-    assert run.end("population", "Origin-Linear-FA", 0.8, 0.1) == 2
-
-
 def test_histories_side_by_side() -> None:
     parts = [
         train([TrainingRun(VARIANTS["Reparam-Linear-FA"], noise, 0.1)], TASK, 4, batch=4, evaluation=8)

@@ -1,10 +1,9 @@
-import json
 
 import pytest
 
 from attention_theory.memorization import export
 from attention_theory.memorization.exact_rank import rank_bound
-from attention_theory.memorization.export import EXPORTS, rank_table
+from attention_theory.memorization.export import rank_table
 
 
 @pytest.fixture
@@ -29,9 +28,3 @@ def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
                 assert table["ranks"][contexts][i][j] == [expected] * 2
 
 
-def test_the_ranks_are_written_as_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_WIDTHS", (3,))
-    monkeypatch.setattr(export, "_HEAD_WIDTHS", (2,))
-    forms = EXPORTS["ranks"](seed=1)
-    assert set(forms) == {".json"}
-    assert json.loads(forms[".json"]()) == rank_table(1)

@@ -1,14 +1,4 @@
-import torch
-
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
-
-
-def test_data_of_a_model_do_not_depend_on_its_neighbours() -> None:
-    settings = [Setting(1, 3, 5, 2, seed=0), Setting(2, 2, 9, 2, seed=1)]
-    together, alone = sample_data_sets(settings, 4), sample_data_sets(settings[:1], 4)
-    assert torch.equal(together.queries[0, :5], alone.queries[0])
-    assert torch.equal(together.contexts[0], alone.contexts[0])
-    assert torch.equal(together.labels[0, :5], alone.labels[0])
 
 
 def test_ranges_and_shapes() -> None:

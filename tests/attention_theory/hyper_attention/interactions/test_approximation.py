@@ -34,12 +34,6 @@ def test_the_bound_holds(ranks: tuple[int, int]) -> None:
     assert errors.max() <= LENGTH * layer.bound
 
 
-def test_full_ranks_are_exact() -> None:
-    layer = approximate(EFFECT, WEIGHTS, SIZE, 4)
-    assert layer.bound == 0
-    torch.testing.assert_close(layer.embedding @ layer.score @ layer.embedding.mT, EFFECT)
-
-
 def test_the_printed_bound_counts_what_is_left_out() -> None:
     strengths, weight_strengths = torch.linalg.svdvals(EFFECT), torch.linalg.svdvals(WEIGHTS)
     longest = WEIGHTS.norm(dim=1).max()
