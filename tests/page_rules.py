@@ -12,8 +12,8 @@ from bookpress.claims.statement import BLOCK
 from bookpress.notebooks.source import PARAMETERS_TAG, title_of
 from prose import plain
 
-#: The two headings that close a page, and those of a page that has not the form of the third edition yet.
-CLOSING, OLD_CLOSING = ["What to remember", "Exercises"], ["What was learned", "To try"]
+#: The two headings that close a page.
+CLOSING = ["What to remember", "Exercises"]
 
 LONGEST_CELL = 20
 #: Words outside of folds, and words before the first figure or table.
@@ -71,14 +71,14 @@ def _begins(place: str, number: str) -> bool:
 
 def rhythm_faults(source: NotebookNode) -> list[str]:
     """Where a notebook breaks the rhythm of a page; empty for a page that reads well."""
-    new = CLOSING[0] in headings(source)
     faults = [*_long_headings(source), *_long_cells(source), *_claims_left_open(source), *_bound_again(source)]
-    return [*faults, *(_new_form(source) if new else _closing(source, OLD_CLOSING))]
+    return [*faults, *_form(source)]
 
 
-def _new_form(source: NotebookNode) -> Iterator[str]:
-    """A page of the third edition: the idea and a picture first, a sentence after each figure, exercises at the end."""
-    yield from _closing(source, CLOSING)
+def _form(source: NotebookNode) -> Iterator[str]:
+    """The idea and a picture first, a sentence after each figure, exercises at the end."""
+    if (last := headings(source)[-2:]) != CLOSING:
+        yield f"a page ends with the sections {', '.join(CLOSING)}; this one with {', '.join(last)}"
     yield from _figures_without_prose(source)
     opening = re.sub(r"^#[^\n]*\n|^\*.*?\*\n", "", source.cells[0].source, flags=re.MULTILINE | re.DOTALL).strip()
     if "$" in re.split(r"(?<=[.?!])\s", opening)[0]:
@@ -93,7 +93,7 @@ def _new_form(source: NotebookNode) -> Iterator[str]:
         yield f"{words} words outside of folds, of at most {MOST_WORDS}"
     if first is None or first > MOST_WORDS_FIRST:
         yield f"{first} words before the first figure or table, of at most {MOST_WORDS_FIRST}"
-    exercises = next(cell.source for cell in reversed(source.cells) if "## Exercises" in cell.source)
+    exercises = next((cell.source for cell in reversed(source.cells) if "## Exercises" in cell.source), "")
     if exercises.count("<summary>Solution</summary>") < 2:
         yield "two exercises, each with its solution in a fold"
 
@@ -140,11 +140,6 @@ def _figures_without_prose(source: NotebookNode) -> Iterator[str]:
     for cell, after in pairwise(source.cells):
         if cell.cell_type == "code" and "show.figure(" in cell.source and after.cell_type == "code":
             yield f"no sentence after a figure: {_first_line(cell)}"
-
-
-def _closing(source: NotebookNode, closing: list[str]) -> Iterator[str]:
-    if headings(source)[-2:] != closing:
-        yield f"a page ends with the sections '{closing[0]}' and '{closing[1]}'"
 
 
 def _bound_again(source: NotebookNode) -> Iterator[str]:

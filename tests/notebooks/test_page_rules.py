@@ -5,7 +5,7 @@ import pytest
 from nbformat import NotebookNode
 
 from bookpress.claims.registry import Entry
-from page_rules import brightness_in, page_faults, rhythm_faults, title_faults
+from page_rules import page_faults, rhythm_faults, title_faults
 
 GOOD = """\
 # %% [markdown]
@@ -99,17 +99,3 @@ def test_a_title_begins_with_numbers_of_its_claims(title: str, entries: list[Ent
 def test_each_break_of_the_rhythm_is_told(old: str, new: str, fault: str) -> None:
     assert old in GOOD
     assert any(fault in one for one in rhythm_faults(notebook(GOOD.replace(old, new))))
-
-
-def test_a_page_of_an_earlier_edition_keeps_its_closing_sections() -> None:
-    old = GOOD.replace("What to remember", "What was learned").replace("Exercises", "To try")
-    assert rhythm_faults(notebook(old)) == []
-    assert rhythm_faults(notebook(old.replace("To try", "More"))) != []
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [("A White line.", "White"), ("the darkest", "darkest"), ("The lightning, in the light of it.", None)],
-)
-def test_words_for_brightness_are_found(text: str, word: str | None) -> None:
-    assert brightness_in(text) == word

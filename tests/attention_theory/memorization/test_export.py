@@ -1,4 +1,3 @@
-
 import pytest
 
 from attention_theory.memorization import export
@@ -26,5 +25,3 @@ def test_entries_lie_at_the_places_of_their_sizes(few_sizes: None) -> None:
             for j, d in enumerate(table["widths"]):
                 expected = [rank_bound(H, n, d, contexts == "shared") for H in table["heads"]]
                 assert table["ranks"][contexts][i][j] == [expected] * 2
-
-

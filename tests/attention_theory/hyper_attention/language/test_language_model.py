@@ -8,7 +8,6 @@ from attention_theory.hyper_attention.language.language_model import (
     TABLE_2,
     LanguageModel,
 )
-from attention_theory.randomness import generator
 
 WIDTH, WINDOW = 24, 6
 EVERY = {**TABLE_1, **TABLE_1_VARIANTS, **TABLE_2}
@@ -43,20 +42,6 @@ def test_without_attention_a_token_sees_itself_alone() -> None:
     differs = (model(tokens) != model(changed)).any(dim=-1)[0]
     assert differs.tolist() == [False, False, True, False, False, False]
     assert model.attention_parameters() == 0
-
-
-def test_the_mean_of_the_past_is_attention_with_scores_of_nought() -> None:
-    mean, attention = BASELINES["mean of the past"](WIDTH), TABLE_1["Self-Attention"](WIDTH)
-    attention.load_state_dict(
-        {
-            **attention.state_dict(),
-            "values.weight": mean.get_parameter("values.weight"),
-            "out.weight": mean.get_parameter("out.weight"),
-        }
-    )
-    torch.nn.init.zeros_(attention.get_parameter("queries.weight"))
-    x = torch.randn(2, WINDOW, WIDTH, generator=generator(0))
-    torch.testing.assert_close(mean(x), attention(x))
 
 
 def test_seed_fixes_the_weights_and_leaves_the_global_generator_alone() -> None:
