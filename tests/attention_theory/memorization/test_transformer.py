@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attention_theory.memorization.transformer import Layer, Norm, cast, random_attention, random_layer
+from attention_theory.memorization.transformer import Layer, Norm, cast, random_layer
 from attention_theory.randomness import normal
 
 
@@ -36,13 +36,6 @@ def test_both_ways_are_the_literal_layer(order: str, causal: bool) -> None:
     assert torch.allclose(everywhere, torch.stack([literal(layer, text, causal) for text in tokens]), atol=1e-12)
     position = -1 if causal else 0
     assert torch.allclose(layer.at(tokens, position), everywhere[:, position], atol=1e-12)
-
-
-def test_random_attention_has_no_feed_forward_part() -> None:
-    layer = random_attention(6, seed=0)
-    tokens = normal(2, 4, 6, seed=1, dtype=torch.float32)
-    assert layer.up is None
-    assert torch.allclose(layer.everywhere(tokens)[0], literal(layer, tokens[0], causal=False), atol=1e-5)
 
 
 def test_a_norm_has_mean_zero_and_variance_one() -> None:

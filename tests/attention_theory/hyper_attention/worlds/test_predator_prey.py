@@ -18,7 +18,6 @@ from attention_theory.hyper_attention.worlds.predator_prey import (
     Edges,
     X,
     Y,
-    diagonal_residual,
     feature_sizes,
     meetings,
     sample_worlds,
@@ -77,11 +76,6 @@ def test_a_world_turned_over_is_played_with_y_up() -> None:
     crossing = (world[:, None, POLICY] == RIGHT) & (world[None, :, POLICY] == UP)
     rising = (world[:, X] + world[:, Y]) % size
     assert torch.equal(met & crossing, (rising[:, None] == rising) & crossing)
-
-
-def test_the_diagonal_is_not_bilinear_but_on_one_cell() -> None:
-    assert diagonal_residual(1) < 1e-12
-    assert diagonal_residual(3) > 0.5
 
 
 def test_the_smallest_world_and_the_range_of_every_feature() -> None:
