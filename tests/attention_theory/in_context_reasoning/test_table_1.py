@@ -4,12 +4,12 @@ import math
 
 import torch
 
-from attention_theory.in_context_reasoning.closed_form import bayes_risk, closed_end, gap_to_bayes
+from attention_theory.in_context_reasoning.closed_form import bayes_risk, gap_to_bayes
 from attention_theory.in_context_reasoning.history import History
 from attention_theory.in_context_reasoning.table_1 import Cells
 from attention_theory.in_context_reasoning.task import Task
 from attention_theory.in_context_reasoning.training import train, train_grid
-from attention_theory.in_context_reasoning.variants import TABLE_1, VARIANTS, TrainingRun
+from attention_theory.in_context_reasoning.variants import VARIANTS, TrainingRun
 
 NAME = "Origin-Linear-FA"
 NOISELESS = {(0.0, 0.1): (1.39, 1.40), (0.0, 0.5): (0.01, 3.0)}
@@ -65,12 +65,3 @@ def test_the_grid_is_both_tasks_side_by_side() -> None:
         alone = train(run, of_kind, 8, 16, 3, arithmetic="subtraction", dtype=torch.float32, evaluation=32)
         same = grid.of("population", NAME, level, 0.5)
         assert (alone.of("population", NAME, level, 0.5) - same).abs().max() < 1e-4
-
-
-def test_reparameterised_models_end_where_the_formula_says() -> None:
-    names = [name for name in TABLE_1 if VARIANTS[name].trained == "scales"]
-    task = Task(20, 3, 4, 16, fillers="outputs allowed")
-    grid = train_grid(names, task, [0.0, 0.2, 0.8], [0.1], 300, 16, [0], evaluation=64)[0]
-    for name in names:
-        for level in (0.0, 0.2, 0.8):
-            assert abs(grid.end("population", name, level, 0.1) - closed_end(name, level, 20)) < 2e-2

@@ -11,13 +11,3 @@ def test_ranges_and_shapes() -> None:
     assert each.classes == 1
     assert 0 <= each.contexts.min() < 0.01
     assert 0.99 < each.contexts.max() <= 1
-
-
-def test_what_is_filled_up_is_zero() -> None:
-    data = sample_data_sets([Setting(1, 1, 2, 1, seed=0), Setting(1, 3, 4, 1, seed=1)], 2, shared=False)
-    assert not data.queries[0, 2:].any()
-    assert not data.contexts[0, 2:].any()
-    assert not data.contexts[0, :, 1:].any()
-    assert data.queries[0, :2].all()
-    assert data.contexts[0, :2, 0].all()
-    assert data.sizes.tolist() == [2, 4]

@@ -11,7 +11,6 @@ from attention_theory.hyper_attention.worlds.coupled_features import (
     layer_of,
 )
 from attention_theory.hyper_attention.worlds.predator_prey import (
-    DIAGONAL,
     POLICY,
     RIGHT,
     UP,
@@ -76,13 +75,3 @@ def test_a_world_turned_over_is_played_with_y_up() -> None:
     crossing = (world[:, None, POLICY] == RIGHT) & (world[None, :, POLICY] == UP)
     rising = (world[:, X] + world[:, Y]) % size
     assert torch.equal(met & crossing, (rising[:, None] == rising) & crossing)
-
-
-def test_the_smallest_world_and_the_range_of_every_feature() -> None:
-    assert feature_sizes(1) == [2, 2, 1, 1, 1]
-    assert sample_worlds(1, 1, 1, 0)[0, 0, 2:].tolist() == [0, 0, 0]
-    assert len(value_heads(1)) == 3
-    drawn = sample_worlds(300, 4, 3, 0).flatten(0, 1)
-    for feature, size in enumerate(feature_sizes(3)):
-        assert set(drawn[:, feature].tolist()) == set(range(size))
-    assert torch.equal(drawn[:, DIAGONAL], (drawn[:, X] - drawn[:, Y]) % 3)

@@ -65,7 +65,7 @@ def in_readout(part: str, *place: int) -> Callable[..., Any]:
 #: A certificate, the function that it is about as its module calls it, and what is wrong of what this makes.
 WRONG: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("four tokens", averaging, "averaging_layer", in_contexts(0, 0, 0)),
-    ("four tokens", averaging, "averaging_layer", in_contexts(0, 1, 3)),
+    ("four tokens", averaging, "averaging_layer", in_contexts(0, -1, -1)),
     # Rows of W_D from d_out on read zeros, whatever they hold.
     ("read-out", layers, "solve_readout", in_readout("output", 1, 1)),
     ("read-out", layers, "solve_readout", in_readout("output", 4, 0)),
