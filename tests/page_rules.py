@@ -71,14 +71,15 @@ def _begins(place: str, number: str) -> bool:
 
 def rhythm_faults(source: NotebookNode) -> list[str]:
     """Where a notebook breaks the rhythm of a page; empty for a page that reads well."""
-    faults = [*_long_headings(source), *_long_cells(source), *_claims_left_open(source), *_bound_again(source)]
-    return [*faults, *_form(source)]
+    rules = (_form, _long_headings, _long_cells, _claims_left_open, _bound_again, _folds_within_lines)
+    return [fault for rule in rules for fault in rule(source)]
 
 
 def _form(source: NotebookNode) -> Iterator[str]:
     """The idea and a picture first, a sentence after each figure, exercises at the end."""
-    if (last := headings(source)[-2:]) != CLOSING:
-        yield f"a page ends with the sections {', '.join(CLOSING)}; this one with {', '.join(last)}"
+    if headings(source)[-2:] != CLOSING:
+        yield f"a page ends with the sections '{CLOSING[0]}' and '{CLOSING[1]}'"
+        return
     yield from _figures_without_prose(source)
     opening = re.sub(r"^#[^\n]*\n|^\*.*?\*\n", "", source.cells[0].source, flags=re.MULTILINE | re.DOTALL).strip()
     if "$" in re.split(r"(?<=[.?!])\s", opening)[0]:
@@ -93,7 +94,7 @@ def _form(source: NotebookNode) -> Iterator[str]:
         yield f"{words} words outside of folds, of at most {MOST_WORDS}"
     if first is None or first > MOST_WORDS_FIRST:
         yield f"{first} words before the first figure or table, of at most {MOST_WORDS_FIRST}"
-    exercises = next((cell.source for cell in reversed(source.cells) if "## Exercises" in cell.source), "")
+    exercises = next(cell.source for cell in reversed(source.cells) if "## Exercises" in cell.source)
     if exercises.count("<summary>Solution</summary>") < 2:
         yield "two exercises, each with its solution in a fold"
 
@@ -155,6 +156,13 @@ def _bound_again(source: NotebookNode) -> Iterator[str]:
             parameters = bound
         else:
             yield from (f"the parameter {name!r} is set again: {_first_line(cell)}" for name in bound & parameters)
+
+
+def _folds_within_lines(source: NotebookNode) -> Iterator[str]:
+    """A fold behind the words of a long paragraph is shown as text: HTML inside a line is escaped."""
+    for cell in source.cells:
+        lines = cell.source.split("\n") if cell.cell_type == "markdown" else []
+        yield from (f"a fold must begin its line: {line!r}" for line in lines if re.search(r"\S.*<details>", line))
 
 
 def _first_line(cell: NotebookNode) -> str:

@@ -42,8 +42,10 @@ claim.verdict()
 # - Much.
 #
 # ## Exercises
-# 1. One. <details><summary>Solution</summary> One. </details>
-# 2. Two. <details><summary>Solution</summary> Two. </details>
+# 1. One.
+#    <details><summary>Solution</summary> One. </details>
+# 2. Two.
+#    <details><summary>Solution</summary> Two. </details>
 """
 
 
@@ -93,7 +95,8 @@ def test_a_title_begins_with_numbers_of_its_claims(title: str, entries: list[Ent
         ("# The question.", "# The question." + " Words." * 301, "words before the first figure"),
         ("# What we see.", "# What we see." + " Words." * 1500, "words outside of folds"),
         ("# What we see.", "# ### Noise " + "Suppose that every input bit is wrong. " * 3, "a paragraph in its line"),
-        ("# 2. Two. <details><summary>Solution</summary> Two. </details>\n", "", "two exercises"),
+        ("# 2. Two.\n#    <details><summary>Solution</summary> Two. </details>\n", "", "two exercises"),
+        ("# 1. One.\n#    <details>", "# 1. One. <details>", "a fold must begin its line"),
     ],
 )
 def test_each_break_of_the_rhythm_is_told(old: str, new: str, fault: str) -> None:
