@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from attention_theory.memorization.synthetic import Setting, sample_data_sets
-from attention_theory.memorization.trainer import PanelTrainer
+from attention_theory.memorization.trainer import PanelTrainer, schedule
 
 SETTINGS = [Setting(3, 4, 20, 5, seed=0), Setting(1, 2, 31, 2, seed=1)]
 
@@ -42,3 +42,9 @@ def test_every_epoch_shows_every_example_once() -> None:
     first_epochs = torch.cat(seen).view(4, 20)
     assert (first_epochs.sort(dim=1).values == torch.arange(20)).all()
     assert not torch.equal(first_epochs[0], first_epochs[1])
+
+
+def test_schedule_warms_up_and_falls() -> None:
+    assert schedule(0, 1000) == pytest.approx(0.01)
+    assert schedule(50, 1000) == pytest.approx(1.0)
+    assert schedule(999, 1000) < 1e-4

@@ -111,3 +111,11 @@ def test_counted_tables() -> None:
     # 0 was followed by 1, 1, 2 and 1 by 0, 0, each with a share of one more for every token
     share = [3 / 6, 3 / 5, 3 / 6, 3 / 5, 2 / 6]
     assert bigram_loss(corpus, share=1.0) == pytest.approx(-sum(map(math.log, share)) / 5)
+
+
+def test_schedule_rises_then_falls_to_a_tenth() -> None:
+    rates = [SMALL.rate_at(step) for step in range(SMALL.steps)]
+    assert rates[0] == pytest.approx(1e-2 / 6)
+    assert max(rates) == rates[5] == rates[6] == 1e-2
+    assert rates[-1] == pytest.approx(1e-3)
+    assert rates[6:] == sorted(rates[6:], reverse=True)
