@@ -7,7 +7,6 @@ from torch import Tensor
 from attention_theory.encodings import random_orthonormal
 from attention_theory.hyper_attention.interactions.interactions import (
     aggregate_interactions,
-    counts,
     functional_tensor,
     outputs_from_counts,
     represent,
@@ -39,10 +38,6 @@ def test_interactions_equal_the_double_sum(self_term: bool) -> None:
     for symbols in sample_sequences(10, 5, 4, seed=1):
         ours = aggregate_interactions(symbols, effect, weights, self_term)
         torch.testing.assert_close(ours, loop(symbols, effect, weights, self_term))
-
-
-def test_counts_are_exact_and_sum_to_the_length() -> None:
-    assert counts(torch.tensor([[0, 2, 2], [1, 1, 1]]), 4).tolist() == [[1, 0, 2, 0], [0, 3, 0, 0]]
 
 
 @settings(max_examples=30, deadline=None)

@@ -2,14 +2,11 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
     linear_hyper_feature_attention,
-    score_features,
 )
 from attention_theory.randomness import normal
 from attention_theory.validation import FORMS, Form
@@ -54,16 +51,6 @@ def test_equals_the_loops_of_the_definition(orders: list[int], value_product: bo
     torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
 
 
-def test_order_one_is_torch_attention() -> None:
-    module = layer(12, [1, 1])
-    x = normal(3, 6, 12, seed=1)
-    q, k, v = (
-        project(x).unflatten(-1, (2, 6)).transpose(1, 2) for project in (module.queries, module.keys, module.values)
-    )
-    heads = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-    torch.testing.assert_close(module(x), module.out(heads.transpose(1, 2).flatten(2)), rtol=0, atol=1e-12)
-
-
 def test_dropout_is_for_training() -> None:
     module, x = layer(8, [2, 2], dropout=0.5), normal(1, 6, 8, seed=0)
     assert not torch.equal(module(x), module(x))
@@ -86,14 +73,6 @@ def test_linear_layer_is_the_double_sum() -> None:
         linear_hyper_feature_attention(x, scores[:1], values[:1], form="printed"),
         linear_hyper_feature_attention(x, scores[:1], values[:1]),
     )
-
-
-@given(st.integers(1, 3), st.integers(0, 100))
-def test_row_by_row_products_multiply_inner_products(order: int, seed: int) -> None:
-    left, right = normal(order, 4, 3, seed=seed), normal(order, 4, 3, seed=seed + 1)
-    expected = torch.stack([a @ b.mT for a, b in zip(left, right, strict=True)]).prod(0)
-    ours = score_features(list(left)) @ score_features(list(right)).mT
-    torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_a_layer_of_order_two_with_rotary_sees_order() -> None:
