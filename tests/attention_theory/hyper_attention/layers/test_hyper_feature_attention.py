@@ -2,11 +2,14 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from attention_theory.hyper_attention.layers.hyper_feature_attention import (
     HyperFeatureAttention,
     linear_hyper_feature_attention,
+    score_features,
 )
 from attention_theory.randomness import normal
 from attention_theory.validation import FORMS, Form
@@ -73,6 +76,14 @@ def test_linear_layer_is_the_double_sum() -> None:
         linear_hyper_feature_attention(x, scores[:1], values[:1], form="printed"),
         linear_hyper_feature_attention(x, scores[:1], values[:1]),
     )
+
+
+@given(st.integers(1, 3), st.integers(0, 100))
+def test_row_by_row_products_multiply_inner_products(order: int, seed: int) -> None:
+    left, right = normal(order, 4, 3, seed=seed), normal(order, 4, 3, seed=seed + 1)
+    expected = torch.stack([a @ b.mT for a, b in zip(left, right, strict=True)]).prod(0)
+    ours = score_features(list(left)) @ score_features(list(right)).mT
+    torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_a_layer_of_order_two_with_rotary_sees_order() -> None:
