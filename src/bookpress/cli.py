@@ -245,7 +245,7 @@ def export(
 ) -> None:
     """Write something of the book to a file: a machine, say. Its own options follow as --option VALUE."""
     from bookpress.files import write_whole
-    from bookpress.notebooks.exports import find_exports, make_export
+    from bookpress.site.package import find_exports, make_export
 
     layout = Layout.here()
     if not name:

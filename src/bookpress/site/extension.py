@@ -60,10 +60,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-before-read-docs", _work_in_parallel)
     app.connect("doctree-read", _fold_evidence)
     app.connect("html-page-context", _complete_page, priority=900)
-    app.connect("build-finished", _set_formulas)
-    app.connect("build-finished", _copy_files)
-    app.connect("build-finished", _keep_what_the_search_knows)
-    app.connect("build-finished", _end_site, priority=999)  # after all that writes into the site
+    app.connect("build-finished", _complete_site, priority=999)  # after all that writes into the site
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -106,21 +103,23 @@ def _begin_site(app: Sphinx) -> None:
     app.env.settings["image_loading"] = "lazy"
 
 
-def _keep_what_the_search_knows(app: Sphinx, failure: Exception | None) -> None:
-    """Pickle the environment once more: Sphinx does before pages are written, and their index entries come then.
+def _complete_site(app: Sphinx, failure: Exception | None) -> None:
+    """Set the formulas, add the files to download, and note what a build made.
 
-    Without this a build of some pages leaves the entries of all others out of the search.
+    The environment is pickled once more: Sphinx does before pages are written, and their index entries come then.
+    Without this a build of some pages leaves the entries of all others out of the search. A build that warned is not
+    noted: the next would not read that page again, and say nothing.
     """
-    if failure is None:
-        Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
-
-
-def _end_site(app: Sphinx, failure: Exception | None) -> None:
-    """Note what a build made, unless it warned: the next build would not read that page again, and say nothing."""
-    if failure is None and app.builder.name == "html" and not app._warncount:
-        site, folders = _layout(app).site, (app.outdir, app.doctreedir)
-        files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
-        write_manifest(_layout(app).site_manifest, site, files)
+    if failure:
+        return
+    Path(app.doctreedir, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env, pickle.HIGHEST_PROTOCOL))
+    if app.builder.name == "html":
+        _set_formulas(app)
+        _copy_files(app)
+        if not app._warncount:
+            site, folders = _layout(app).site, (app.outdir, app.doctreedir)
+            files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
+            write_manifest(_layout(app).site_manifest, site, files)
 
 
 def _complete_page(
@@ -145,9 +144,7 @@ def _complete_page(
         app.add_js_file(instruments.LOADER, loading_method="defer", **attributes)
 
 
-def _set_formulas(app: Sphinx, failure: Exception | None) -> None:
-    if failure or app.builder.name != "html":
-        return
+def _set_formulas(app: Sphinx) -> None:
     wheel = metadata.distribution("sphinx-mathjax-offline")
     source = Path(str(wheel.locate_file("sphinx-mathjax-offline"))) / "static" / "mathjax"
     target = Path(app.outdir, "_static", _MATHS).parent
@@ -158,10 +155,8 @@ def _set_formulas(app: Sphinx, failure: Exception | None) -> None:
         raise RuntimeError(f"the formulas could not be set: {str(done.stderr).strip()}")
 
 
-def _copy_files(app: Sphinx, failure: Exception | None) -> None:
+def _copy_files(app: Sphinx) -> None:
     """Copy the sources, and the repository's notebooks: a page's download is one of them, which runs."""
-    if failure or app.builder.name != "html":
-        return
     _pack_sources(_layout(app).root, Path(app.outdir, "_static", _SOURCES))
     downloads = Path(app.outdir, "_sources", "notebooks")
     for page in downloads.rglob("*.ipynb"):
