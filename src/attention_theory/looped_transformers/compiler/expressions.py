@@ -39,7 +39,7 @@ _NEGATED: dict[ir.Relation, tuple[ir.Relation, bool]] = {
     "!=": ("==", False),
 }
 #: Names that the assembler, or this compiler, has for itself.
-_TAKEN = re.compile(r"zero|one|minus_one|mem|goto|if|halt|(\w+_)?result|[tcsv]_\w+", re.ASCII)
+_TAKEN = re.compile(r"zero|one|minus_one|junk|error|mem|goto|if|halt|(\w+_)?result|[tcsv]_\w+", re.ASCII)
 _NAMEABLE = re.compile(r"[a-z]\w{0,30}", re.ASCII)
 
 

@@ -6,8 +6,9 @@ columns, and its address is that of the first. A program can change the addresse
 The interpreter is the reference for the transformer that runs FLEQ.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -255,28 +256,39 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
             last cell, where the machine keeps its program.
     """
     require(max_steps=(max_steps, 1, None))
-    code, memory, counter = list(program.code), program.memory.clone(), 0
-    pointers = addresses(code, len(memory))
+    counter, known, now = 0, None, addresses(program.code, len(program.memory))
     counters: list[int] = []
     memories: list[Tensor] = []
-    all_pointers: list[Tensor] = []
-    while counter != program.halt and len(counters) < max_steps:
+    pointers: list[Tensor] = []
+    for counter, memory, code in islice(follow(program, functions), max_steps):
+        if code is not known:
+            known, now = code, addresses(code, len(memory))
+        counters.append(counter)
+        memories.append(memory)
+        pointers.append(now)
+    return FleqRun(counters, memories or [program.memory.clone()], counter == program.halt, pointers)
+
+
+def follow(
+    program: FleqProgram, functions: Mapping[str, Function] = FUNCTIONS
+) -> Iterator[tuple[int, Float[Tensor, "cells d"], Sequence[Instruction | PointerMove]]]:
+    """Run a program exactly, and give counter, memory and code after each step, until the halt.
+
+    Raises:
+        ParameterError: as :func:`interpret`.
+    """
+    code, memory, counter = program.code, program.memory.clone(), 0
+    while counter != program.halt:
         instruction = code[counter]
         if isinstance(instruction, PointerMove):
-            code[instruction.instruction] = _moved(code[instruction.instruction], instruction)
-            pointers = addresses(code, len(memory))
-            counter += 1
+            moved, place = _moved(code[instruction.instruction], instruction), instruction.instruction
+            code, counter = (*code[:place], moved, *code[place + 1 :]), counter + 1
         else:
             _refuse_past_the_end(counter, instruction, len(memory))
             memory = instruction.execute(memory, functions)
             jumps = memory[instruction.flag, 0] <= 0
             counter = instruction.target if jumps else counter + 1
-        counters.append(counter)
-        memories.append(memory)
-        all_pointers.append(pointers)
-    if not memories:
-        memories.append(memory)
-    return FleqRun(counters, memories, counter == program.halt, all_pointers)
+        yield counter, memory, code
 
 
 def _refuse_past_the_end(number: int, instruction: Instruction, cells: int) -> None:
