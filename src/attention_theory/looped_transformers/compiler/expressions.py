@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from attention_theory.looped_transformers.compiler import code as ir
 
-#: A longer program is refused: it is one token for each instruction.
-MOST_INSTRUCTIONS = 20_000
+#: A longer program is refused: each instruction is a token, and the optimiser would take minutes.
+MOST_INSTRUCTIONS = 4_000
 
 _OPERATORS: dict[type[ast.operator], ir.Operator] = {
     ast.Add: "+",
