@@ -73,9 +73,7 @@ def write_instruments(layout: Layout) -> None:
         for instrument in instruments_of(page.read_text(encoding="utf-8")):
             script = layout.book / "static" / FOLDER / f"{instrument.name}.js"
             if not script.is_file():
-                raise InstrumentError(
-                    f"the instrument {instrument.name} has no script {script.relative_to(layout.root)}"
-                )
+                raise InstrumentError(f"instrument {instrument.name} has no script {script.relative_to(layout.root)}")
             write_whole(data_file(layout, instrument.name), data_script(layout, instrument))
 
 
@@ -120,9 +118,7 @@ def data_script(layout: Layout, instrument: Instrument) -> str:
         given[name.rpartition("/")[2]] = json.loads(content, parse_float=_number)
     text = f"window.instruments.data.{instrument.name} = {json.dumps(given, separators=(',', ':'))};\n"
     if len(text) > MOST:
-        raise InstrumentError(
-            f"the instrument {instrument.name} is given {len(text)} bytes, at most {MOST} are allowed"
-        )
+        raise InstrumentError(f"instrument {instrument.name} is given {len(text)} bytes, at most {MOST} are allowed")
     return text
 
 

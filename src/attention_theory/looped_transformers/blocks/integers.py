@@ -5,7 +5,9 @@ where x is at least 1 and else 0. A product then goes through the bits of its se
 of its first, one layer for each bit. The numbers are first entries, and so is the result.
 """
 
+import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,20 +18,19 @@ from attention_theory.looped_transformers.machine.layers import Layer
 from attention_theory.rows import Combination, Rows, combine
 from attention_theory.validation import require
 
-_Numbers = Float[Tensor, "..."]
-
-#: What each block computes before it wraps around. That of a comparison is at most 0 where the relation holds.
-FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "add": torch.add,
-    "sub": torch.sub,
-    "le": torch.sub,
+#: What each block computes before it wraps around, of integers or of tensors of them. That of a comparison is at most 0
+#: where the relation holds.
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "le": operator.sub,
     "lt": lambda a, b: a - b + 1,
-    "eq": lambda a, b: (a - b).abs(),
-    "ne": lambda a, b: 1 - (a - b).abs(),
-    "mul": torch.mul,
-    "floordiv": torch.floor_divide,
-    "mod": torch.remainder,
-    "digit": lambda a, b: a.floor_divide(b).remainder(2),
+    "eq": lambda a, b: abs(a - b),
+    "ne": lambda a, b: 1 - abs(a - b),
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "digit": lambda a, b: a // b % 2,
 }
 _COMPARISONS, _DIVISIONS = ("le", "lt", "eq", "ne"), ("floordiv", "mod", "digit")
 
@@ -46,6 +47,12 @@ def integer_blocks(bits: int) -> list[FunctionBlock]:
     require(bits=(bits, 2, 20))
     kinds = dict.fromkeys(FUNCTIONS, _Sum) | {"mul": _Product} | dict.fromkeys(_DIVISIONS, _Division)
     return [kind(name, bits) for name, kind in kinds.items()]
+
+
+def integer_function(name: str, bits: int) -> Callable[[Any, Any], Any]:
+    """What a block computes, of integers or of tensors of them."""
+    function, half = FUNCTIONS[name], 2 ** (bits - 1)
+    return function if name in _COMPARISONS else lambda a, b: (function(a, b) + half) % (2 * half) - half
 
 
 class _Units:
@@ -145,9 +152,8 @@ class _IntegerBlock(FunctionBlock):
         """Declare the units of a later layer, from 0."""
 
     def reference(self, a: Float[Tensor, "... d d"], b: Float[Tensor, "... d d"]) -> Float[Tensor, "... d d"]:
-        out, result = torch.zeros_like(a), FUNCTIONS[self.name](a[..., 0, 0], b[..., 0, 0])
-        half = 2 ** (self.bits - 1)
-        out[..., 0, 0] = result if self.name in _COMPARISONS else (result + half).remainder(2 * half) - half
+        out = torch.zeros_like(a)
+        out[..., 0, 0] = integer_function(self.name, self.bits)(a[..., 0, 0], b[..., 0, 0])
         return out
 
 

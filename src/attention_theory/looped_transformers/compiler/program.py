@@ -4,20 +4,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Literal, get_args
 
 import torch
-from torch import Tensor
 
-from attention_theory.looped_transformers.blocks.integers import integer_blocks
+from attention_theory.looped_transformers.blocks.integers import integer_blocks, integer_function
 from attention_theory.looped_transformers.compiler import fleq, subleq
 from attention_theory.looped_transformers.compiler.code import Code
 from attention_theory.looped_transformers.compiler.optimise import optimise as shorten
 from attention_theory.looped_transformers.compiler.source import read
 from attention_theory.looped_transformers.compiler.writer import Lowered
 from attention_theory.looped_transformers.fleq.assembler import with_inputs
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, FleqProgram, follow
+from attention_theory.looped_transformers.fleq.language import FleqProgram, PointerMove, moved
 from attention_theory.looped_transformers.fleq.transformer import FleqTransformer
 from attention_theory.looped_transformers.subleq.language import SubleqProgram
 from attention_theory.looped_transformers.subleq.machine import Depth
@@ -125,6 +124,11 @@ class CompiledProgram(ABC):
     @abstractmethod
     def transformer(self) -> Any:
         """The frozen transformer, with room for the program."""
+
+    @property
+    @abstractmethod
+    def memory(self) -> list[int]:
+        """What the cells hold at the start."""
 
     @property
     @abstractmethod
@@ -243,6 +247,10 @@ class SubleqCompiled(CompiledProgram):
         return SubleqTransformer(self.program, self.bits, self.num_layers)
 
     @property
+    def memory(self) -> list[int]:
+        return list(self.lowered.program.memory)
+
+    @property
     def _blocks(self) -> Mapping[str, range]:
         return self.lowered.program.blocks
 
@@ -288,6 +296,10 @@ class FleqCompiled(CompiledProgram):
         return FleqTransformer(self.program, blocks=integer_blocks(self.bits), gate=gate, pointers=True)
 
     @property
+    def memory(self) -> list[int]:
+        return self.lowered.program.memory[:, 0].long().tolist()
+
+    @property
     def _blocks(self) -> Mapping[str, range]:
         lengths = {name: len(values) for name, values in self.code.blocks.items()}
         starts = self.lowered.program.addresses
@@ -301,19 +313,24 @@ class FleqCompiled(CompiledProgram):
         values = {name: torch.tensor(one, dtype=torch.float64).reshape(1, -1) for name, one in inputs.items()}
         return with_inputs(self.lowered.program, values)
 
-    def _integers(self, memory: Tensor) -> dict[str, list[int]]:
-        return self._named(memory[:, 0].round().long().tolist())
-
     def _passes(self, program: FleqProgram, literal: bool) -> Iterator[_State]:
         transformer = self.transformer
         state, layout = transformer.load(program), transformer.layout
         cycle = transformer if literal else transformer.machine.fast_cycle()
         while True:
-            yield layout.counter(state), partial(self._integers, layout.memory(state))
+            numbers = layout.memory(state)[:, 0].round().long().tolist()
+            yield layout.counter(state), partial(self._named, numbers)
             state = cycle(state)
 
     def _steps(self, program: FleqProgram) -> Iterator[_State]:
-        functions = FUNCTIONS | {block.name: block.reference for block in integer_blocks(self.bits)}
-        start = (0, program.memory, program.code)
-        for counter, memory, _ in chain([start], follow(program, functions)):
-            yield counter, partial(self._integers, memory)
+        functions = {name: integer_function(name, self.bits) for name in program.functions}
+        code, memory, counter = list(program.code), program.memory[:, 0].long().tolist(), 0
+        while True:
+            yield counter, partial(self._named, memory)
+            one = code[counter]
+            counter += 1
+            if isinstance(one, PointerMove):
+                code[one.instruction] = moved(code[one.instruction], one)
+            else:
+                memory[one.c] = functions[one.function](memory[one.a], memory[one.b])
+                counter = one.target if memory[one.flag] <= 0 else counter

@@ -75,7 +75,7 @@ def _called(node: ast.AST) -> str | None:
 
 def _parse(text: str) -> ast.Module:
     if len(text) > MOST_CHARACTERS:
-        raise CompileError(f"line 1: the source has {len(text)} characters, at most {MOST_CHARACTERS} are read")
+        raise CompileError(f"line 1: at most {MOST_CHARACTERS} characters are read, the source has more")
     try:
         return ast.parse(text)
     except SyntaxError as error:

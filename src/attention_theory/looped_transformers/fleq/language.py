@@ -6,9 +6,8 @@ columns, and its address is that of the first. A program can change the addresse
 The interpreter is the reference for the transformer that runs FLEQ.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import torch
 from jaxtyping import Float, Int
@@ -256,39 +255,28 @@ def interpret(program: FleqProgram, max_steps: int = 10_000, functions: Mapping[
             last cell, where the machine keeps its program.
     """
     require(max_steps=(max_steps, 1, None))
-    counter, known, now = 0, None, addresses(program.code, len(program.memory))
+    code, memory, counter = list(program.code), program.memory.clone(), 0
+    pointers = addresses(code, len(memory))
     counters: list[int] = []
     memories: list[Tensor] = []
-    pointers: list[Tensor] = []
-    for counter, memory, code in islice(follow(program, functions), max_steps):
-        if code is not known:
-            known, now = code, addresses(code, len(memory))
-        counters.append(counter)
-        memories.append(memory)
-        pointers.append(now)
-    return FleqRun(counters, memories or [program.memory.clone()], counter == program.halt, pointers)
-
-
-def follow(
-    program: FleqProgram, functions: Mapping[str, Function] = FUNCTIONS
-) -> Iterator[tuple[int, Float[Tensor, "cells d"], Sequence[Instruction | PointerMove]]]:
-    """Run a program exactly, and give counter, memory and code after each step, until the halt.
-
-    Raises:
-        ParameterError: as :func:`interpret`.
-    """
-    code, memory, counter = program.code, program.memory.clone(), 0
-    while counter != program.halt:
+    all_pointers: list[Tensor] = []
+    while counter != program.halt and len(counters) < max_steps:
         instruction = code[counter]
         if isinstance(instruction, PointerMove):
-            moved, place = _moved(code[instruction.instruction], instruction), instruction.instruction
-            code, counter = (*code[:place], moved, *code[place + 1 :]), counter + 1
+            code[instruction.instruction] = moved(code[instruction.instruction], instruction)
+            pointers = addresses(code, len(memory))
+            counter += 1
         else:
             _refuse_past_the_end(counter, instruction, len(memory))
             memory = instruction.execute(memory, functions)
             jumps = memory[instruction.flag, 0] <= 0
             counter = instruction.target if jumps else counter + 1
-        yield counter, memory, code
+        counters.append(counter)
+        memories.append(memory)
+        all_pointers.append(pointers)
+    if not memories:
+        memories.append(memory)
+    return FleqRun(counters, memories, counter == program.halt, all_pointers)
 
 
 def _refuse_past_the_end(number: int, instruction: Instruction, cells: int) -> None:
@@ -307,8 +295,8 @@ def _read(memory: Tensor, address: int, width: int) -> Tensor:
     return padded.mT
 
 
-def _moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
-    """The instruction after addresses of it were moved on, or set back.
+def moved(instruction: Instruction | PointerMove, move: PointerMove) -> Instruction:
+    """An instruction after addresses of it were moved on, or set back.
 
     Raises:
         TypeError: a pointer move, which has no pointer that could be moved.

@@ -62,7 +62,9 @@ def test_examples_on_the_transformer_that_subtracts(function: Callable[..., Any]
 @pytest.mark.parametrize(
     ("function", "inputs", "bits"),
     [
-        pytest.param(*case, marks=pytest.mark.slow) if case[0] in (examples.queens, examples.life) else case
+        case
+        if case[0] in (examples.gcd, examples.binary_search, examples.matrix_product)
+        else pytest.param(*case, marks=pytest.mark.slow)
         for case in CASES
     ],
 )
@@ -89,12 +91,11 @@ def test_one_transformer_with_blocks_runs_all_programs() -> None:
     )
     for program, (_, inputs, _) in zip(programs, [case for case in CASES if case[2] == 8], strict=True):
         loaded = program.loaded(*inputs)
-        run = transformer.machine.run(loaded.padded(cells, instructions), 40)
-        wanted = interpret(loaded, 40, {block.name: block.reference for block in integer_blocks(8)})
+        run = transformer.machine.run(loaded.padded(cells, instructions), 10)
+        wanted = interpret(loaded, 10, {block.name: block.reference for block in integer_blocks(8)})
         count = len(loaded.memory)
-        assert all(
-            torch.equal(ours[:count], theirs) for ours, theirs in zip(run.memories, wanted.memories, strict=False)
-        )
+        for ours, theirs in zip(run.memories, wanted.memories, strict=True):
+            assert torch.allclose(ours[:count], theirs, rtol=0, atol=1e-25)
 
 
 def test_the_optimiser_saves_instructions_and_passes() -> None:

@@ -78,7 +78,7 @@ def test_transformers_run_what_python_means(source: str, inputs: list[Any]) -> N
     agree(source, inputs, [by_method("run")])
 
 
-@settings(max_examples=20, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(python.programs(BITS), inputs)
 def test_every_step_of_the_transformer_is_the_interpreters(source: str, inputs: list[Any]) -> None:
     step_by_step(source, inputs)

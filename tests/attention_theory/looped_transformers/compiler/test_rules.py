@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 import pytest
@@ -26,7 +26,8 @@ from attention_theory.looped_transformers.compiler.code import (
     Store,
     interpret,
 )
-from attention_theory.looped_transformers.fleq.language import FUNCTIONS, follow
+from attention_theory.looped_transformers.fleq.language import FUNCTIONS
+from attention_theory.looped_transformers.fleq.language import interpret as interpret_fleq
 
 BITS, VALUES = 4, range(-8, 8)
 Run = Callable[[dict[str, int]], dict[str, Any]]
@@ -76,9 +77,9 @@ def by_fleq(code: Code) -> Run:
         memory = program.memory.clone()
         for name, value in inputs.items():
             memory[program.addresses[name], 0] = value
-        *_, (counter, memory, _) = [(0, memory, ()), *islice(follow(replace(program, memory=memory), BLOCKS), 100)]
-        assert counter == program.halt
-        numbers = memory[:, 0].tolist()
+        ended = interpret_fleq(replace(program, memory=memory), 100, BLOCKS)
+        assert ended.halted
+        numbers = ended.memory[:, 0].tolist()
         return {name: numbers[start : start + (3 if name == "xs" else 1)] for name, start in program.addresses.items()}
 
     return run
