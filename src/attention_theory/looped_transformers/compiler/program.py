@@ -67,7 +67,7 @@ def compile(
             last line of a text that calls the function gives its arguments.
         example: arguments; needed to say which of a function's parameters are lists, and how long.
         bits: N, from 4 to 62; for ``fleq`` to 20.
-        num_layers: of the SUBLEQ transformer: 10, 6 or 4.
+        num_layers: of the SUBLEQ transformer: 10, 6 or 4. That of FLEQ has 9 and those of its deepest block, N + 6.
         optimise: make the program shorter. Without it, every statement is there as it was written.
         target: ``subleq``, a machine that subtracts, or ``fleq``, one that has a function block for each operator and
             pointers into lists: far fewer passes, each through more layers.
@@ -78,6 +78,8 @@ def compile(
     """
     require(bits=(bits, 4, 20 if target == "fleq" else 62), num_layers=(num_layers, (4, 6, 10)))
     require(target=(target, get_args(Target)))
+    layers_fit = target == "subleq" or num_layers == 4
+    refuse_unless(layers_fit, f"num_layers must be left out for {target}, whose blocks say how many, got {num_layers}")
     code = read(source, bits, example)
     code = shorten(code, bits) if optimise else code
     if target == "fleq":
